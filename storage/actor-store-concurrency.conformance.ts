@@ -24,7 +24,7 @@ interface Applied {
   readonly commit: ActorCommit;
 }
 
-/** One writer's life: claims, then commits until it is refused, now and then sending a commit twice. */
+/** One writer's life: it claims, then commits until it is refused, sometimes sending a commit twice. */
 async function runWriter(
   store: ActorStore,
   ref: ActorRef,

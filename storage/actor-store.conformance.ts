@@ -242,7 +242,7 @@ function describeContents(start: () => Promise<OpenActorStore>): void {
     const { store } = await start();
     const ref = freshRef();
     const { head } = await store.claim(ref, "a");
-    // Whole seconds, for engines that count the life of a row in seconds.
+    // Whole seconds, for engines that measure the lifetime of a row in seconds.
     const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_600_000;
     const lasting = { ...keyed(0, "lasting"), expiresAtMs };
     const first = following(ref, head, { puts: [lasting, { ...keyed(0, "past"), expiresAtMs: 1 }] });

@@ -1,4 +1,4 @@
-// What the conformance suite of actor stores is written with.
+// Helpers for the conformance suite of actor stores.
 
 import {
   type ActorCommit,
@@ -11,19 +11,19 @@ import {
 
 export interface OpenActorStore {
   readonly store: ActorStore;
-  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  /** Ends this handle as the loss of the process would, and reopens the same contents. */
   reopen(): Promise<OpenActorStore>;
   close(): Promise<void>;
 }
 
 let counter = 0;
-/** An actor of a kind of its own for each test, so that stores which keep their contents between runs can be used. */
+/** An actor of a unique kind for each test, so that stores which keep their contents between runs can be used. */
 export function freshRef(id = "one"): ActorRef {
   counter += 1;
   return { kind: `t${Date.now().toString(36)}-${counter}`, id };
 }
 
-/** Any string serves as an operation id except that Cassandra wants a UUID. */
+/** Any string works as an operation id, except that Cassandra requires a UUID. */
 export function operationId(number: number, epoch = 0): string {
   const [high, low] = [epoch, number].map((each) => each.toString(16).padStart(16, "0"));
   return `${high}${low}`.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -1,21 +1,20 @@
-// What every implementation of the port in cluster-store.ts must pass: obligations C1–C6 as far as an engine that is
-// well shows them. What happens while regions are away is for the tests of each engine.
-// An adapter's test calls `clusterStoreConformance` with a way to open it, and where the store has two regions
-// `clusterRegionsConformance`, too.
+// What every implementation of the port in cluster-store.ts must pass: obligations C1–C6 as far as a healthy engine shows
+// them. What happens while regions are unreachable is covered by the tests of each engine. An adapter's test calls
+// `clusterStoreConformance` with a way to open it, and `clusterRegionsConformance` as well if the store has two regions.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Beat, ClusterStore, Member, PartyHome, RegionStatus, RegionView } from "./cluster-store.ts";
 
 export interface OpenClusterStore {
-  /** At least one; for what is between regions at least two. */
+  /** At least one; tests across regions need at least two. */
   readonly regions: readonly string[];
-  /** A further handle, of a node in that region. */
+  /** Opens another handle, that of a node in that region. */
   handle(region: string): Promise<ClusterStore>;
   close(): Promise<void>;
 }
 
 let counter = 0;
-/** A name of its own for each test, so that stores which keep their contents between runs can be used. */
+/** A unique name for each test, so that stores which keep their contents between runs can be used. */
 function fresh(prefix: string): string {
   counter += 1;
   return `${prefix}-${Date.now().toString(36)}-${counter}`;
@@ -43,7 +42,7 @@ function home(party: string, region: string, changes: Partial<PartyHome> = {}): 
   return { party, region, moving_to: null, version: 1, ...changes };
 }
 
-/** The view in force, whatever earlier tests or runs left. */
+/** The current view, whatever earlier tests or runs left. */
 async function nextView(
   store: ClusterStore,
   region: string,
@@ -75,7 +74,7 @@ export function clusterStoreConformance(name: string, open: () => Promise<OpenCl
   });
 }
 
-/** What is between two regions. */
+/** The obligations between two regions. */
 export function clusterRegionsConformance(name: string, open: () => Promise<OpenClusterStore>): void {
   describe(`${name} keeps the contract of a cluster store between regions`, () => {
     let opened: OpenClusterStore;
@@ -111,7 +110,7 @@ export function clusterRegionsConformance(name: string, open: () => Promise<Open
     it("C3, C7: other regions read a region's view and standing, too", async () => {
       const view = await nextView(near, region, [member(fresh("a"))]);
       await near.casView(view);
-      // It may be old for some moments, never wrong.
+      // It may be stale for a moment, but never wrong.
       expect([view.version, view.version - 1]).toContain((await far.readView(region)).version);
       const dead: RegionStatus = { region: fresh("region"), status: "dead", successor: region, version: 1 };
       await near.casStanding(dead);
@@ -158,7 +157,7 @@ function describeViews({ region, store, other, opened }: Context): void {
     const writers = await Promise.all(["a", "b", "c", "d"].map(() => opened().handle(region())));
     const outcomes = await Promise.all(
       writers.map((writer, index) =>
-        // Which of those that raced were applied is then for the reader to see (C2).
+        // The reader must then see which of the racing writes were applied (C2).
         writer
           .casView({ region: region(), version: version + 1, members: [member(`racer-${index}`)] })
           .catch(() => null),
@@ -195,7 +194,7 @@ function describeBeats({ region, store, other }: Context): void {
   it("the store's clock is in milliseconds and does not stand still or run back", async () => {
     const first = await store().storeTimeMs();
     expect(first).toBeGreaterThan(1_600_000_000_000);
-    // Two nodes of one store may be a little apart.
+    // The clocks of two nodes of one store may differ slightly.
     expect(await other().storeTimeMs()).toBeGreaterThanOrEqual(first - 2_000);
   });
 }

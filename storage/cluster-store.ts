@@ -1,41 +1,42 @@
-// Port: what the nodes of a cluster know of each other and of where parties live.
+// Port: what the nodes of a cluster know about each other and about where parties live.
 // Every implementation passes storage/cluster-store.conformance.ts.
 //
 // Obligations of an implementation:
-//   C1. `casView`, `casHome` and `casStanding` apply iff the stored version is `next.version - 1` (0: never written),
-//       all or nothing, and each version is applied at most once. Version 1 is an insert if absent.
-//   C2. `true`: applied, and durable as a majority of the row's domain. `false`: another version is in force, nothing
-//       changed. Neither is known: {@link StoreError} `unknown`; the caller reads again and compares, never guesses.
+//   C1. `casView`, `casHome` and `casStanding` apply iff the stored version is `next.version - 1` (0: never written). They
+//       are all or nothing, and each version is applied at most once. Version 1 is an insert-if-absent.
+//   C2. `true` means applied, and as durable as a majority of the row's domain. `false` means that another version is
+//       current and nothing changed. If neither is known, they throw {@link StoreError} `unknown`; the caller reads again
+//       and compares, and never guesses.
 //   C3. A region's view and beats belong to that region's own domain: reading and writing them there needs no other
-//       region. There `readView` and `readBeats` show everything that was applied before the call began.
-//       Another region may answer an earlier view or earlier beats, never one that was not applied; it never writes.
-//   C4. Homes and standings are of all regions together: `readHome`, `casHome` and `casStanding` are linearizable
-//       across regions, and throw while too few regions are in reach to know. (A region that is lost for good is
-//       taken out of the store's replication before an operator declares it dead: then the others are enough.)
-//   C5. Once a `casHome` of version > 1, or a `noteMove`, has answered, `readMoves` shows that home, or a later one
-//       of its party, in every region that was in reach; and so for a day. `casHome` answers `true` only once the
-//       note is written as well, and `unknown` when only the note failed.
-//   C6. `readHomeNearby` and `readMoves` need their own region only. They may answer earlier homes, never one that was
-//       not applied, and never an earlier one than a `casHome` called in that region has answered `true` for.
-//   C7. `readStandings` answers the newest in reach: it asks every region, and makes do with its own, which never
-//       answers an earlier one than a `casStanding` called there has answered `true` for.
-//   C8. Whatever is stored and cannot be read as these types is a StoreError `not_applied`, never a wrong answer.
+//       region. There, `readView` and `readBeats` show everything that was applied before the call began. Another region
+//       may return an earlier view or earlier beats, but never one that was not applied; it never writes.
+//   C4. Homes and standings belong to all regions together: `readHome`, `casHome` and `casStanding` are linearizable
+//       across regions, and throw while too few regions are reachable to know the answer. (A region that is lost for good
+//       is taken out of the store's replication before an operator declares it dead; the remaining regions then suffice.)
+//   C5. Once a `casHome` of version > 1, or a `noteMove`, has returned, `readMoves` shows that home, or a later one of its
+//       party, in every region that was reachable, for one day. `casHome` returns `true` only once the note has been
+//       written as well, and throws `unknown` if only the note failed.
+//   C6. `readHomeNearby` and `readMoves` need only their own region. They may return earlier homes, but never one that was
+//       not applied, and never one older than a home for which a `casHome` called in that region has returned `true`.
+//   C7. `readStandings` returns the newest standings within reach: it asks every region, and falls back to its own region,
+//       which never returns a standing older than one for which a `casStanding` called there has returned `true`.
+//   C8. Anything stored that cannot be read as these types is a StoreError `not_applied`, never a wrong answer.
 
-/** One incarnation of a node. A node that joins again does so as another one. */
+/** One incarnation of a node. A node that rejoins does so as a new incarnation. */
 export interface Member {
-  /** Unique among all that ever joined. */
+  /** Unique among all incarnations that ever joined. */
   readonly incarnation: string;
-  /** `host:port` of its transport. */
+  /** `host:port` of the node's transport. */
   readonly address: string;
   readonly state: "joining" | "active" | "leaving";
-  /** The versions of the protocol between nodes that it speaks, both included. */
+  /** The range of inter-node protocol versions that the node speaks, both ends included. */
   readonly protocol_min: number;
   readonly protocol_max: number;
-  /** Unix milliseconds of its own wall clock. */
+  /** Unix milliseconds by the node's own wall clock. */
   readonly joined_at_ms: number;
 }
 
-/** Who is in a region. Version 0 without members: never written. */
+/** The membership of a region. Version 0, without members, means that it was never written. */
 export interface RegionView {
   readonly region: string;
   readonly version: number;
@@ -44,18 +45,21 @@ export interface RegionView {
 
 export interface Beat {
   readonly incarnation: string;
-  /** Grows with every beat: a changed count is the only sign of life. */
+  /** Grows with every beat: a changed count is the failure detector's only sign of life. */
   readonly count: number;
-  /** Unix milliseconds of its own wall clock, for operators. */
+  /** Unix milliseconds by the node's own wall clock, for operators. */
   readonly wall_ms: number;
-  /** Version of its region's view that it had read before it last asked for the moves: it knows the moves of then. */
+  /**
+   * Version of its region's view that the node had read before it last asked for the moves: it knows the moves up to that
+   * point.
+   */
   readonly homes_seen: number;
 }
 
 export interface PartyHome {
   readonly party: string;
   readonly region: string;
-  /** Where it is on its way to; null at rest. */
+  /** The region that the party is moving to; null when it is not moving. */
   readonly moving_to: string | null;
   readonly version: number;
 }
@@ -63,7 +67,7 @@ export interface PartyHome {
 export interface RegionStatus {
   readonly region: string;
   readonly status: "active" | "dead";
-  /** Who takes over the parties of a dead region. */
+  /** The region that takes over the parties of a dead region. */
   readonly successor: string | null;
   readonly version: number;
 }
@@ -71,20 +75,20 @@ export interface RegionStatus {
 export interface ClusterStore {
   readView(region: string): Promise<RegionView>;
   casView(next: RegionView): Promise<boolean>;
-  /** A plain write, in another table than the view. */
+  /** A plain write, to a different table from the view. */
   beat(region: string, beat: Beat): Promise<void>;
-  /** The last beat of each incarnation; those of incarnations long gone may be missing. */
+  /** The last beat of each incarnation; incarnations that have long been gone may be missing. */
   readBeats(region: string): Promise<readonly Beat[]>;
-  /** Null when the party has none. */
+  /** The party's home; null when it has none. */
   readHome(party: string): Promise<PartyHome | null>;
-  /** A hint that the fence of the actor store corrects; for when {@link readHome} cannot answer (C6). */
+  /** A hint, corrected by the fence of the actor store, for when {@link readHome} cannot answer (C6). */
   readHomeNearby(party: string): Promise<PartyHome | null>;
   casHome(next: PartyHome): Promise<boolean>;
-  /** Writes the note of a home that is in force (C5). Repeatable; a note never replaces that of a later version. */
+  /** Writes the note of a home that is current (C5). Idempotent; a note never replaces one of a later version. */
   noteMove(home: PartyHome): Promise<void>;
-  /** Homes changed in the last day. */
+  /** Homes that changed within the last day. */
   readMoves(): Promise<readonly PartyHome[]>;
-  /** Regions that an operator spoke of; one that is missing is active. */
+  /** Regions whose status an operator has set; a region that is missing is active. */
   readStandings(): Promise<readonly RegionStatus[]>;
   casStanding(next: RegionStatus): Promise<boolean>;
   /** The store's clock, in Unix milliseconds. */

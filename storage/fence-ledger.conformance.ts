@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { earlier, type FenceLedger, type FenceRefusals, incarnationsMax } from "./fence-ledger.ts";
 
 export interface OpenFenceLedger {
-  /** Of another region each time the suite opens one. */
+  /** A different region each time the suite opens one. */
   readonly region: string;
-  /** A further handle, of another process. */
+  /** Opens another handle, that of another process. */
   handle(): Promise<FenceLedger>;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function fenceLedgerConformance(name: string, open: () => Promise<OpenFen
       expect(kept[0]).toEqual(refused(earlier, 1 + 2 + 3, 2));
       expect(kept[1]).toEqual(refused("n003", 4, 3));
       expect(kept.reduce((sum, { refusals }) => sum + refusals, 0)).toBe((count * (count + 1)) / 2);
-      // One that is there grows without anybody's making room.
+      // An existing incarnation grows without any other making room.
       await other.note(refused("n003", 10, 1_000));
       expect((await found())[0]).toEqual(refused(earlier, 6, 2));
     });

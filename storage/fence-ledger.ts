@@ -1,44 +1,44 @@
-// Port: commits that the fence of the actor store held back, remembered beyond the node that had sent them.
+// Port: commits that the actor store's fence refused, recorded so that they outlive the node that sent them.
 // Every implementation passes storage/fence-ledger.conformance.ts.
 //
 // Obligations of an implementation:
-//   L1. `note` keeps the highest count of an incarnation: repeating it, or noting a lower one, changes nothing. So after
-//       an unknown outcome it is simply repeated.
-//   L2. Once `note` has answered, `read` shows it in the region that noted it, also after the loss of any process. Other
-//       regions show it in time.
-//   L3. At most `incarnationsMax` of a region are kept apart. For one more, the one that was refused longest ago is added
-//       to the earlier ones: no total ever falls.
-//   L4. A region's refusals are noted in that region only, and need no other.
+//   L1. `note` keeps the highest count of an incarnation: repeating it, or noting a lower count, changes nothing. After an
+//       unknown outcome it is therefore simply repeated.
+//   L2. Once `note` has returned, `read` shows the count in the region that noted it, even after the loss of any process.
+//       Other regions show it eventually.
+//   L3. At most `incarnationsMax` incarnations of a region are kept separately. When one more arrives, the incarnation
+//       that was refused longest ago is added to the earlier ones: no total ever falls.
+//   L4. A region's refusals are noted in that region only, and need no other region.
 
 export interface FenceRefusals {
   readonly region: string;
-  /** The incarnation of the node that was refused; empty for earlier ones, added up (L3). */
+  /** The incarnation of the node that was refused; empty for the sum of the earlier ones (L3). */
   readonly incarnation: string;
   readonly refusals: number;
-  /** Unix milliseconds of the last one, by the clock of the node that was refused. */
+  /** Unix milliseconds of the last refusal, by the clock of the node that was refused. */
   readonly last_at_ms: number;
 }
 
-/** Incarnations of a region that are kept apart (L3). */
+/** Number of incarnations of a region that are kept separately (L3). */
 export const incarnationsMax = 64;
-/** The name of those that are not (L3). */
+/** The name under which all other incarnations are kept (L3). */
 export const earlier = "";
 
 export interface FenceLedger {
   /** Throws StoreError. */
   note(refusals: FenceRefusals): Promise<void>;
-  /** Of all regions, in no order. Throws StoreError. */
+  /** Returns the refusals of all regions, in no particular order. Throws StoreError. */
   read(): Promise<readonly FenceRefusals[]>;
 }
 
-/** The incarnation that makes room for another one of its region; null while there is room (L3). */
+/** Returns the incarnation that makes room for another one of its region; null while there is room (L3). */
 export function leastRecent(kept: readonly FenceRefusals[]): FenceRefusals | null {
   const apart = kept.filter(({ incarnation }) => incarnation !== earlier);
   if (apart.length < incarnationsMax) return null;
   return apart.reduce((oldest, each) => (each.last_at_ms < oldest.last_at_ms ? each : oldest));
 }
 
-/** What the earlier ones are once `folded` is one of them. */
+/** The sum of the earlier incarnations after `folded` has been added to it. */
 export function withEarlier(known: FenceRefusals | undefined, folded: FenceRefusals): FenceRefusals {
   return {
     region: folded.region,

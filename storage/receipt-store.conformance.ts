@@ -1,4 +1,4 @@
-// What every implementation of the port in receipt-store.ts must pass: obligations T1–T5 and the reads beside them.
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T5 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CommitOutcome } from "./actor-store.ts";
@@ -6,22 +6,22 @@ import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
 export interface OpenReceiptStore {
   readonly store: ReceiptStore;
-  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  /** Ends this handle as the loss of the process would, and reopens the same contents. */
   reopen(): Promise<OpenReceiptStore>;
   close(): Promise<void>;
 }
 
 let counter = 0;
-/** A region of its own for each test, so that stores which keep their contents between runs can be used. */
+/** A unique region for each test, so that stores which keep their contents between runs can be used. */
 function freshRegion(): string {
   counter += 1;
   return `test-${Date.now().toString(36)}${counter}`;
 }
 
-/** Of the batch that these receipts are in unless told otherwise. */
+/** The instant of the batch that contains these receipts by default. */
 const servedAtMs = Date.parse("2026-11-21T13:58:07.123Z");
 
-/** A retrieval id of that instant. */
+/** A retrieval id with that instant. */
 function id(unique: string): string {
   return `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`;
 }
@@ -306,7 +306,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
       await store().closeBatch(closed(region, { batch: `${hour}30-i1` }));
     }
     const found: string[] = [];
-    // A call may look at a part of the time only; it goes on where the one before ended.
+    // A call may cover only part of the time range; the next one continues where it ended.
     for (let call = 0; call < 20 && found.length < hours.length; call += 1) {
       for (const name of await store().keptBatches(region, "202611211358", 10)) {
         found.push(name);

@@ -1,13 +1,13 @@
-// What every implementation of the port in record-store.ts must pass of its listings: obligation R5.
+// What every implementation of the port in record-store.ts must pass for its listings: obligation R5.
 
 import { expect, it } from "vitest";
 import { fresh, head } from "./record-store.fixture.ts";
 import type { HeadPage, RecordHead, RecordStore } from "./record-store.ts";
 
-/** More pages than any of these tests has to turn. */
+/** More pages than any of these tests has to read. */
 const pagesMax = 20_000;
 
-/** All heads of a listing, as its pages gave them. */
+/** All heads of a listing, in the order of its pages. */
 export async function listed(
   page: (cursor: string | null) => Promise<HeadPage>,
 ): Promise<readonly RecordHead[]> {

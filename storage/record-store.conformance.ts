@@ -1,5 +1,5 @@
-// What every implementation of the port in record-store.ts must pass: obligations R1–R5 and the reads beside them.
-// An adapter's test calls `recordStoreConformance` with a way to open it.
+// What every implementation of the port in record-store.ts must pass: obligations R1–R5 and the related reads. An
+// adapter's test calls `recordStoreConformance` with a way to open it.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listed, recordListingTests } from "./record-listing.conformance.ts";
@@ -8,7 +8,7 @@ import type { RecordStore } from "./record-store.ts";
 
 export interface OpenRecordStore {
   readonly store: RecordStore;
-  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  /** Ends this handle as the loss of the process would, and reopens the same contents. */
   reopen(): Promise<OpenRecordStore>;
   close(): Promise<void>;
 }
@@ -126,7 +126,7 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       { record_id: a, generation: 2, hash: hash("2") },
       { record_id: fresh("svc"), generation: 1, hash: hash("1") },
       { record_id: a, generation: 1, hash: hash("1") },
-      // The bytes are there, under an earlier generation: what is asked for is not.
+      // The bytes exist under an earlier generation, but not under the requested one.
       { record_id: a, generation: 3, hash: hash("2") },
     ];
     expect(await store().readRows(asked)).toEqual([

@@ -3,7 +3,7 @@
 import type { RecordHead, RecordVersion, StoredSeal } from "./record-store.ts";
 
 let counter = 0;
-/** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
+/** Unique across this run and earlier ones, so that stores which keep their contents can be used. */
 export function fresh(prefix: string): string {
   counter += 1;
   return `${prefix}_${Date.now().toString(36)}_${counter}`;

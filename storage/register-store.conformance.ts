@@ -1,4 +1,4 @@
-// What every implementation of the port in register-store.ts must pass: obligations G1–G6 and the reads beside them.
+// What every implementation of the port in register-store.ts must pass: obligations G1–G6 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -10,16 +10,16 @@ import {
 
 export interface OpenRegisterStore {
   readonly store: RegisterStore;
-  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  /** Ends this handle as the loss of the process would, and reopens the same contents. */
   reopen(): Promise<OpenRegisterStore>;
   close(): Promise<void>;
 }
 
-/** More pages than any of these tests has to turn. */
+/** More pages than any of these tests has to read. */
 const pagesMax = 5_000;
 
 let counter = 0;
-/** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
+/** Unique across this run and earlier ones, so that stores which keep their contents can be used. */
 function fresh(prefix: string): string {
   counter += 1;
   return `${prefix}-${Date.now().toString(36)}-${counter}`;
@@ -137,7 +137,7 @@ function entryTests(store: () => RegisterStore, reopen: () => Promise<void>): vo
   });
 }
 
-/** Everything that a feed has to give, each entry as it came last, by `table/key`. */
+/** Everything that a feed delivers, by `table/key`, each entry as last delivered. */
 async function drain(feed: RegisterFeed, limit: number): Promise<ReadonlyMap<string, RegisterEntry>> {
   const given = new Map<string, RegisterEntry>();
   for (let pages = 0; pages < pagesMax; pages += 1) {

@@ -21,13 +21,13 @@ export interface OpenRowIndex {
 }
 
 const recordsPerCollection = 45;
-/** Changes sent together, as a region does. */
+/** Number of changes sent together, as a region does. */
 const batch = 20;
 
 const business = "7f9c2a10-5b1e-4c3d-8e2f-0123456789ab";
 let space = 0;
 
-/** A put of the collection's sample record, changed. */
+/** A put of the collection's sample record, with changes. */
 function put(
   collection: CollectionName,
   n: number,
@@ -56,7 +56,7 @@ function put(
   };
 }
 
-/** As `put` of product 1, with this note in its row. */
+/** Like `put` of product 1, with this note in its row. */
 function noted(change: number, note: string): RowChange {
   return withMembers(put("products", 1, { change }), { note });
 }
@@ -82,7 +82,7 @@ function idsOf(hits: readonly RowHit[]): readonly string[] {
   return hits.map((hit) => hit.record_id);
 }
 
-/** The suite for one engine; each test opens an index of its own. */
+/** The suite for one engine; each test opens its own index. */
 export function rowIndexConformance(name: string, open: () => Promise<OpenRowIndex>): void {
   describe(`${name} as a row index`, () => {
     changeTests(open);
@@ -91,7 +91,7 @@ export function rowIndexConformance(name: string, open: () => Promise<OpenRowInd
   });
 }
 
-/** What an engine must say that cannot answer, or not all of it; each way of breaking it is opened once. */
+/** What an engine must report if it cannot answer, or not completely; each way of breaking it is opened once. */
 export function brokenRowIndexConformance(
   name: string,
   ways: Readonly<Record<string, () => Promise<OpenRowIndex>>>,
@@ -310,7 +310,7 @@ function randomTests(open: () => Promise<OpenRowIndex>, collection: CollectionNa
   );
 }
 
-/** Rows found by both, in the same order. */
+/** Asserts that both find the same rows in the same order. */
 async function compareSearch(
   both: { readonly index: RowIndex; readonly reference: RowIndex },
   query: RowQuery,

@@ -1,6 +1,6 @@
 // Random rows and queries for the conformance suite. Values come from small pools, so that ties, repeated values and
-// absent fields are common; places lie clear of every circle's rim, where engines may round differently. A row says a value
-// in its own way (an instant as text or in seconds), and a query asks for what the index makes of it.
+// absent fields are common; places are well away from the edge of every circle, where engines may round differently. A row
+// expresses a value in its own form (an instant as text or in seconds), and a query uses the index's form.
 
 import fc from "fast-check";
 import { collections } from "../collections/collections.ts";
@@ -65,7 +65,7 @@ export function recordIdFor(collection: CollectionName, space: number, n: number
   return recordIdOf(collection, seed);
 }
 
-/** What a query compares a field with, as the index has it. */
+/** The operand that a query compares a field with, in the index's form. */
 function operandOf(field: FilterField): fc.Arbitrary<IndexValue> {
   if (field.type === "boolean") return fc.boolean();
   return field.type === "keyword" ? fc.constantFrom(...keywords) : numberOf(field);
@@ -76,14 +76,14 @@ function numberOf(field: FilterField): fc.Arbitrary<number> {
   return fc.constantFrom(...(field.type === "timestamp" ? instants : numbers));
 }
 
-/** What a row says of a field. */
+/** The value of a field in a row. */
 function memberOf(field: FilterField): fc.Arbitrary<JsonValue> {
   if (field.name === "published_at") return fc.constantFrom(...seconds);
   if (field.type === "timestamp") return fc.constantFrom(...instants.map(formatTimestamp));
   return operandOf(field);
 }
 
-/** Rows of a collection, without what is the same in all. */
+/** Rows of a collection, without the members that are the same in all. */
 function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
   const plain = definition.fields.filter((field) => field.type !== "country" && field.type !== "geopoint");
   const pointFields = definition.fields.filter((field) => field.type === "geopoint");
@@ -106,7 +106,7 @@ function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
   const texts = definition.textFields.map((name): [string, fc.Arbitrary<JsonValue>] => {
     const filtered = fields[name];
     if (filtered === undefined) return [name, text];
-    // A text that is filtered by, too.
+    // A text that can also be filtered by.
     const isMany = plain.some((field) => field.name === name && field.multiple);
     return [name, fc.oneof(filtered, isMany ? fc.array(text, { minLength: 1, maxLength: 3 }) : text)];
   });
@@ -119,7 +119,7 @@ function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
     .map(([published, some]) => ({ ...some, countries: published }));
 }
 
-/** The put with other members in its row; undefined takes one away. */
+/** The put with other members in its row; undefined removes a member. */
 export function withMembers(
   change: RowChange,
   members: Readonly<Record<string, JsonValue | undefined>>,
@@ -128,7 +128,7 @@ export function withMembers(
   return { ...change, row: JSON.stringify({ ...(JSON.parse(change.row) as JsonObject), ...members }) };
 }
 
-/** Puts and removals of a few records, in no order of their change numbers. */
+/** Puts and removals of a few records, in random order of their change numbers. */
 export function changesOf(
   collection: CollectionName,
   space: number,
@@ -181,14 +181,14 @@ function clauseOf(field: FilterField, op: Operator, country: string): fc.Arbitra
   }
 }
 
-/** Every clause that a search of the collection can have, with its operands at random. */
+/** Every clause that a search of the collection can have, with random operands. */
 export function clausesOf(collection: CollectionName, country: string): readonly fc.Arbitrary<RowClause>[] {
   return collections[collection].fields
     .filter((field) => field.type !== "country")
     .flatMap((field) => field.operators.map((op) => clauseOf(field, op, country)));
 }
 
-/** Any query that collections/ can make, now and then by relevance. */
+/** Any query that collections/ can build, sometimes by relevance. */
 export function queryOf(collection: CollectionName): fc.Arbitrary<RowQuery> {
   const definition = collections[collection];
   return fc.constantFrom(...countries).chain((country) => {

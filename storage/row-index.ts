@@ -1,20 +1,20 @@
-// Port: the searchable rows. Every implementation passes storage/row-index.conformance.ts: for the same rows and
-// query every engine gives the same rows, in the same order wherever the sort decides it.
-//   X1. `apply` keeps, for a record id, the change with the highest number; a lower one answers `stale`.
-//   X2. A removal leaves a tombstone, so that a late, lower put does not bring the row back.
+// Port: the searchable rows. Every implementation passes storage/row-index.conformance.ts: for the same rows and query
+// every engine returns the same rows, in the same order wherever the sort determines it.
+//   X1. `apply` keeps, for each record id, the change with the highest number; a lower one is answered with `stale`.
+//   X2. A removal leaves a tombstone, so that a late put with a lower number does not bring the row back.
 //   X3. A row is returned exactly as it was signed: the same text.
-//   X4. When `apply` returned, a search finds the put and no longer finds the removed row.
-//   X5. An engine that cannot answer the whole of what it was asked rejects with `IndexUnavailable`: never fewer rows.
-//       An `apply` that was rejected so may have been carried out in part; the same changes may be applied again.
-//   X6. The row is all that an engine is given of a record: what it searches by is `indexDocument` of the row's JSON.
-// Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
+//   X4. Once `apply` has returned, a search finds rows that were put and no longer finds rows that were removed.
+//   X5. An engine that cannot answer the complete request rejects with `IndexUnavailable`: it never returns fewer rows. An
+//       `apply` that was rejected this way may have been carried out in part; the same changes may be applied again.
+//   X6. The row is all that an engine receives of a record: it searches by the `indexDocument` of the row's JSON.
+//       Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { Unavailable } from "../std/unavailable.ts";
 
-/** What an engine searches a row by, made of its text by collections/ (X6): nothing here is computed by the engine. */
+/** What an engine searches a row by. collections/ derives it from the row's text (X6): the engine computes none of it. */
 export interface IndexDocument {
-  /** Countries that the record is published for. */
+  /** Countries in which the record is published. */
   readonly countries: readonly string[];
   /** Filter values by index field, for example `brand`, `price_US` (number), `start_at` (Unix milliseconds). */
   readonly fields: Readonly<Record<string, IndexValue | readonly IndexValue[]>>;
@@ -57,15 +57,15 @@ export type RowClause =
 export interface RowQuery {
   readonly collection: string;
   readonly country: string;
-  /** Analysed query terms, all of which must occur in at least one of `fields`; absent for a query without text. */
+  /** Analysed query terms, each of which must occur in at least one of `fields`; absent for a query without text. */
   readonly text?: { readonly terms: readonly string[]; readonly fields: readonly string[] };
-  /** All must hold. Index field names, already resolved for the country. */
+  /** All clauses must hold. Index field names are already resolved for the country. */
   readonly clauses: readonly RowClause[];
-  /** Applied in order; ties are broken by record_id ascending. A row without the field sorts last. */
+  /** Sort keys, applied in order; ties are broken by record_id ascending. A row without the field sorts last. */
   readonly sort: readonly { readonly field: string; readonly direction: "asc" | "desc" }[];
   /** 1 to 50. */
   readonly limit: number;
-  /** Rows of these businesses are absent. */
+  /** Businesses whose rows are left out. */
   readonly excludeBusinesses: readonly string[];
 }
 
@@ -76,10 +76,12 @@ export interface RowHit {
   readonly row: string;
 }
 
-/** Why the engine cannot do it now. `incomplete`: part of the rows, or of what is asked about them, is not there. */
+/**
+ * Why the engine cannot serve the request now. `incomplete`: some rows, or some data needed for the query, are missing.
+ */
 export type IndexTrouble = "unreachable" | "timeout" | "overloaded" | "incomplete" | "malformed";
 
-/** The engine cannot do it now (X5); the same call may be made again. The message begins with the trouble. */
+/** The engine cannot serve the request now (X5); the call may be repeated. The message begins with the trouble. */
 export type IndexUnavailable = Unavailable<"index">;
 
 export function indexUnavailable(
@@ -94,6 +96,6 @@ export function indexUnavailable(
 export interface RowIndex {
   apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]>;
   search(query: RowQuery): Promise<readonly RowHit[]>;
-  /** Rows that a search could return, by collection. */
+  /** Number of rows of a collection that a search could return. */
   count(collection: string): Promise<number>;
 }

@@ -1,15 +1,15 @@
-// Taking an actor over: the only way to become its writer.
-//   A1. A claim raises the epoch by a conditional write of the actor's home region. Whoever claimed before is refused
-//       from then on; what it committed before is read after the claim, serially, so nothing acknowledged is missing.
+// Claiming an actor: the only way to become its writer.
+//   A1. A claim raises the epoch by a conditional write in the actor's home region. Any previous claimant is refused from
+//       then on; what it committed before is read after the claim, serially, so nothing acknowledged is missing.
 //   A2. A claim whose outcome is unknown is recognised by its id.
-//   A3. Conditional writes of two regions do not exclude each other. An actor is claimed in its home region only,
-//       with two exceptions: its home handed it over to this region, or an operator declared its home dead.
-//   A4. After either, its last writer was another data centre, with other clocks. Nothing is written before this
-//       region has all that the other wrote, and unless this region's clock is past what the other wrote last: an
-//       older write would be taken and then not be seen.
-//   A5. The names of an actor are written before its first claim, so that none can be overlooked later.
-//   A6. Who takes over from a dead region may lack its last commits, and cannot know. So it begins a new era: epoch and
-//       head leap ahead of all that the lost ones may have numbered, messages to other actors among them.
+//   A3. Conditional writes of two regions do not exclude each other. An actor is claimed in its home region only, with two
+//       exceptions: its home handed it over to this region, or an operator declared its home dead.
+//   A4. After either exception, the last writer was another data centre, with different clocks. Nothing is written before
+//       this region has everything that the other one wrote, and unless this region's clock is past the time of the other
+//       one's last write: a write with an older timestamp would be accepted and then not be visible.
+//   A5. The names of an actor are written before its first claim, so that no actor can be overlooked later.
+//   A6. A region that takes over from a dead one may lack its last commits, and cannot know. So it starts a new era: epoch
+//       and head leap ahead of everything that the lost commits may have numbered, including messages to other actors.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -27,13 +27,13 @@ import type { CassandraSession, Consistency, Statement } from "./session.ts";
 
 export interface ClaimRules {
   readonly region: string;
-  /** Of a claim's commit. */
+  /** Consistency level of a claim's commit. */
   readonly consistency: Consistency;
-  /** Whether the actor may live in this region now; asked before anything makes this region its home. */
+  /** Whether the actor may live in this region now; called before anything makes this region its home. */
   readonly homeAllowed: (ref: ActorRef, region: string) => boolean;
-  /** Regions that are dead and whose actors this region takes over. */
+  /** Dead regions whose actors this region takes over. */
   readonly deadRegions: () => ReadonlySet<string>;
-  /** How the partition is read before a dead region's actor is taken over. */
+  /** Consistency level at which the partition is read before a dead region's actor is taken over. */
   readonly takeoverConsistency: Consistency;
   /** Called before the first claim of an actor (A5). */
   readonly announce: (ref: ActorRef) => Promise<void>;
@@ -42,13 +42,13 @@ export interface ClaimRules {
 export interface Claimed {
   readonly activation: Activation;
   readonly statics: Statics;
-  /** The last writer was another region (A4). */
+  /** Whether the last writer was another region (A4). */
   readonly arrived: boolean;
 }
 
-/** Attempts of one claim, of which each lost one means that somebody else claimed meanwhile. */
+/** Maximum attempts of one claim; each lost attempt means that somebody else claimed meanwhile. */
 const attemptsMax = 12;
-/** How far this region's clock may be behind what it has to write over; more is a clock that is wrong. */
+/** How far this region's clock may be behind what it has to overwrite; if it is further behind, a clock is wrong. */
 const clockBehindMs = 5_000;
 
 const cql = {
@@ -64,7 +64,7 @@ const cql = {
   time: "SELECT toUnixTimestamp(now()) AS time FROM system.local",
 } as const;
 
-/** Throws {@link StoreError}: `not_applied` when the actor is not this region's to claim. */
+/** Throws {@link StoreError}: `not_applied` when this region may not claim the actor. */
 export async function claimActor(
   session: CassandraSession,
   rules: ClaimRules,
@@ -86,14 +86,14 @@ export async function claimActor(
       const options = { consistency: rules.consistency, idempotent: false };
       if (!(await session.batch(batch, options)).applied) continue;
     } catch (error) {
-      // Not sent or not agreed on, or nobody knows: the next read tells (A2).
+      // Not sent, not agreed on, or unknown: the next read tells (A2).
       if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
       failure = error;
       continue;
     }
     if (seen === null) return firstActivation(rules, ref, owner, claim);
     const after = await readStatics(session, ref, "LOCAL_SERIAL");
-    // Taken and yet not seen: written over something with a later time (A4).
+    // Applied but not visible: it was written over something with a later timestamp (A4).
     if (after === null || after.epoch <= seen.epoch) continue;
     const statics = after.claim === claim ? after : { ...after, epoch: nextEpoch(seen, from), owner, claim };
     return load(session, ref, statics, arrived);
@@ -105,7 +105,7 @@ export async function claimActor(
 /** Where the last writer was: in this region, in one that handed the actor over, or in one that is lost. */
 type Origin = "here" | "elsewhere" | "lost";
 
-/** Throws when the actor is not this region's to claim (A3). */
+/** Throws when this region may not claim the actor (A3). */
 async function originOf(
   session: CassandraSession,
   rules: ClaimRules,
@@ -122,7 +122,8 @@ async function originOf(
   if (seen === null) return "here";
   if (seen.home === region) return seen.movedFrom === null ? "here" : "elsewhere";
   if (rules.deadRegions().has(seen.home)) return "lost";
-  // It may have been handed over and this data centre has not heard; reading everywhere brings it here.
+  // The actor may have been handed over without this data centre having heard; a read in every region brings the news
+  // here.
   const now = await readStatics(session, ref, "EACH_QUORUM").catch((error: unknown) => {
     if (!(error instanceof StoreError)) throw error;
     throw refuse(`is not claimed in ${region}: its home was ${seen.home}, and not all regions are in reach`);
@@ -131,7 +132,7 @@ async function originOf(
   throw refuse(`is not claimed in ${region}: its home is ${now?.home ?? seen.home}`);
 }
 
-/** A4. */
+/** See A4. */
 async function catchUp(
   session: CassandraSession,
   rules: ClaimRules,

@@ -1,5 +1,5 @@
-// Whose an actor is: homes, moves between regions, and what a lost region leaves. With the profile `regions` the two
-// regions are two data centres; otherwise both are names in one, which tests the same steps and no distance.
+// Ownership of actors: homes, moves between regions, and what a lost region leaves behind. With the profile `regions` the
+// two regions are two data centres; otherwise both are names in one, which tests the same steps without distance.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { event, following, freshRef, after as headAfter, keyed } from "../actor-store.fixture.ts";
@@ -122,7 +122,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const before = old.session.sent.length;
     await old.store.handOver(ref, there);
     const ofActor = old.session.sent.slice(before).filter((cql) => /\bactor (WHERE|SET)\b/.test(cql));
-    // Its head, the fence, all of it, and the last word.
+    // Its head, the fence, the whole partition, and the final write.
     expect(ofActor.map((cql) => cql.split(" ", 1)[0])).toEqual(["SELECT", "UPDATE", "SELECT", "UPDATE"]);
   });
 
@@ -156,14 +156,14 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(activation.outbox.map((row) => row.k)).toEqual([4_096]);
     const own = following(ref, activation.head, { puts: [event(2)] });
     expect((await heir.store.commit(own)).status).toBe("applied");
-    // From now on it is the heir's, whatever becomes of the declaration.
+    // From now on it belongs to the successor, whatever becomes of the declaration.
     expect((await next.store.claim(ref, "c")).events).toEqual([event(1), event(2)]);
   });
 
   it("A4: is not claimed while this region's clock is behind what was written last", async () => {
     await lived();
     const session = await world.session(here);
-    // As a data centre whose clocks are far ahead would have written.
+    // As a data centre whose clocks are far ahead would have written it.
     const aheadUs = (Date.now() + 3_600_000) * 1_000;
     const cql = "UPDATE actor USING TIMESTAMP ? SET epoch = 5 WHERE kind = ? AND id = ?";
     await session.execute(cql, [aheadUs, ref.kind, ref.id], { consistency: "EACH_QUORUM", idempotent: true });
@@ -241,7 +241,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const commit = following(ref, head, { puts: [event(1)] });
     careful.session.failNext("UPDATE actor SET head", "timeout_applied");
     await expect(careful.store.commit(commit)).rejects.toMatchObject({ effect: "unknown" });
-    // Sent again it is found applied, and then read everywhere: an answer that only some heard of is none.
+    // When resent it is found applied, and then read everywhere: an acknowledgement of only some regions is not enough.
     careful.session.failNext("SELECT body FROM actor WHERE kind = ? AND id = ? AND rt = ?", "refused");
     await expect(careful.store.commit(commit)).rejects.toMatchObject({ effect: "unknown" });
     expect(await careful.store.commit(commit)).toEqual({ status: "applied" });

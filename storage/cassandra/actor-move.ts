@@ -1,9 +1,9 @@
-// Handing an actor over to another region, by its home, while both are there.
-//   V1. First the epoch is raised, so that nothing is written any more; then everything is brought to a quorum of
-//       every region; last the home is changed. Until then the actor is this region's, from then on the other's.
-//   V2. Whatever step was reached, doing it again goes on from there.
-//   V3. When all goes well each step is one statement, and nothing is read twice: a party may have thousands of actors.
-//       A step whose outcome is unknown, or that another one overtook, is looked at again.
+// Hands an actor over from its home to another region, while both regions are up.
+//   V1. First the epoch is raised, so that nothing more is written; then everything is brought to a quorum of every
+//       region; finally the home is changed. Until then the actor belongs to this region, from then on to the other.
+//   V2. The move is resumable: repeating it continues from whichever step was reached.
+//   V3. If all goes well each step is one statement, and nothing is read twice: a party may have thousands of actors. A
+//       step whose outcome is unknown, or that was overtaken by another write, is checked again.
 
 import { randomUUID } from "node:crypto";
 import { type ActorRef, StoreError } from "../actor-store.ts";
@@ -12,10 +12,10 @@ import type { CassandraSession, Consistency } from "./session.ts";
 
 export interface HandOver {
   readonly ref: ActorRef;
-  /** Its home. */
+  /** The actor's home. */
   readonly region: string;
   readonly to: string;
-  /** Writes what leads to the actor for every region: its names, and when the other region has to wake it. */
+  /** Writes what leads every region to the actor: its names, and when the other region has to wake it. */
   readonly introduce: (wakeAtMs: number | null) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const cql = {
     IF epoch = ? AND home = ?`,
 } as const;
 
-/** Returns when the other region is the actor's home, or there is no such actor. Throws {@link StoreError}. */
+/** Returns when the other region is the actor's home, or if there is no such actor. Throws {@link StoreError}. */
 export async function handOverActor(session: CassandraSession, move: HandOver): Promise<void> {
   const { ref, region, to } = move;
   if (to === region) return;
@@ -45,7 +45,7 @@ export async function handOverActor(session: CassandraSession, move: HandOver): 
       if (!(await step(session, cql.fence, params, "LOCAL_QUORUM"))) continue;
     }
     const fenced = await readThrough(session, ref, "EACH_QUORUM");
-    // Somebody claimed it meanwhile, or the fence was written over something with a later time.
+    // Somebody claimed it meanwhile, or the fence was written over something with a later timestamp.
     if (fenced?.claim !== claim) continue;
     await move.introduce(fenced.wakeAtMs);
     if (await step(session, cql.leave, leaveParams(move, fenced), "EACH_QUORUM")) return;
@@ -57,7 +57,7 @@ function leaveParams({ ref, region, to }: HandOver, seen: Statics): readonly (st
   return [seen.epoch + 1, randomUUID(), to, region, ref.kind, ref.id, seen.epoch, region];
 }
 
-/** One conditional write. False also when nobody knows: the next read tells what became of it. */
+/** One conditional write. It also returns false when the outcome is unknown: the next read tells what became of it. */
 async function step(
   session: CassandraSession,
   cqlText: string,

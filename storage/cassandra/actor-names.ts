@@ -1,10 +1,10 @@
-// Which actors there are: lists beside the partitions, written before an actor's first claim and never shortened.
+// The directory of actors: lists beside the partitions, written before an actor's first claim and never shortened.
 
 import { Buffer } from "node:buffer";
 import type { ActorRef } from "../actor-store.ts";
 import { type CassandraSession, type Consistency, executeAll } from "./session.ts";
 
-/** Partitions over which the ids of a kind are spread. */
+/** Number of partitions over which the ids of a kind are spread. */
 const buckets = 16;
 
 const cql = {
@@ -32,7 +32,7 @@ export class ActorNames {
     ]);
   }
 
-  /** In the order of the ids' UTF-8 bytes, which is the engine's own. */
+  /** Returns ids in the order of their UTF-8 bytes, which is the engine's own order. */
   async list(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
     const found = await Promise.all(
       Array.from({ length: buckets }, (_, bucket) =>

@@ -1,6 +1,6 @@
-// The rows of an actor's partition: how they are written down and how they are read.
-//   R1. A body says itself when it expires, so a row that replaces an expiring one does not inherit its end.
-//   R2. No read of a table walks over what was deleted before it: each has a lower bound, or names its keys.
+// The rows of an actor's partition: how they are encoded and how they are read.
+//   R1. A body contains its own expiry, so a row that replaces an expiring one does not inherit its expiry.
+//   R2. No read of a table walks over rows deleted before it: each has a lower bound, or names its keys.
 
 import { Buffer } from "node:buffer";
 import {
@@ -22,21 +22,21 @@ import {
 
 /** The operation id before the first commit. */
 export const noOperation = "00000000-0000-0000-0000-000000000000";
-/** `wake_at` of an actor that nobody has to wake. */
+/** `wake_at` of an actor that needs no wake-up. */
 export const neverWakes = -1;
 
-/** An actor's head with what only this store needs to know of it. */
+/** An actor's head, plus what only this store needs to know about it. */
 export interface Statics extends ActorHead {
-  /** Id of the claim that is in force. */
+  /** Id of the current claim. */
   readonly claim: string;
   readonly wakeAtMs: number | null;
   /** No outbox row has a smaller `k`. */
   readonly outboxLow: number;
   /** The region whose conditional writes count. */
   readonly home: string;
-  /** The region that handed the actor over and was not followed by a claim yet. */
+  /** The region that handed the actor over, until a claim follows. */
   readonly movedFrom: string | null;
-  /** When `epoch` was written, in microseconds of the Cassandra node that coordinated it. */
+  /** When `epoch` was written, in microseconds by the clock of the coordinating Cassandra node. */
   readonly epochAtUs: number;
 }
 
@@ -57,11 +57,11 @@ const cql = {
   whole: `SELECT rt, k, k2, body, ${staticColumns} ${ofActor}`,
 } as const;
 
-/** Text keys in one read, and rows a page of the others. */
+/** Number of text keys in one read, and of rows per page in the other reads. */
 const keysPerRead = 500;
 const pageRows = 2_000;
 
-/** The head; null when the actor was never claimed. A serial read completes whatever commit is under way. */
+/** The head; null when the actor was never claimed. A serial read completes any commit that is under way. */
 export async function readStatics(
   session: CassandraSession,
   ref: ActorRef,
@@ -71,7 +71,7 @@ export async function readStatics(
   return rows[0] === undefined ? null : toStatics(rows[0]);
 }
 
-/** When the actor is to be woken and by whom; null when the actor was never claimed. */
+/** When the actor must be woken and by whom; null when the actor was never claimed. */
 export async function readWake(
   session: CassandraSession,
   ref: ActorRef,
@@ -82,7 +82,7 @@ export async function readWake(
   return row === undefined ? null : { wakeAtMs: toWake(row["wake_at"]), home: String(row["home"]) };
 }
 
-/** What a claim returns besides the head. */
+/** Reads what a claim returns besides the head. */
 export async function readSystemRows(
   session: CassandraSession,
   ref: ActorRef,
@@ -105,7 +105,7 @@ export async function readSystemRows(
   };
 }
 
-/** `track` remembers, for the activation that reads, which tables are known to have only rows with `k` 0. */
+/** For the activation that reads, `track` remembers which tables are known to have only rows with `k` 0. */
 export async function readSelection(
   session: CassandraSession,
   ref: ActorRef,
@@ -130,7 +130,7 @@ export async function readSelection(
   return (await Promise.all(reads)).flat().map(toRow);
 }
 
-/** Rows with one of the text keys and `k` above 0: no index leads to them, and no kind of today has any. */
+/** Rows with one of the text keys and `k` above 0: no index leads to them, and no present actor kind has any. */
 async function readNumbered(
   session: CassandraSession,
   ref: ActorRef,
@@ -149,8 +149,8 @@ async function readNumbered(
 }
 
 /**
- * Reads the whole partition at a level that reaches other regions: whatever their replicas lack is written to them
- * (blocking read repair) before this returns. Answers the head as it was read; null when the actor was never claimed.
+ * Reads the whole partition at a level that reaches other regions: anything their replicas lack is written to them
+ * (blocking read repair) before this returns. Returns the head as it was read; null when the actor was never claimed.
  */
 export async function readThrough(
   session: CassandraSession,
@@ -172,7 +172,7 @@ export async function readThrough(
   return first === undefined ? null : toStatics(first);
 }
 
-/** The same for single rows and the head. */
+/** Does the same for single rows and the head. */
 export async function readRowsThrough(
   session: CassandraSession,
   ref: ActorRef,
@@ -196,7 +196,7 @@ export async function readRowsThrough(
 const lasting = 0;
 const expiring = 1;
 
-/** R1: a mark, for an expiring row the instant as 8 bytes, then the text in UTF-8. */
+/** R1: a mark, for an expiring row the expiry as 8 bytes, then the text in UTF-8. */
 export function encodeBody(row: Pick<PartitionRow, "body" | "expiresAtMs">): Buffer {
   const { body, expiresAtMs } = row;
   const start = expiresAtMs === undefined ? 1 : 9;
@@ -239,7 +239,7 @@ function toStatics(row: CqlRow): Statics {
   };
 }
 
-/** The port writes the operation before the first commit as an empty text. */
+/** The port represents the operation before the first commit as an empty text. */
 export function toOperation(column: CqlRow[string] | undefined): string {
   return typeof column !== "string" || column === noOperation ? "" : column;
 }

@@ -1,4 +1,4 @@
-// The actor store on a real engine whose answers get lost, come late, or never leave.
+// The actor store on a real engine whose answers get lost, arrive late, or are never sent.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -231,7 +231,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         return rows[0]?.["outbox_low"];
       };
       expect(await low()).toBe(104);
-      // A process that goes on with the activation and remembers nothing of it.
+      // A process that continues with the activation and remembers nothing of it.
       const other = await world.node();
       expect((await other.store.commit(following(ref, at, { puts: [out(7)] }))).status).toBe("applied");
       expect(await low()).toBe(0);

@@ -1,16 +1,18 @@
-// Actor journals in Cassandra: one partition an actor, written by conditional batches only. The obligations S1–S7 are
-// those of the port.
-//   F1. A commit is one conditional batch and nothing else, but for a hint now and then (wake-hints, H1), which goes
-//       before it. A refusal shows the operation at the head: the commit's own means that it was applied (S3).
-//   F2. A commit whose outcome is unknown is reported so; no plain read follows it before a conditional write or a
-//       serial read of the same partition has completed or buried it. The caller's own next steps are both.
+// Actor journals in Cassandra: one partition per actor, written by conditional batches only. It meets the port's
+// obligations S1–S7.
+//   F1. A commit is one conditional batch and nothing else, apart from an occasional hint (wake-hints, H1), which is
+//       written before it. A refusal shows the operation at the head: if it is the commit's own, the commit was applied
+//       (S3).
+//   F2. A commit whose outcome is unknown is reported as such; no plain read follows it until a conditional write or a
+//       serial read of the same partition has completed or discarded it. The caller's next steps are always one of these
+//       two.
 //   F3. Deletes and puts of one commit never name the same key: within a batch the delete would win.
-//   F4. With `replicateBeforeAck` a commit of a party's actor answers when the other regions have it, too; what belongs to
-//       a region is lost with it, and needs no other. The commit's level counts
-//       replicas of all regions together, so a takeover asks every replica that is left.
+//   F4. With `replicateBeforeAck` a commit of a party's actor is acknowledged once the other regions have it as well;
+//       actors that belong to a region are lost with it, and need no other region. The commit's level counts replicas of
+//       all regions together, so a takeover queries every remaining replica.
 //
-// A batch of one partition is not bound by Cassandra's batch size thresholds, but by half a commit log segment
-// (16 MiB as delivered); the largest commit of the actor system is well below.
+// A batch in one partition is not limited by Cassandra's batch size thresholds, but by half a commit log segment (16 MiB
+// by default); the largest commit of the actor system is well below that.
 
 import type {
   Activation,
@@ -40,24 +42,24 @@ import type { CassandraSession, CqlParam, CqlResult, Statement } from "./session
 import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
 
 export interface CassandraActorStoreOptions {
-  /** This node's region; the name of the session's data centre. */
+  /** This node's region; also the name of the session's data centre. */
   readonly region: string;
   /** Unix milliseconds, for expiry and wake-up hints. */
   readonly now: () => number;
-  /** Whether the actor may live in `home` now; asked before a region becomes an actor's home. Yes unless told. */
+  /** Whether the actor may live in `home` now; called before a region becomes an actor's home. By default always true. */
   readonly homeAllowed?: (ref: ActorRef, home: string) => boolean;
-  /** Regions declared dead whose actors this region takes over. None unless told. */
+  /** Regions declared dead whose actors this region takes over. None by default. */
   readonly deadRegions?: () => ReadonlySet<string>;
-  /** The party that the actor belongs to, for {@link CassandraActorStore.actorsOf}; null for none. */
+  /** The party that the actor belongs to, for {@link CassandraActorStore.actorsOf}; null if it belongs to none. */
   readonly partyOf?: (ref: ActorRef) => string | null;
-  /** Answers a commit only once other regions have it (F4). */
+  /** Acknowledges a commit only once other regions have it (F4). */
   readonly replicateBeforeAck?: boolean;
 }
 
 export interface CassandraActorStore extends ActorStore {
   /**
-   * Makes another region the actor's home; this region must be it. Repeatable. The activation that has the actor is
-   * fenced off. Throws {@link StoreError}.
+   * Makes another region the actor's home; this region must be its current home. Idempotent. The actor's current
+   * activation is fenced off. Throws {@link StoreError}.
    */
   handOver(ref: ActorRef, to: string): Promise<void>;
   /** All actors of a party that were ever claimed, in any region. */
@@ -169,7 +171,7 @@ class ActorJournals implements CassandraActorStore {
     });
   }
 
-  /** F4. */
+  /** See F4. */
   #levelOf(ref: ActorRef): "LOCAL_QUORUM" | "EACH_QUORUM" {
     const { replicateBeforeAck, partyOf } = this.#options;
     return replicateBeforeAck === true && partyOf?.(ref) !== null ? "EACH_QUORUM" : "LOCAL_QUORUM";
@@ -183,7 +185,7 @@ class ActorJournals implements CassandraActorStore {
     return { ...this.#rules, consistency: this.#levelOf(ref) };
   }
 
-  /** Without its hint a commit is not sent (F1): nothing is applied, whatever became of the hint. */
+  /** A commit is not sent without its hint (F1), so nothing is applied, whatever became of the hint. */
   async #hint(commit: ActorCommit, track: ActorClaim | undefined, nowMs: number): Promise<void> {
     const { ref, wakeAtMs } = commit;
     if (wakeAtMs === null || !needsHint(wakeAtMs, track?.hintAtMs ?? null, nowMs)) return;
@@ -196,7 +198,7 @@ class ActorJournals implements CassandraActorStore {
     if (track !== undefined) track.hintAtMs = wakeAtMs;
   }
 
-  /** The commit is applied: a hint that fails now leaves the caller to send the commit, and the hint, again. */
+  /** The commit is applied: if the hint fails now, the caller resends the commit, and thereby the hint. */
   async #rewriteHint({ ref, wakeAtMs }: ActorCommit): Promise<void> {
     try {
       await this.#writeHint(ref, wakeAtMs ?? 0);
@@ -207,7 +209,7 @@ class ActorJournals implements CassandraActorStore {
     }
   }
 
-  /** F4, for a commit that an earlier attempt applied, of which nobody knows how far it got. */
+  /** F4, for a commit applied by an earlier attempt whose replication is unknown. */
   async #ensureReplicated(commit: ActorCommit): Promise<void> {
     if (this.#levelOf(commit.ref) === "LOCAL_QUORUM") return;
     try {
@@ -259,16 +261,16 @@ function commitBatch(
   return statements;
 }
 
-/** Unset, and so left as it is, when it does not change. */
+/** Left unset, and so unchanged in the store, if it does not change. */
 function outboxLow(commit: ActorCommit, track: ActorClaim | undefined): number | undefined {
   if (track === undefined) return commit.puts.some((row) => row.rt === rowTable.outbox) ? 0 : undefined;
   const { low } = track.nextOutbox(commit);
   return low === track.outboxLow ? undefined : low;
 }
 
-/** Rows last this much longer than asked for: clocks of nodes differ (S6). */
+/** Rows are kept this much longer than requested, because clocks of nodes differ (S6). */
 const ttlSpareSeconds = 10;
-/** Cassandra refuses expiry beyond 2038 by default; what lasts longer than this is not forgotten. */
+/** Cassandra refuses expiry beyond 2038 by default; rows that last longer than this never expire. */
 const ttlMaxSeconds = 5 * 366 * 86_400;
 
 function ttlSeconds(expiresAtMs: number, nowMs: number): number | null {
@@ -276,7 +278,7 @@ function ttlSeconds(expiresAtMs: number, nowMs: number): number | null {
   return seconds > ttlMaxSeconds ? null : Math.max(seconds, 1);
 }
 
-/** An actor that was never claimed has no row to show. */
+/** An actor that was never claimed has no row to report. */
 function refusalOf(result: CqlResult): Extract<CommitOutcome, { status: "refused" }> {
   const row = result.rows[0] ?? {};
   return {

@@ -1,8 +1,9 @@
-// Tables of the actor store. The partition of `actor` is the truth; the others are hints and lists that lead to it.
+// Tables of the actor store. The partition of `actor` is the source of truth; the others are hints and lists that lead to
+// it.
 //
-// `actor`: one partition an actor. Static columns are its head; row (0, 0, '') is written with the first claim and
-// never deleted: a conditional write reads the first live row, and behind this one it never meets a tombstone.
-// gc_grace is a day: repair more often than that.
+// `actor`: one partition per actor. Its head is stored in static columns; row (0, 0, '') is written with the first claim
+// and never deleted: a conditional write reads the first live row, and thanks to this row it never meets a tombstone.
+// gc_grace is one day: run repairs more often than that.
 
 export const actorTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS actor (
@@ -13,13 +14,13 @@ export const actorTables: readonly string[] = [
      body blob,
      PRIMARY KEY ((kind, id), rt, k, k2))
    WITH gc_grace_seconds = 86400 AND compaction = {'class': 'UnifiedCompactionStrategy'}`,
-  // Hints: «look at this actor then». A slot is a minute; floor is the first slot that may hold any.
+  // Hints: «look at this actor then». A slot is a minute; floor is the first slot that may contain any.
   `CREATE TABLE IF NOT EXISTS actor_wake (
      region text, slot bigint, wake_at bigint, kind text, id text, hinted_at bigint,
      PRIMARY KEY ((region, slot), wake_at, kind, id))
    WITH gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}`,
   "CREATE TABLE IF NOT EXISTS actor_wake_floor (region text PRIMARY KEY, slot bigint)",
-  // Which actors there are: by kind for operators, by party for a move to another region.
+  // The directory of actors: by kind for operators, by party for a move to another region.
   `CREATE TABLE IF NOT EXISTS actor_name (kind text, bucket tinyint, id text, PRIMARY KEY ((kind, bucket), id))`,
   "CREATE TABLE IF NOT EXISTS actor_of_party (party text, kind text, id text, PRIMARY KEY (party, kind, id))",
 ];

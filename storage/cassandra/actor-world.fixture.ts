@@ -1,4 +1,4 @@
-// A keyspace with the actor store's tables, and stores in it whose engine and clock the test has a hand on.
+// A keyspace with the actor store's tables, and stores in it whose engine and clock the test controls.
 
 import {
   type CassandraActorStore,
@@ -39,7 +39,7 @@ export class ActorWorld implements AsyncDisposable {
     return { session, store: openCassandraActorStore(session, { ...defaults, ...options }) };
   }
 
-  /** One connection a data centre serves the whole test. */
+  /** One connection per data centre serves the whole test. */
   async session(localDc = testRegions[0]): Promise<CassandraSession> {
     const known = this.#sessions.get(String(localDc));
     if (known !== undefined) return known;

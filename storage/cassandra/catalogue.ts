@@ -1,8 +1,9 @@
-// The heads of all records, by business and bucket: what an index is made from. A projection of the heads in `record`,
-// written with each of them; a write that failed in between is repeated by its caller.
-//   K1. A cursor names the last head of its page: `<business_uuid> <bucket> <record_id>`. So it outlives the process.
-//   K2. All heads come in the order of the partitions' tokens. Two partitions with one token (64 bits of a hash of a
-//       random uuid) are not told apart.
+// The heads of all records, by business and bucket: the source from which an index is built. It is a projection of the
+// heads in `record`, written along with each of them; if a write fails in between, its caller repeats it.
+//   K1. A cursor names the last head of its page: `<business_uuid> <bucket> <record_id>`. It therefore survives the
+//       process.
+//   K2. All heads come in the order of the partitions' tokens. Two partitions with the same token (64 bits of a hash of a
+//       random uuid) are not distinguished.
 
 import type { HeadPage, RecordHead } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
@@ -11,9 +12,12 @@ import { headOf, headText } from "./heads.ts";
 import { type CassandraSession, type CqlRow, executeAll, type Statement } from "./session.ts";
 import { stampOfChange } from "./write-timestamps.ts";
 
-/** Partitions of a business: with a million records, each has about 60,000 rows, 15 MB. Changing it loses what is listed. */
+/**
+ * Partitions per business: with a million records, each has about 60,000 rows, 15 MB. Changing the number loses what is
+ * listed.
+ */
 const buckets = 16;
-/** Heads in one write. */
+/** Number of heads in one write. */
 const headsPerWrite = 100;
 
 const columns = "SELECT business_uuid, bucket, record_id, head FROM record_catalogue";
@@ -32,7 +36,7 @@ interface Place {
   readonly recordId: string;
 }
 
-/** Writes of one partition each. */
+/** Groups heads into writes of one partition each. */
 export function catalogueWrites(heads: readonly RecordHead[]): readonly (readonly Statement[])[] {
   const partitions = new Map<string, Statement[][]>();
   for (const head of heads) {
@@ -48,7 +52,7 @@ export function catalogueWrites(heads: readonly RecordHead[]): readonly (readonl
   return [...partitions.values()].flat();
 }
 
-/** All heads, see K2. */
+/** Lists all heads, see K2. */
 export async function readHeads(
   session: CassandraSession,
   cursor: string | null,
@@ -62,7 +66,7 @@ export async function readHeads(
   return pageOf(rows, limit);
 }
 
-/** The heads of a business, bucket after bucket. */
+/** Lists the heads of a business, bucket by bucket. */
 export async function readCatalogue(
   session: CassandraSession,
   businessUuid: string,

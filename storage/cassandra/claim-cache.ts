@@ -1,23 +1,23 @@
 // What this process remembers of an actor that it claimed, so that a commit needs no read.
-//   T1. A track counts only for the commit that follows exactly what it saw last (epoch and head). Forgetting one is
-//       always safe: the next commit then assumes the least.
-//   T2. `outboxLow` is never above the `k` of an outbox row that is there.
+//   T1. A track is used only for the commit that directly follows what it last saw (epoch and head). Evicting a track is
+//       always safe: the next commit then makes the weakest assumptions.
+//   T2. `outboxLow` is never above the `k` of an existing outbox row.
 //   T3. `hintAtMs` is a time at or before which the store has a hint for the actor, and until which it keeps one.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { type ActorCommit, type ActorRef, rowTable } from "../actor-store.ts";
 
-/** What a claim found, from which a track starts. */
+/** What a claim found: the initial state of a track. */
 export interface TrackStart {
   readonly epoch: number;
   readonly head: number;
   readonly outboxLow: number;
-  /** `k` of the outbox rows, ascending. */
+  /** `k` of the outbox rows, in ascending order. */
   readonly outbox: readonly number[];
   readonly wakeAtMs: number | null;
 }
 
-/** A commit's outbox, as it will be: what {@link ActorClaim.follow} takes over once the commit is applied. */
+/** The outbox as a commit will leave it; {@link ActorClaim.follow} adopts it once the commit is applied. */
 interface NextOutbox {
   readonly low: number;
   readonly added: readonly number[];
@@ -29,7 +29,7 @@ const none: ReadonlySet<number> = new Set();
 export class ActorClaim {
   readonly epoch: number;
   #head: number;
-  /** In the order in which they were put, which is ascending unless `#isAscending` says otherwise. */
+  /** In insertion order, which is ascending unless `#isAscending` is false. */
   readonly #outbox: Set<number>;
   #isAscending = true;
   #highest: number;
@@ -46,7 +46,7 @@ export class ActorClaim {
     this.hintAtMs = start.wakeAtMs;
   }
 
-  /** T1. */
+  /** See T1. */
   precedes(commit: Pick<ActorCommit, "epoch" | "expectedHead">): boolean {
     return commit.epoch === this.epoch && commit.expectedHead === this.#head;
   }
@@ -63,7 +63,7 @@ export class ActorClaim {
     return { low: this.#lowest(added, removed), added, removed };
   }
 
-  /** The commit was applied. */
+  /** Called when the commit was applied. */
   follow(commit: ActorCommit): void {
     const { low, added, removed } = this.nextOutbox(commit);
     for (const k of removed) this.#outbox.delete(k);
@@ -82,7 +82,7 @@ export class ActorClaim {
     return this.#onlyZeros.has(rt);
   }
 
-  /** No row of the table has a `k` above 0. */
+  /** Records that no row of the table has a `k` above 0. */
   noteOnlyZeros(rt: number): void {
     this.#onlyZeros.add(rt);
   }
@@ -95,12 +95,12 @@ export class ActorClaim {
       if (this.#isAscending) break;
     }
     for (const k of added) lowest = Math.min(lowest, k);
-    // An empty outbox: whatever comes next is above all that was there, or lowers the bound again.
+    // An empty outbox: the next row is above all previous ones, or lowers the bound again.
     return lowest === Number.POSITIVE_INFINITY ? this.#highest + 1 : lowest;
   }
 }
 
-/** Tracks kept at hand; those used longest ago are forgotten first (T1). */
+/** Maximum number of cached tracks; the least recently used are evicted first (T1). */
 const tracksMax = 50_000;
 
 export class ClaimCache {
@@ -114,7 +114,7 @@ export class ClaimCache {
     return this.#tracks.get(keyOf(ref));
   }
 
-  /** Of the activation that `commit` belongs to, and up to date for it (T1). */
+  /** The track of the activation that `commit` belongs to, if it is up to date for the commit (T1). */
   before(commit: ActorCommit): ActorClaim | undefined {
     const track = this.get(commit.ref);
     return track?.precedes(commit) === true ? track : undefined;

@@ -1,5 +1,5 @@
-// Reading the cluster's rows. Other releases write them, too: what does not read as the port's types is damage, and
-// said to be, never a wrong answer (C8).
+// Reads the cluster's rows. Other releases write them as well: anything that does not parse as the port's types is
+// reported as damage, and never leads to a wrong answer (C8).
 
 import type { Beat, Member, PartyHome, RegionStatus } from "../cluster-store.ts";
 import { StoreError } from "../cluster-store.ts";

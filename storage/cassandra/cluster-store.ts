@@ -1,8 +1,8 @@
-// What nodes know of each other, in Cassandra. The obligations C1–C8 are those of the port.
-//   D1. Views and beats are agreed on in their own region's data centre and nowhere else (C3).
+// What nodes know about each other, in Cassandra. It meets the port's obligations C1–C8.
+//   D1. Views and beats are agreed on in their own region's data centre only (C3).
 //   D2. Homes and standings are agreed on by a majority of all replicas (C4) and then written to a quorum of the
-//       region that asked, which therefore reads its own (C6, C7); the majority that agreed makes them last (C2).
-//   D3. A note of a move is one value with a time of its own making, so that a later version always wins (C5).
+//       requesting region, which therefore reads its own writes (C6, C7); the majority makes them durable (C2).
+//   D3. A note of a move is one value with an explicit write timestamp, so that a later version always wins (C5).
 
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -23,11 +23,11 @@ import {
   executeAll,
 } from "./session.ts";
 
-/** The one partition of moves, and that of standings. */
+/** The single partition of moves, and of standings. */
 const part = "all";
 const dayMs = 86_400_000;
 const daySeconds = dayMs / 1_000;
-/** How long all regions are waited for before the own one's answer must do (C7). */
+/** How long to wait for all regions before falling back to the own region's answer (C7). */
 const everywhereMs = 1_000;
 
 const cql = {
@@ -117,7 +117,7 @@ class ClusterTables implements ClusterStore {
       await this.#session.execute(cql.note, params, { consistency: "EACH_QUORUM", idempotent: true });
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      // A region is away: a majority of all replicas is a quorum of each that is in reach.
+      // A region is unreachable: a majority of all replicas is a quorum of each reachable region.
       await this.#session.execute(cql.note, params, { consistency: "QUORUM", idempotent: true });
     }
   }
@@ -167,7 +167,7 @@ class ClusterTables implements ClusterStore {
     return executeAll(this.#session, text, params, { consistency, idempotent: true });
   }
 
-  /** D1, D2. */
+  /** See D1 and D2. */
   async #conditionally(
     serial: "LOCAL_SERIAL" | "SERIAL",
     text: string,
@@ -187,8 +187,8 @@ class ClusterTables implements ClusterStore {
 }
 
 /**
- * D3: the version decides; of two notes of one version the later day's wins, for a note that was forgotten after its
- * day would otherwise stand in the way of the same note of another day.
+ * D3: the version decides. Of two notes of one version the one of the later day wins; otherwise a note that was forgotten
+ * after its day would block the same note on another day.
  */
 function noteTime(version: number, nowMs: number): number {
   return version * 100_000 + Math.floor(nowMs / dayMs);

@@ -1,8 +1,8 @@
-// Tables of the cluster store. Views and beats are agreed on within their region, homes and standings between all.
+// Tables of the cluster store. Views and beats are agreed on within their region, homes and standings between all regions.
 
 const compaction = "compaction = {'class': 'UnifiedCompactionStrategy'}";
 
-/** Beats of incarnations long gone are forgotten. */
+/** After this time, beats of incarnations that are long gone are forgotten. */
 const beatSeconds = 86_400;
 
 export const clusterTables: readonly string[] = [
@@ -14,7 +14,7 @@ export const clusterTables: readonly string[] = [
    WITH default_time_to_live = ${beatSeconds} AND gc_grace_seconds = 10800 AND ${compaction}`,
   `CREATE TABLE IF NOT EXISTS party_home (party text PRIMARY KEY, region text, moving_to text, version bigint)
    WITH ${compaction}`,
-  // Homes changed in the last day, all in one partition; \`home\` is one value, so a note is never half of another's.
+  // Homes that changed within the last day, all in one partition; `home` is one value, so a note never mixes two moves.
   `CREATE TABLE IF NOT EXISTS party_move (part text, party text, home text, PRIMARY KEY (part, party))
    WITH gc_grace_seconds = 10800 AND ${compaction}`,
   `CREATE TABLE IF NOT EXISTS region_standing (

@@ -1,4 +1,4 @@
-// Reading columns of tables that only we write: a value of another type than the column was declared with is damage.
+// Reads columns of tables that only we write: a value whose type differs from the column's declaration is damage.
 
 import type { CqlRow } from "./session.ts";
 
@@ -9,7 +9,7 @@ export function textOf(value: Column): string {
   throw new TypeError(`a column is not text but ${typeof value}`);
 }
 
-/** A plain view: what the driver gives is a Buffer. */
+/** Returns a plain view, because the driver returns a Buffer. */
 export function bytesOf(value: Column): Uint8Array {
   if (value instanceof Uint8Array) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   throw new TypeError(`a column is not bytes but ${typeof value}`);

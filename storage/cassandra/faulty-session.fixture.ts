@@ -28,7 +28,7 @@ export class FaultySession implements CassandraSession {
   readonly #session: CassandraSession;
   readonly #scripts: Script[] = [];
   readonly #late: (() => Promise<CqlResult>)[] = [];
-  /** First statements of what reached the engine, in order. */
+  /** First statements of everything that reached the engine, in order. */
   readonly sent: string[] = [];
   readonly keyspace: string;
   readonly localDc: string;
@@ -39,12 +39,12 @@ export class FaultySession implements CassandraSession {
     this.localDc = session.localDc;
   }
 
-  /** The next statement (a batch: its first one) that contains `part` meets `fault`; several queue up. */
+  /** The next statement (for a batch: its first one) that contains `part` meets `fault`; several faults queue up. */
   failNext(part: string, fault: SessionFault): void {
     this.#scripts.push({ part, fault });
   }
 
-  /** Lets the oldest statement through that was held back as `late`. */
+  /** Lets through the oldest statement that was held back as `late`. */
   async releaseLate(): Promise<CqlResult> {
     const held = this.#late.shift();
     if (held === undefined) throw new Error("nothing is held back");

@@ -1,6 +1,7 @@
-// The fence ledger in Cassandra: the obligations L1–L4 of the port.
-//   N1. A region's ledger is one partition, agreed on in that region's data centre, and written by conditional writes only.
-//   N2. An incarnation is taken out and added to the earlier ones in one batch, on condition that neither has changed.
+// The fence ledger in Cassandra: the port's obligations L1–L4.
+//   N1. A region's ledger is one partition, agreed on in that region's data centre, and written by conditional writes
+//       only.
+//   N2. An incarnation is removed and added to the earlier ones in one batch, on the condition that neither has changed.
 
 import {
   earlier,
@@ -28,7 +29,7 @@ export const fenceTables: readonly string[] = [
    WITH compaction = {'class': 'UnifiedCompactionStrategy'}`,
 ];
 
-/** `regions`: all that are read. The session's data centre is the region that notes. */
+/** `regions` are all regions that are read. The session's data centre is the region that notes. */
 export function openCassandraFenceLedger(session: CassandraSession, regions: readonly string[]): FenceLedger {
   const read = async (region: string, consistency: "LOCAL_SERIAL" | "LOCAL_QUORUM") =>
     (await executeAll(session, cql.read, [region], { consistency, idempotent: true })).map(refusalsOf);
@@ -45,7 +46,7 @@ export function openCassandraFenceLedger(session: CassandraSession, regions: rea
   };
 }
 
-/** One step from what is kept; true when `refusals` is noted, false when it is to be looked at again. */
+/** One step from the stored state; true when `refusals` is noted, false when the state must be read again. */
 async function advance(
   session: CassandraSession,
   kept: readonly FenceRefusals[],
@@ -67,7 +68,7 @@ function put(next: FenceRefusals, known: FenceRefusals | undefined): Statement {
   return { cql: cql.put, params: [refusals, last_at_ms, region, incarnation, known?.refusals ?? null] };
 }
 
-/** Whether it was applied; what nobody knows counts as not, for the next step looks again (L1). */
+/** Whether the batch was applied; an unknown outcome counts as not applied, because the next step reads again (L1). */
 async function conditionally(session: CassandraSession, batch: readonly Statement[]): Promise<boolean> {
   try {
     return (await session.batch(batch, { idempotent: false })).applied;

@@ -1,9 +1,9 @@
-// To which party each key belongs, in Cassandra: obligation G5 of the register's port.
-//   O1. A claim is agreed on by a majority of all replicas, so one party alone gets a key, whichever regions are asked.
-//   O2. A row is never changed or deleted. So one that is readable anywhere is in force, and no other region is asked.
-//   O3. When the outcome of a claim is unknown the row is read with what is under way; while there is none it is claimed
-//       again, which is the same claim.
-//   O4. A key that is in the register and has no claim belongs to the party that the register names: an earlier release
+// Maps each key to its party, in Cassandra: obligation G5 of the register's port.
+//   O1. A claim is agreed on by a majority of all replicas, so only one party gets a key, whichever regions are asked.
+//   O2. A row is never changed or deleted. So a row that is readable anywhere is final, and no other region is asked.
+//   O3. When the outcome of a claim is unknown, the row is read together with any write under way; if there is no row, the
+//       key is claimed again, which is the same claim.
+//   O4. A key that is in the register but has no claim belongs to the party that the register names: an earlier release
 //       registered it, or its claim was lost with a region. All regions are asked for it while they can be reached.
 
 import { StoreError } from "../actor-store.ts";
@@ -11,7 +11,7 @@ import { textOf } from "./columns.ts";
 import { readEntry } from "./register-rows.ts";
 import type { CassandraSession, Consistency, CqlRow } from "./session.ts";
 
-/** How often one call claims; each time it was not known what became of it. */
+/** Maximum claims in one call; another follows only when the outcome of the last was unknown. */
 const claimsMax = 3;
 
 const cql = {
@@ -19,7 +19,7 @@ const cql = {
   claim: "INSERT INTO key_owner (key_id, party) VALUES (?, ?) IF NOT EXISTS",
 } as const;
 
-/** The table of record-tables.ts must be there. */
+/** The table of record-tables.ts must exist. */
 export async function claimKey(session: CassandraSession, keyId: string, party: string): Promise<string> {
   const known = await readOwner(session, keyId, "LOCAL_QUORUM");
   if (known !== null) return known;

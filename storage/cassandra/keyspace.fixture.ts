@@ -1,5 +1,5 @@
-// A keyspace of a test's own on the engines that `SVC_TEST_CASSANDRA` names (addresses, comma-separated: one a data
-// centre in the profile `regions`, else all of one).
+// A test's own keyspace on the engines that `SVC_TEST_CASSANDRA` names (addresses, comma-separated: one per data centre in
+// the profile `regions`, otherwise all of one).
 
 import { randomUUID } from "node:crypto";
 import type { OpenClusterStore } from "../cluster-store.conformance.ts";
@@ -10,18 +10,18 @@ const addresses = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",").filter((e
 const replication = Number(process.env["SVC_TEST_REPLICATION"] ?? "1");
 const isRegions = process.env["SVC_TEST_PROFILE"] === "regions";
 
-/** Whether there is an engine; without one these tests say that they were left out. */
+/** Whether there is an engine; without one these tests report that they were skipped. */
 export const hasCassandra = addresses.length > 0;
-/** Data centres of the engines there are. */
+/** Data centres of the available engines. */
 export const testRegions: readonly string[] = isRegions ? ["eu-west1", "us-east1"] : ["eu-west1"];
 
 export interface TestKeyspace extends AsyncDisposable {
   readonly name: string;
-  /** Another connection each time, to the data centre of the region. */
+  /** Opens a new connection each time, to the data centre of the region. */
   connect(region?: string): Promise<CassandraSession>;
 }
 
-/** Makes a keyspace with `tables`; disposing drops it. */
+/** Creates a keyspace with `tables`; disposing drops it. */
 export async function openTestKeyspace(tables: readonly string[]): Promise<TestKeyspace> {
   const name = `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
   const connect = (keyspace: string, region: string): Promise<CassandraSession> => {
@@ -75,7 +75,7 @@ export async function openStoreIn<S>(
   };
 }
 
-/** The cluster store of every region that is tested with, as its conformance suites open it. */
+/** The cluster store of every region under test, as its conformance suites open it. */
 export function openClusterStoreIn(keyspace: TestKeyspace): OpenClusterStore {
   const sessions: CassandraSession[] = [];
   return {

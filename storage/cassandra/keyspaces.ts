@@ -1,20 +1,20 @@
-// The keyspace: in which regions' data centres its rows are kept, and how many copies in each.
-//   K1. A region that is lost for good is taken out before it is declared dead: what needs a majority of all regions
-//       (homes, standings, the schema) then needs one of those that are left. What its data centre still holds is
-//       cleared before it is put in again, or it would bring back rows of before.
+// The keyspace: in which regions' data centres its rows are stored, and how many copies in each.
+//   K1. A region that is lost for good is taken out before it is declared dead: operations that need a majority of all
+//       regions (homes, standings, the schema) then need a majority of the remaining ones. Anything its data centre still
+//       holds is cleared before it is put in again, or it would bring back old rows.
 
 import { StoreError } from "../actor-store.ts";
 import { type CassandraConnection, type CassandraSession, openCassandraSession } from "./session.ts";
 
-/** Copies by data centre; a data centre has its region's name. */
+/** Number of copies by data centre; a data centre has the name of its region. */
 export type Replication = Readonly<Record<string, number>>;
 
 const strategy = "NetworkTopologyStrategy";
 
 /**
- * Creates the keyspace where there is none; one that is there stays as it is, for changing where rows are kept is an
- * operator's act. Any number of nodes may do so at once. Returns what is in force. Throws {@link StoreError} when the
- * keyspace has no copy in this region's data centre.
+ * Creates the keyspace if there is none; an existing one is left unchanged, because changing where rows are stored is an
+ * operator's task. Any number of nodes may call it at once. Returns the current replication. Throws {@link StoreError} if
+ * the keyspace has no copy in this region's data centre.
  */
 export async function ensureKeyspace(
   connection: CassandraConnection,
@@ -37,7 +37,10 @@ export async function ensureKeyspace(
   }
 }
 
-/** Copies of a keyspace by data centre. Throws {@link StoreError} when there is no such keyspace, or one of another kind. */
+/**
+ * Number of copies of a keyspace by data centre. Throws {@link StoreError} if the keyspace does not exist or is of another
+ * kind.
+ */
 export async function readReplication(session: CassandraSession, keyspace: string): Promise<Replication> {
   const found = await findReplication(session, keyspace);
   if (found === null) throw new StoreError("not_applied", `there is no keyspace ${keyspace}`);
@@ -57,7 +60,7 @@ async function findReplication(session: CassandraSession, keyspace: string): Pro
   return Object.fromEntries(Object.entries(copies).map(([region, factor]) => [region, Number(factor)]));
 }
 
-/** Takes a lost region out of the keyspace (K1). Repeatable. The session must be another region's. */
+/** Takes a lost region out of the keyspace (K1). Idempotent. The session must belong to another region. */
 export async function takeOutRegion(session: CassandraSession, region: string): Promise<void> {
   const { [region]: gone, ...rest } = await readReplication(session, session.keyspace);
   if (gone === undefined) return;
@@ -65,7 +68,7 @@ export async function takeOutRegion(session: CassandraSession, region: string): 
   await alter(session, rest);
 }
 
-/** Puts a region in (again). Its data centre then has to be filled (`nodetool rebuild`) before nodes start there. */
+/** Puts a region in (again). Its data centre must then be filled (`nodetool rebuild`) before nodes start there. */
 export async function putInRegion(session: CassandraSession, region: string, copies: number): Promise<void> {
   await alter(session, { ...(await readReplication(session, session.keyspace)), [region]: copies });
 }

@@ -62,7 +62,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       const torn: Migrations = [[...first, "CREATE TABLE broken"]];
       await expect(migrate(session, torn)).rejects.toThrow("Cassandra");
       expect(await readSchemaVersion(session)).toBe(0);
-      // The lock of a node that was killed: nobody gives it back.
+      // The lock of a node that was killed: nobody releases it.
       const lock = "INSERT INTO schema_state (part, holder) VALUES ('lock', ?) IF NOT EXISTS USING TTL 2";
       await session.execute(lock, [randomUUID()], { serial: "SERIAL", idempotent: false });
       const defined: string[] = [];
@@ -78,7 +78,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       const robbed = watch(session, async (cql) => {
         defined.push(cql);
         if (!cql.includes("TABLE IF NOT EXISTS one")) return;
-        // Somebody else got it, as if the node had stood still: the version is theirs to record.
+        // Another node got it, as if this one had been paused: the version is for that node to record.
         const take = "UPDATE schema_state USING TTL 1 SET holder = ? WHERE part = 'lock' IF EXISTS";
         await session.execute(take, ["other"], { serial: "SERIAL", idempotent: false });
         const note = "INSERT INTO schema_state (part, version) VALUES ('schema', 1) IF NOT EXISTS";
@@ -154,7 +154,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
 });
 
-/** The session, telling of each statement that it defines, before it does. */
+/** The session, reporting each statement that it defines before doing so. */
 function watch(session: CassandraSession, defining: (cql: string) => unknown): CassandraSession {
   return {
     keyspace: session.keyspace,

@@ -1,12 +1,13 @@
-// The schema: which version of it a keyspace has, and how it gets the versions that this node knows.
-//   S1. The version in force is recorded by compare-and-set, one step at a time, after all of its statements.
-//   S2. One node at a time defines tables: it holds a lock that it renews before each statement and that ends by
-//       itself. Every statement may be repeated, so a node that dies halfway leaves nothing in the way.
-//   S3. A keyspace of a newer version than this node knows is refused: it would not know what it writes over.
-//   S4. A version only adds to the one before, so that nodes of the version before go on while it is introduced.
-//   S5. A table is listed before it can be asked: Cassandra writes that it has one, flushes that, and takes it up after,
-//       each of its nodes in its own time. Whoever finds `schema_state` listed and is told that there is no such table
-//       defines it too, which changes nothing and is over when all of Cassandra's nodes know it.
+// The schema: which version of it a keyspace has, and how it is migrated to the version that this node knows.
+//   S1. The current version is recorded by compare-and-set, one step at a time, after all of the step's statements.
+//   S2. One node at a time defines tables: it holds a lock that it renews before each statement and that expires on its
+//       own. Every statement may be repeated, so a node that dies halfway blocks nothing.
+//   S3. A keyspace of a newer version than this node knows is refused: the node would not know what it overwrites.
+//   S4. A version only adds to the previous one, so that nodes of the previous version keep working during the roll-out.
+//   S5. A table is listed before it can be queried: Cassandra records that it has one, flushes the record, and activates
+//       the table afterwards, each of its nodes in its own time. A node that finds `schema_state` listed and is told that
+//       there is no such table defines it as well, which changes nothing and completes once all of Cassandra's nodes know
+//       the table.
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,7 +25,7 @@ import {
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 
-/** The statements that lead from version n to n + 1, at place n. */
+/** The statements that lead from version n to n + 1, at index n. */
 export type Migrations = readonly (readonly string[])[];
 
 export const migrations: Migrations = [
@@ -36,7 +37,7 @@ export const migrations: Migrations = [
   receiptForgettingTables,
 ];
 
-/** A keyspace that a later release of this service has changed (S3). */
+/** Thrown for a keyspace that a later release of this service has changed (S3). */
 export class SchemaTooNew extends Error {
   readonly stored: number;
   readonly known: number;
@@ -50,9 +51,9 @@ export class SchemaTooNew extends Error {
 
 const lockSeconds = 60;
 const pollMs = 500;
-/** How long others may take before this node gives up waiting for them. */
+/** How long this node waits for others before giving up. */
 const waitMs = 300_000;
-/** How often a table that all of Cassandra's nodes said they know may turn out not to be known (S5). */
+/** How often a table that all of Cassandra's nodes reported to know may turn out to be unknown (S5). */
 const unknownMax = 5;
 
 const cql = {
@@ -68,8 +69,8 @@ const cql = {
 const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: false } as const;
 
 /**
- * Brings the session's keyspace to the last of `known` versions and returns it. Any number of nodes may do so at once;
- * a keyspace that is there already needs no other region. Throws {@link SchemaTooNew}, {@link StoreError}.
+ * Migrates the session's keyspace to the last of the `known` versions and returns it. Any number of nodes may do so at
+ * once; if the keyspace is already up to date, no other region is needed. Throws {@link SchemaTooNew}, {@link StoreError}.
  */
 export async function migrate(session: CassandraSession, known: Migrations = migrations): Promise<number> {
   if (!(await hasStateTable(session))) await session.define(stateTable(session.keyspace));
@@ -86,7 +87,7 @@ export async function migrate(session: CassandraSession, known: Migrations = mig
   }
 }
 
-/** The schema's version; 0 for a keyspace without. */
+/** The schema's version; 0 for a keyspace that has none. */
 export async function readSchemaVersion(session: CassandraSession): Promise<number> {
   return readVersion(session, "LOCAL_QUORUM");
 }
@@ -107,20 +108,20 @@ async function onceKnown(session: CassandraSession, act: () => Promise<number>):
   }
 }
 
-/** The version there is, or the one reached when there was more to do and nobody else at it. */
+/** The existing version, or the version reached if there was more to do and nobody else was doing it. */
 async function attempt(session: CassandraSession, known: Migrations, holder: string): Promise<number> {
   const version = await readVersion(session, "LOCAL_QUORUM");
   if (version >= known.length) return version;
   if (!(await conditionally(session, cql.lock, [holder]))) return version;
   try {
-    // Other regions may have got further than this one has heard of.
+    // Other regions may have got further than this region has heard.
     return await advance(session, known, holder);
   } finally {
     await conditionally(session, cql.unlock, [holder]).catch(() => false);
   }
 }
 
-/** The version reached: below the last one when the lock was lost. */
+/** The version reached: below the last one if the lock was lost. */
 async function advance(session: CassandraSession, known: Migrations, holder: string): Promise<number> {
   let version = await readVersion(session, "SERIAL");
   while (version < known.length) {
@@ -128,7 +129,7 @@ async function advance(session: CassandraSession, known: Migrations, holder: str
       if (!(await conditionally(session, cql.renew, [holder, holder]))) return version;
       await session.define(statement, { settle: false });
     }
-    // Recorded only once every node has the tables, or one would be asked for what it does not know.
+    // Recorded only once every node has the tables, or a node would be queried for a table that it does not know.
     await session.define(stateTable(session.keyspace));
     const isNext =
       version === 0
@@ -148,7 +149,7 @@ async function readVersion(
   return Number(rows[0]?.["version"] ?? 0);
 }
 
-/** Whether it was applied; what nobody knows counts as not, for every step is looked at anew (S2). */
+/** Whether it was applied; an unknown outcome counts as not applied, because every step checks again (S2). */
 async function conditionally(
   session: CassandraSession,
   text: string,
@@ -168,8 +169,8 @@ async function hasStateTable(session: CassandraSession): Promise<boolean> {
 }
 
 /**
- * Without a table there is no lock, so this one is created by all at once: with an id that follows from its name all
- * of them create the same.
+ * There is no lock without a table, so all nodes create this one at once: its id is derived from its name, so that all of
+ * them create the same table.
  */
 function stateTable(keyspace: string): string {
   const digits = createHash("sha256").update(`${keyspace}.schema_state`).digest("hex");

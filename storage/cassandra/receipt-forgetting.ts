@@ -1,16 +1,17 @@
-// Receipts of closed batches are forgotten in Cassandra: obligation T5 of the port.
-//   F1. The receipts go by whole partitions, a few tombstones a batch, before their batch is marked: who is interrupted does
-//       the same again. The row of the closed batch keeps its root and size; the mark is a cell of its own beside them.
-//   F2. An hour is looked at again until none of its batches is open or unmarked. Where to begin is a hint, which only
-//       moves forward: it is stamped with the hour itself.
-//   F3. A receipt is written with a stamp from before the first node ran (W2 in write-timestamps.ts), so the deletion wins over it, and over
-//       a copy of it that arrives late.
+// Forgets the receipts of closed batches in Cassandra: obligation T5 of the port.
+//   F1. The receipts are deleted by whole partitions, a few tombstones per batch, before their batch is marked: if
+//       interrupted, the caller does the same again. The row of the closed batch keeps its root and size; the mark is a
+//       separate cell beside them.
+//   F2. An hour is revisited until none of its batches is open or unmarked. The starting point is a hint that only moves
+//       forward: it is stamped with the hour itself.
+//   F3. A receipt is written with a timestamp from before the first node ran (W2 in write-timestamps.ts), so the deletion
+//       wins over it, and over a copy of it that arrives late.
 
 import { textOf } from "./columns.ts";
 import { type CassandraSession, executeAll } from "./session.ts";
 import type { WriteTimestamps } from "./write-timestamps.ts";
 
-/** Hours looked at in one call: those in which nobody asked are passed over a day or two at a time. */
+/** Maximum hours visited in one call: hours without requests are skipped a day or two at a time. */
 const hoursMax = 48;
 const hourMs = 3_600_000;
 
@@ -39,11 +40,11 @@ export async function keptBatches(
   if (begin === null) return [];
   const names: string[] = [];
   let hour = begin;
-  /** Nothing is left to do in any hour before this one. */
+  /** True while nothing is left to do in any hour before this one. */
   let isDone = true;
   for (let hours = 0; hours < hoursMax && hour <= hourOf(beforeMinute); hours += 1) {
     const rows = await executeAll(session, cql.ofHour, [region, hour, beforeMinute], plain);
-    // A batch that was marked and not closed is none: a mark that came late (F1).
+    // A batch that is marked but not closed does not exist: its mark came late (F1).
     const kept = rows.filter((row) => row["forgotten_at"] === null).map((row) => textOf(row["name"]));
     names.push(...kept);
     if (names.length >= limit) break;
@@ -55,7 +56,7 @@ export async function keptBatches(
   return names.slice(0, limit);
 }
 
-/** See {@link ReceiptStore.forgetReceipts}; a batch goes in one step. */
+/** See {@link ReceiptStore.forgetReceipts}; a batch is forgotten in one step. */
 export async function forgetReceipts(
   session: CassandraSession,
   given: { readonly region: string; readonly batch: string; readonly shards: number; readonly nowMs: number },
@@ -71,11 +72,11 @@ export async function forgetReceipts(
   return true;
 }
 
-/** Where to begin (F2); null while the region has closed nothing. */
+/** The starting hour (F2); null while the region has closed nothing. */
 async function firstHour(session: CassandraSession, region: string): Promise<string | null> {
   const { rows } = await session.execute(cql.begin, [region], plain);
   if (rows[0] !== undefined) return textOf(rows[0]["hour"]);
-  // Once in the life of a region. What is open now is closed later.
+  // Happens once in the life of a region. Batches that are open now are closed later.
   const open = await session.execute(cql.openHour, [region], plain);
   const all = await executeAll(session, cql.hours, [], plain);
   const closed = all.filter((row) => row["region"] === region);

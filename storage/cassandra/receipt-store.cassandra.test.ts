@@ -32,7 +32,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     served_at_ms: servedAtMs,
     envelope: "{}",
   });
-  /** Counts what is sent, and fails the statements that `fails` chooses. */
+  /** Counts what is sent, and fails the statements that `fails` selects. */
   const watched = (fails: (cql: string) => boolean = () => false) => {
     const sent: string[] = [];
     const execute: CassandraSession["execute"] = async (cql, params, options) => {

@@ -1,13 +1,13 @@
-// Receipts in Cassandra: the port's obligations T1–T5, at LOCAL_QUORUM in the data centre of the region.
-//   B1. An append is one write, to one of the batch's shards. The first of a batch by this process makes the batch known
-//       beside it, and is not acknowledged before that is durable; so no receipt that anyone has is in an unknown batch.
-//       (Should only that first receipt be lost, an empty batch is closed.)
+// Receipts in Cassandra: the port's obligations T1–T5, at LOCAL_QUORUM in the region's data centre.
+//   B1. An append is one write, to one of the batch's shards. This process's first append to a batch also announces the
+//       batch, and is not acknowledged before the announcement is durable; so no receipt that anyone holds is in an
+//       unknown batch. (If only that first receipt is lost, an empty batch is closed.)
 //   B2. A batch is open while its row in `receipt_open` lives. The row is stamped 1 and its deletion 2: once closed it
 //       stays closed, whoever announces it again and whatever their clocks say.
-//   B3. A batch is closed by the row over the most receipts: the stamp is their number. It is written before the batch
-//       ceases to be open, so who reads the open ones first and then the closed ones misses none.
-//   B4. An hour is forgotten when it has no open batch and ended hours ago. A node that slept that long with a batch of it
-//       not announced has lost its lease, so it answers nobody.
+//   B3. The row over the most receipts closes a batch: its timestamp is their number. It is written before the batch
+//       ceases to be open, so a reader that reads the open batches first and then the closed ones misses none.
+//   B4. An hour is forgotten once it has no open batch and ended hours ago. A node that stalled that long with an
+//       unannounced batch of that hour has lost its lease, so it answers nobody.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
@@ -21,12 +21,12 @@ import { forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 import { createWriteTimestamps, type WriteTimestamps } from "./write-timestamps.ts";
 
-/** Partitions of a batch: 60,000 receipts of 14 KB are 26 MB each. Changing it loses what is stored. */
+/** Partitions per batch: 60,000 receipts of 14 KB are 26 MB each. Changing the number loses what is stored. */
 const shards = 32;
-/** Shards read at once, and receipts a page. */
+/** Number of shards read at once, and of receipts per page. */
 const shardsAtOnce = 8;
 const receiptsPerPage = 500;
-/** Batches that this process has announced; it writes to one a minute. */
+/** Cache size for batches that this process has announced; it writes to one a minute. */
 const announcedMax = 64;
 /** See B4. */
 const forgetAfterMs = 2 * 3_600_000;
@@ -56,11 +56,11 @@ const cql = {
 const plain = { idempotent: true } as const;
 
 export interface CassandraReceiptOptions {
-  /** Unix milliseconds; the platform's unless given. */
+  /** Returns Unix milliseconds; the platform's clock by default. */
   readonly now?: () => number;
 }
 
-/** The tables of record-tables.ts must be there. */
+/** The tables of record-tables.ts must exist. */
 export function openCassandraReceiptStore(
   session: CassandraSession,
   options: CassandraReceiptOptions = {},
@@ -94,7 +94,7 @@ async function untilApplied(after: Promise<CommitOutcome>): Promise<void> {
   }
 }
 
-/** Makes a batch known once (B1); who comes meanwhile waits for the same writes. */
+/** Announces each batch once (B1); concurrent callers wait for the same writes. */
 function announcer(
   session: CassandraSession,
   stamps: WriteTimestamps,
@@ -160,11 +160,11 @@ async function readBatch(
     ),
   );
   const rows = pages.flat().map((row) => receiptOf(row, region, batch));
-  // Ids are ASCII, whose code units are their bytes.
+  // Ids are ASCII, whose code units equal their bytes.
   return rows.sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
 }
 
-/** See B3. Two closings over as many receipts are over the same ones. */
+/** See B3. Two closings over the same number of receipts are over the same receipts. */
 async function closeBatch(session: CassandraSession, closed: ClosedBatch): Promise<void> {
   const { region, batch, root, tree_size, closed_at_ms } = closed;
   const hour = hourOf(batch);
@@ -193,7 +193,7 @@ async function readClosed(
   };
 }
 
-/** Looks into the batches of the minute that the id names: one a node. */
+/** Searches the batches of the minute that the id encodes: one per node. */
 async function readReceipt(
   session: CassandraSession,
   region: string,
@@ -202,7 +202,7 @@ async function readReceipt(
   const servedAtMs = servedAtOf(retrievalId);
   if (servedAtMs === null) return null;
   const minute = receiptMinute(formatTimestamp(servedAtMs));
-  // A name goes on with «-»; «.» is the character behind it.
+  // A batch name continues with «-» after the minute; «.» is the next character after it.
   const range = [region, hourOf(minute), `${minute}-`, `${minute}.`];
   const open = await executeAll(session, cql.openOfMinute, range, plain);
   const closed = await executeAll(session, cql.closedOfMinute, range, plain);

@@ -113,7 +113,7 @@ function clockTests(keyspace: () => TestKeyspace): void {
     const store = openCassandraRecordStore(session);
     const meeting = openCassandraRecordStore({
       ...session,
-      // Once the list was read, and before anything goes.
+      // After the list was read, and before anything is deleted.
       execute: async (cql, params, options) => {
         const result = await session.execute(cql, params, options);
         if (cql.startsWith("SELECT stamp")) await store.stageLeaves(push, 0, [bytes(1), bytes(2)]);
@@ -145,7 +145,7 @@ function clockTests(keyspace: () => TestKeyspace): void {
 }
 
 function statementTests(keyspace: () => TestKeyspace): void {
-  /** A store that counts what it sends, and how much of it at once. */
+  /** A store that counts what it sends, and how much of it concurrently. */
   const open = async () => {
     const session = await keyspace().connect();
     const sent = { reads: 0, writes: 0, atOnce: 0, mostAtOnce: 0 };
@@ -176,7 +176,7 @@ function statementTests(keyspace: () => TestKeyspace): void {
       ids.map((id) => version(id, sealId)),
       ids.map((id) => head(id)),
     );
-    // The catalogue has 16 partitions a business, of which each takes one write of 38 heads or so.
+    // The catalogue has 16 partitions per business, each of which takes one write of about 38 heads.
     expect(sent.writes).toBe(600 + 16);
     expect(sent.mostAtOnce).toBeLessThanOrEqual(128);
     await session.close();

@@ -1,13 +1,14 @@
-// Records in Cassandra: the port's obligations R1–R5. Reads and writes are LOCAL_QUORUM in the data centre of the region,
-// so a region reads what it wrote itself; what another region wrote is there once it was replicated.
-//   V1. A version and the head that moves to it are one write of one partition (record-tables.ts), so a head is never
-//       read before its version.
-//   V2. A fetch is one read, and a second one for a seal that this node has not met (seals never change) or when the
-//       newest version is not the head's.
+// Records in Cassandra: the port's obligations R1–R5. Reads and writes are LOCAL_QUORUM in the region's data centre, so a
+// region reads its own writes; what another region wrote appears once it has been replicated.
+//   V1. A version and the head that moves to it are one write in one partition (record-tables.ts), so a head is never read
+//       before its version.
+//   V2. A fetch is one read, plus a second one for a seal that is not in this node's cache (seals never change) or when
+//       the newest version is not the head's.
 //   V3. All writes of a node share a bounded number of lanes: a push of 10,000 records is a stream, not a flood.
-//   V4. With `replicateBeforeAck` everything that is put, what is staged too, is in every region before the answer: whoever
-//       takes a push over after the loss of its region finds its leaves, and what its journal says is published.
-//   V5. Rows for an index are read some records at a time: what a read costs beside its rows is most of what it costs.
+//   V4. With `replicateBeforeAck` everything that is put, including what is staged, is in every region before it is
+//       acknowledged: whoever takes a push over after the loss of its region finds its leaves, and what its journal says
+//       is published.
+//   V5. Rows for an index are read several records at a time: a read's fixed overhead is most of its cost.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
@@ -37,12 +38,12 @@ import {
 import { stagedPushesIn } from "./staged-pushes.ts";
 import { createWriteTimestamps, stampOfChange, type WriteTimestamps } from "./write-timestamps.ts";
 
-/** Statements of this store under way at once, in each direction (V3). */
+/** Maximum statements of this store under way at once, in each direction (V3). */
 const writeLanes = 128;
 const readLanes = 64;
-/** Records in one read, see V5. */
+/** Number of records in one read, see V5. */
 const rowsPerRead = 20;
-/** Seals kept; an envelope is about a kilobyte. */
+/** Maximum number of cached seals; an envelope is about a kilobyte. */
 const sealsMax = 4_000;
 
 const served = "generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row, cert_id, published_at";
@@ -56,7 +57,7 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
-  // Filtering looks at the versions of one record alone: its partition is named.
+  // Filtering only scans the versions of one record: its partition is named.
   newestWith: `SELECT generation, hash, published_at FROM record
     WHERE record_id = ? AND generation < ? AND hash = ? LIMIT 1 ALLOW FILTERING`,
   published: `SELECT row, sidecar, seal_id, leaf_index, proof FROM record
@@ -69,13 +70,13 @@ const plain = { idempotent: true } as const;
 const everywhere = { idempotent: true, consistency: "EACH_QUORUM" } as const;
 
 export interface CassandraRecordOptions {
-  /** Unix milliseconds; the platform's unless given. */
+  /** Returns Unix milliseconds; the platform's clock by default. */
   readonly now?: () => number;
-  /** Answers a write only once other regions have it (V4). */
+  /** Acknowledges a write only once other regions have it (V4). */
   readonly replicateBeforeAck?: boolean;
 }
 
-/** The tables of record-tables.ts must be there. */
+/** The tables of record-tables.ts must exist. */
 export function openCassandraRecordStore(
   session: CassandraSession,
   options: CassandraRecordOptions = {},
@@ -115,7 +116,7 @@ export function openCassandraRecordStore(
   };
 }
 
-/** One write a record: its versions, and the heads that move to them (V1). */
+/** One write per record: its versions, and the heads that move to them (V1). */
 function recordWrites(
   versions: readonly RecordVersion[],
   heads: readonly RecordHead[],
@@ -167,7 +168,7 @@ async function write(
 
 type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;
 
-/** Reads a seal once and keeps it; when there are too many the oldest go. */
+/** Reads a seal once and caches it; when there are too many, the oldest are evicted. */
 function keptSeals(session: CassandraSession): ReadSeal {
   const kept = new BoundedMap<string, StoredSeal>(sealsMax);
   return async (sealId) => {
@@ -237,7 +238,7 @@ function nameOf({ record_id, generation, hash }: VersionId): string {
   return `${record_id} ${generation} ${hash}`;
 }
 
-/** `asked`: record id, a generation above those asked for, and how many at most. */
+/** `asked` contains the record id, a generation above those requested, and the maximum number. */
 async function listVersions(
   session: CassandraSession,
   asked: readonly [recordId: string, belowGeneration: number, limit: number],
@@ -269,7 +270,7 @@ async function readPublished(session: CassandraSession, id: VersionId): Promise<
   };
 }
 
-/** A partition with versions alone has no head yet. */
+/** A partition that has only versions has no head yet. */
 function headIn(row: CqlRow | undefined, recordId: string): RecordHead | null {
   const text = row?.["head"] ?? null;
   return text === null ? null : headOf(recordId, textOf(text));

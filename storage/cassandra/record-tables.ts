@@ -1,11 +1,11 @@
-// Tables of records, receipts and the public register. Which column is stamped how is in write-timestamps.ts.
+// Tables of records, receipts and the public register. How each column is stamped is described in write-timestamps.ts.
 
 const compaction = "compaction = {'class': 'UnifiedCompactionStrategy'}";
 
 /** Records, what is staged for pushes, and the catalogue. */
 const records: readonly string[] = [
-  // One partition a record: its head, in one static cell (W1), and its versions, newest first (W2). So a version and the
-  // head that moves to it are one write, and what is served is read at once. Bytes that are published again are stored
+  // One partition per record: its head, in one static cell (W1), and its versions, newest first (W2). So a version and the
+  // head that moves to it are one write, and what is served takes one read. Bytes that are published again are stored
   // again: finding them elsewhere would cost every fetch a second read.
   `CREATE TABLE IF NOT EXISTS record (
      record_id text, generation bigint, hash text, head text static,
@@ -13,41 +13,43 @@ const records: readonly string[] = [
      PRIMARY KEY (record_id, generation, hash))
    WITH CLUSTERING ORDER BY (generation DESC, hash ASC) AND ${compaction}`,
   `CREATE TABLE IF NOT EXISTS record_seal (seal_id text PRIMARY KEY, envelope text, tree_size int) WITH ${compaction}`,
-  // The heads of a business again, by bucket of the record id (W1): what an index is made from.
+  // A second copy of the heads, by business and bucket of the record id (W1): the source from which an index is built.
   `CREATE TABLE IF NOT EXISTS record_catalogue (
      business_uuid text, bucket smallint, record_id text, head text,
      PRIMARY KEY ((business_uuid, bucket), record_id)) WITH ${compaction}`,
-  // What is staged of a push; bounded by what one request may carry.
+  // What is staged of a push; its size is bounded by what one request may carry.
   `CREATE TABLE IF NOT EXISTS staged_leaf (
      push_id text, leaf int, bytes blob, PRIMARY KEY (push_id, leaf)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS staged_document (
      push_id text, name text, body text, PRIMARY KEY (push_id, name)) WITH ${compaction}`,
-  // Which pushes have anything staged, and the stamp of the newest of it. A row that comes back from the dead after
-  // gc_grace names a push with nothing staged, which is dropped once more; tombstones would slow every listing.
+  // The pushes that have anything staged, with the stamp of the newest of it. If a row reappears after gc_grace, it names
+  // a push with nothing staged, which is dropped once more; tombstones would slow down every listing.
   `CREATE TABLE IF NOT EXISTS staged_push (
      shard smallint, push_id text, stamp bigint, PRIMARY KEY (shard, push_id))
    WITH gc_grace_seconds = 3600 AND ${compaction}`,
 ];
 
-/** In place of `staged_leaf`, which is only read any more: a row has as many leaves as its key says, from `first` on. */
+/** Replaces `staged_leaf`, which is now only read: a row has as many leaves as its key says, from `first` on. */
 export const stagedLeavesTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS staged_leaves (
      push_id text, first int, leaves int, ends blob, bytes blob,
      PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
 ];
 
-/** An index of versions by their bytes served no question: Cassandra reads none on a clustering column behind another. */
+/**
+ * An index of versions by their bytes served no query: Cassandra reads none on a clustering column that follows another.
+ */
 export const versionIndexes: readonly string[] = ["DROP INDEX IF EXISTS record_by_hash"];
 
 /** Receipts and their batches. */
 const receipts: readonly string[] = [
-  // A batch is what one node served in one minute, spread over shards (W2); "batch" is a word of the language.
+  // A batch is what one node served in one minute, spread over shards (W2); "batch" is quoted because it is a CQL keyword.
   `CREATE TABLE IF NOT EXISTS receipt (
      region text, name text, shard smallint, retrieval_id text,
      key_id text, nonce text, billable boolean, served_at bigint, envelope text,
      PRIMARY KEY ((region, name, shard), retrieval_id)) WITH ${compaction}`,
-  // Batches not closed, by hour (`YYYYMMDDHH`), and the hours that may hold any. Tombstones stay few: a partition is
-  // left behind with its hour.
+  // Batches that are not closed, by hour (`YYYYMMDDHH`), and the hours that may contain any. Tombstones stay few: a
+  // partition is abandoned with its hour.
   `CREATE TABLE IF NOT EXISTS receipt_open (
      region text, hour text, name text, PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS receipt_hour (region text, hour text, PRIMARY KEY (region, hour)) WITH ${compaction}`,
@@ -56,33 +58,33 @@ const receipts: readonly string[] = [
      PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
 ];
 
-/** Which closed batches have no receipts any more, and the hour before which there is nothing left to look at. */
+/** The closed batches whose receipts have been forgotten, and the hour before which nothing is left to do. */
 export const receiptForgettingTables: readonly string[] = [
   "ALTER TABLE receipt_closed ADD IF NOT EXISTS forgotten_at bigint",
   `CREATE TABLE IF NOT EXISTS receipt_forgotten (region text PRIMARY KEY, hour text) WITH ${compaction}`,
 ];
 
-/** References in the feed are read for four hours; then they only take space. */
+/** References in the feed are read for four hours; after that they only take up space. */
 const feedSeconds = 86_400;
 
 /** The public register. */
 const register: readonly string[] = [
-  // The entries, and the same by party (W1).
+  // The entries, and the same entries by party (W1).
   `CREATE TABLE IF NOT EXISTS register_entry (
      tbl text, key text, party text, change bigint, body text, PRIMARY KEY ((tbl, key))) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS register_of_party (
      tbl text, party text, key text, change bigint, body text, PRIMARY KEY ((tbl, party), key)) WITH ${compaction}`,
-  // Which entries changed, by the writer's time: references without contents.
+  // The entries that changed, by the writer's time: references without contents.
   `CREATE TABLE IF NOT EXISTS register_feed (
      slot bigint, at bigint, tbl text, key text, change bigint, party text,
      PRIMARY KEY ((slot), at, tbl, key, change))
    WITH default_time_to_live = ${feedSeconds} AND gc_grace_seconds = 10800 AND ${compaction}`,
 ];
 
-/** To which party a key belongs: written once, agreed on between all regions, never changed (key-owners.ts). */
+/** The party to which a key belongs: written once, agreed on between all regions, never changed (key-owners.ts). */
 export const keyOwnerTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS key_owner (key_id text PRIMARY KEY, party text) WITH ${compaction}`,
 ];
 
-/** Statements that make the tables, each to be run by itself; repeating them changes nothing. */
+/** Statements that create the tables, each to be run separately; repeating them changes nothing. */
 export const recordTables: readonly string[] = [...records, ...receipts, ...register];

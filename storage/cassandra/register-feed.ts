@@ -1,20 +1,21 @@
-// What changed in the register, for the caches of one node, although rows come late and in any order.
+// Finds out what changed in the register, for the caches of one node, although rows arrive late and in any order.
 //
-// Begins with all entries. Then each call looks again at where references of late may be, in three ways that overlap:
-//   near   every call: references written since the last call, and those of `overlapMs` before it. That covers clocks that
-//          differ, writes under way and the usual lag between regions.
-//   far    once in `tickMs`: the next page of older references, round and round through `farMs`, which is more than the
-//          three hours for which hints are kept for a replica that is away. A round is 25 ticks, and one more for each
-//          full page.
-//   pass   once in `tickMs`: the next page of all entries, round and round; needs no reference at all. With n entries an
-//          entry is met within n / `pageRows` ticks: 100,000 in 200 s.
+// The feed starts with all entries. Then each call revisits the places where recent references may be, in three
+// overlapping ways:
+//   near   in every call: references written since the last call, and those of `overlapMs` before it. That covers clock
+//          skew, writes under way and the usual lag between regions.
+//   far    once per `tickMs`: the next page of older references, cycling through `farMs`, which is more than the three
+//          hours for which hints are kept for an unreachable replica. A round takes 25 ticks, and one more for each full
+//          page.
+//   pass   once per `tickMs`: the next page of all entries, cycling; this needs no reference at all. With n entries, an
+//          entry is visited within n / `pageRows` ticks: 100,000 in 200 s.
 // Invariants:
-//   F1. A reference counts only once the entry and the party's list are readable here at its change or a later one; till
-//       then it is looked at again with every round, so nobody loads an older state after the feed told of a newer.
-//   F2. A call that fails changes nothing of the progress: the next one looks at the same places.
-//   F3. Entries lately given at a change are not given again at the same one; which ones those are is bounded, so others
-//       may be given again.
-//   F4. Who did not call for longer than `farMs` begins anew.
+//   F1. A reference counts only once the entry and the party's list are readable here at its change or a later one; until
+//       then it is revisited in every round, so nobody loads an older state after the feed has delivered a newer one.
+//   F2. A call that fails does not change the progress: the next one revisits the same places.
+//   F3. Entries recently delivered at a change are not delivered again at the same change; the memory of them is bounded,
+//       so some entries may be delivered again.
+//   F4. A reader that has not called for longer than `farMs` starts over.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
@@ -23,19 +24,19 @@ import { numberOf, textOf } from "./columns.ts";
 import { entryColumns, entryOf, readChangeInList, readEntry, tableOf } from "./register-rows.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 
-/** References of so long are one partition. */
+/** The time span of references in one partition. */
 export const slotMs = 600_000;
 export const overlapMs = 30_000;
 export const farMs = 4 * 3_600_000;
 export const tickMs = 1_000;
-/** How far ahead of this node's clock that of a writer may be. */
+/** How far a writer's clock may be ahead of this node's clock. */
 const aheadMs = 5_000;
-/** Rows of a page: entries or references; and of entries when all of them are read at once. */
+/** Rows per page: entries or references; also used for entries when all of them are read at once. */
 export const pageRows = 500;
 const firstPageRows = 2_000;
-/** Entries remembered as given, each a hundred bytes or so. */
+/** Maximum number of entries remembered as delivered, about a hundred bytes each. */
 const givenMax = 200_000;
-/** Entries read at once. */
+/** Number of entries read at once. */
 const readLanes = 32;
 
 const references = "SELECT at, tbl, key, change FROM register_feed WHERE slot = ?";
@@ -56,17 +57,17 @@ interface Reference {
   readonly change: number;
 }
 
-/** Where the next page of older references begins. */
+/** The start of the next page of older references. */
 interface FarPlace {
   readonly slot: number;
   readonly after: Reference | null;
 }
 
-/** Where the next page of all entries begins; null for the start. */
+/** The start of the next page of all entries; null for the beginning. */
 type PassPlace = { readonly table: RegisterTable; readonly key: string } | null;
 
 interface Progress {
-  /** Everything is given from here on; null until the first look at all entries is complete. */
+  /** Everything from this time on has been delivered; null until the first look at all entries is complete. */
   readonly readAtMs: number | null;
   readonly startedAtMs: number;
   readonly tickedAtMs: number;
@@ -78,7 +79,7 @@ export function slotOf(ms: number): number {
   return Math.floor(ms / slotMs);
 }
 
-/** `now` gives Unix milliseconds. */
+/** `now` returns Unix milliseconds. */
 export function createRegisterFeed(session: CassandraSession, now: () => number): RegisterFeed {
   let progress = begin(now());
   let queue: readonly RegisterEntry[] = [];
@@ -151,7 +152,7 @@ async function readNear(
   return found;
 }
 
-/** One page of older references; an empty slot is a page, too. */
+/** Reads one page of older references; an empty slot also counts as a page. */
 async function readFar(
   session: CassandraSession,
   place: FarPlace | null,
@@ -184,7 +185,7 @@ async function readPass(
   return { found, next };
 }
 
-/** The entries that the references lead to, of those whose change was not given yet (F1). */
+/** The entries that the references lead to, limited to those whose change has not been delivered yet (F1). */
 async function resolve(
   session: CassandraSession,
   found: readonly Reference[],
@@ -206,7 +207,7 @@ async function resolve(
   return (await lanes.all([...wanted.values()].map((each) => () => read(each)))).flat();
 }
 
-/** Each entry once, in its latest state, without those that were given in this state or a later one (F3). */
+/** Each entry once, in its latest state, without those that were delivered in this state or a later one (F3). */
 function newest(found: readonly RegisterEntry[], given: Given): readonly RegisterEntry[] {
   const latest = new Map<string, RegisterEntry>();
   for (const entry of found) {
@@ -223,7 +224,7 @@ function referenceOf(row: CqlRow): Reference {
 }
 
 interface Given {
-  /** -1 for an entry that was not given, or too long ago. */
+  /** -1 for an entry that was not delivered, or too long ago. */
   changeOf(name: string): number;
   note(entry: RegisterEntry): void;
 }

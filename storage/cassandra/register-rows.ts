@@ -1,4 +1,4 @@
-// Entries of the register as rows, and the statements that read one of them.
+// Entries of the register as rows, and the statements that read a single entry.
 
 import { type RegisterEntry, type RegisterTable, registerTables } from "../register-store.ts";
 import { numberOf, textOf } from "./columns.ts";
@@ -21,7 +21,7 @@ export async function readEntry(
   return rows[0] === undefined ? null : entryOf(rows[0]);
 }
 
-/** The change at which the party's list has the entry; -1 when it has not. */
+/** The change at which the party's list has the entry; -1 if the list does not have it. */
 export async function readChangeInList(session: CassandraSession, entry: RegisterEntry): Promise<number> {
   const params = [entry.table, entry.partition, entry.key];
   const { rows } = await session.execute(cql.changeInList, params, { idempotent: true });

@@ -30,7 +30,7 @@ function entry(changes: Partial<RegisterEntry> = {}): RegisterEntry {
   return { table: "key", partition: "party", key: `k${counter}`, change: 1, body: "{}", ...changes };
 }
 
-/** Sends everything on, but what `drops` chooses: as if it had not been replicated yet. */
+/** Forwards everything except what `drops` selects: as if that had not been replicated yet. */
 function lossy(session: CassandraSession, drops: (cql: string) => boolean): CassandraSession {
   return {
     ...session,
@@ -52,7 +52,7 @@ function feedTests(keyspace: () => TestKeyspace): void {
     (table) => (cql: string) => cql.startsWith(`INSERT INTO ${table} `),
   ) as [(cql: string) => boolean, (cql: string) => boolean, (cql: string) => boolean];
 
-  /** Everything that the feed gives now. */
+  /** Everything that the feed delivers now. */
   const drain = async (): Promise<readonly RegisterEntry[]> => {
     const given: RegisterEntry[] = [];
     for (let rounds = 0; rounds < roundsMax; rounds += 1) {
@@ -62,7 +62,7 @@ function feedTests(keyspace: () => TestKeyspace): void {
     }
     throw new Error("the feed has always more to give");
   };
-  /** Ticks until the feed gives the entry at this change; how many it took. */
+  /** The number of ticks until the feed delivers the entry at this change. */
   const ticksUntil = async (wanted: RegisterEntry): Promise<number> => {
     for (let ticks = 1; ticks <= roundsMax; ticks += 1) {
       clock.nowMs += tickMs;

@@ -1,18 +1,18 @@
-// The public register in Cassandra: the port's obligations G1–G6, at LOCAL_QUORUM in the data centre of the region.
-//   E1. An entry is written first, then a reference to it into the feed, so in its own region a reference leads to what it
-//       names. Other regions get the rows one by one, in any order and maybe late: register-feed.ts.
-//   E2. `put` waits until every region has the entry at quorum. Where one cannot be reached it is content with its own
-//       region after `EACH_QUORUM` failed, tells so, and does not try again for a while: a region that is cut off must
-//       not stop the others.
-//   E3. How long a revocation takes, then. Its owner refuses at once, whatever the register says. A node of a region
-//       refuses at most `freshMs` (service/register.ts, 5 s) after the data centre of the region has the entry; and when
-//       `put` returned without telling of a region behind, they all have it. A region that is behind has it when its
-//       link or its replicas are back and the hints of the others were replayed, or else after a repair; until then it
-//       cannot know, and goes on with what it has. From then on it takes the feed's far round (half a minute) where the
-//       reference came, too, and else its pass; a key, party or list that the node has in use takes `keptMs` (60 s) at
-//       most, whatever came.
-//   E4. An entry of another party is left as it is: `put` looks first (G6). Two that are put at once are not told apart, which
-//       is why a key is claimed before (key-owners.ts).
+// The public register in Cassandra: the port's obligations G1–G6, at LOCAL_QUORUM in the region's data centre.
+//   E1. An entry is written first, then a reference to it into the feed, so in its own region a reference leads to an
+//       existing entry. Other regions receive the rows one by one, in any order and possibly late: see register-feed.ts.
+//   E2. `put` waits until every region has the entry at quorum. Where a region cannot be reached and `EACH_QUORUM` has
+//       failed, it settles for its own region, reports that, and does not try again for a while: a region that is cut off
+//       must not stop the others.
+//   E3. This determines how long a revocation takes. The owner of the key refuses at once, whatever the register says. A
+//       node of a region refuses at most `freshMs` (service/register.ts, 5 s) after the region's data centre has the
+//       entry; and if `put` returned without reporting a region as behind, all of them have it. A region that is behind
+//       gets the entry when its link or its replicas are back and the other regions' hints have been replayed, or else
+//       after a repair; until then it cannot know, and continues with what it has. From then on it takes the feed's far
+//       round (half a minute) if the reference arrived as well, and otherwise its pass; for a key, party or list that the
+//       node is using it takes `keptMs` (60 s) at most, whatever arrived.
+//   E4. An entry of another party is left unchanged: `put` reads first (G6). Two concurrent puts are not told apart, which
+//       is why a key is claimed beforehand (key-owners.ts).
 
 import { Semaphore } from "../../std/semaphore.ts";
 import {
@@ -27,9 +27,9 @@ import { entryColumns, entryOf, readEntry } from "./register-rows.ts";
 import { type CassandraSession, executeAll, type Statement } from "./session.ts";
 import { stampOfChange } from "./write-timestamps.ts";
 
-/** Statements of this store under way at once. */
+/** Maximum statements of this store under way at once. */
 const writeLanes = 64;
-/** How long after a failure, or a try that followed one, no other region is waited for (E2). */
+/** How long after a failure, or after an attempt that followed one, `put` does not wait for other regions (E2). */
 const behindForMs = 10_000;
 
 const cql = {
@@ -42,13 +42,13 @@ const cql = {
 const plain = { idempotent: true } as const;
 
 export interface CassandraRegisterOptions {
-  /** Unix milliseconds; the platform's unless given. */
+  /** Returns Unix milliseconds; the platform's clock by default. */
   readonly now?: () => number;
-  /** Told whenever entries were put that another region may lack for now (E2). */
+  /** Called whenever entries were put that another region may lack for now (E2). */
   readonly onBehind?: (entries: number, reason: unknown) => void;
 }
 
-/** The tables of record-tables.ts must be there. */
+/** The tables of record-tables.ts must exist. */
 export function openCassandraRegisterStore(
   session: CassandraSession,
   options: CassandraRegisterOptions = {},
@@ -75,7 +75,7 @@ export function openCassandraRegisterStore(
   };
 }
 
-/** Those that no other party has (E4). */
+/** The entries whose key no other party has (E4). */
 async function ownEntries(
   session: CassandraSession,
   lanes: Semaphore,
@@ -108,7 +108,7 @@ interface Behind {
   readonly reason: unknown;
 }
 
-/** See E2; answers null when all regions have it. Throws what the own region throws. */
+/** See E2; resolves to null once all regions have the write. Throws what the own region throws. */
 function everywhereWriter(
   session: CassandraSession,
   now: () => number,
@@ -118,7 +118,7 @@ function everywhereWriter(
   return async ({ cql: text, params }) => {
     const isTried = failed === null || now() >= triedAgainAtMs;
     if (isTried) {
-      // Whoever comes while this one tries does not wait for the answer, if the last one was a failure.
+      // Concurrent callers do not wait for this attempt's answer if the last attempt failed.
       triedAgainAtMs = now() + behindForMs;
       try {
         await session.execute(text, params, { ...plain, consistency: "EACH_QUORUM" });

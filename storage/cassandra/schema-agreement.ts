@@ -1,7 +1,7 @@
-// Changes of the schema, and when all nodes know of them.
-//   G1. All changes of a session go through one node, so that each finds what those before it made.
-//   G2. A change is settled once every node that is up has the same schema. Nodes tell each other by gossip, about
-//       once a second, so a series of changes is settled once, at its end.
+// Schema changes, and waiting until all nodes know of them.
+//   G1. All changes of a session go through one node, so that each change sees the results of the ones before it.
+//   G2. A change is settled once every node that is up has the same schema. Nodes inform each other by gossip, about once
+//       a second, so a series of changes is settled once, at its end.
 
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,10 +9,10 @@ import type cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 
 const defineTimeoutMs = 60_000;
-/** A node of Cassandra that missed a change asks for it again only after a minute. */
+/** A Cassandra node that missed a change asks for it again only after a minute. */
 const settleMs = 150_000;
 const pollMs = 50;
-/** Gossip has had its time: whoever still does not agree is asked whether it is there at all. */
+/** Gossip has had its time: nodes that still disagree are checked for being up at all. */
 const suspectMs = 3_000;
 const probeMs = 1_000;
 
@@ -31,14 +31,14 @@ export class SchemaChanges {
     await this.#client.execute(cql, [], { ...options, host: this.#defining() });
   }
 
-  /** G2. Throws StoreError `unknown` when the nodes do not come to agree. */
+  /** G2. Throws StoreError `unknown` when the nodes do not reach agreement. */
   async settle(): Promise<void> {
     const startMs = performance.now();
     for (;;) {
       const others = await this.#disagreeing();
       if (others.length === 0) return;
       const waitedMs = performance.now() - startMs;
-      // A session that began after a node's end never hears that it is down.
+      // A session that began after a node's end is never notified that the node is down.
       if (waitedMs > suspectMs && !(await Promise.all(others.map(isListening))).includes(true)) return;
       if (waitedMs > settleMs) {
         throw new StoreError("unknown", "the nodes of Cassandra do not agree on the schema");
@@ -47,7 +47,7 @@ export class SchemaChanges {
     }
   }
 
-  /** G1. */
+  /** See G1. */
   #defining(): cassandra.Host {
     if (this.#host?.isUp() !== true) {
       const hosts = this.#client.hosts.values();
@@ -57,7 +57,9 @@ export class SchemaChanges {
     return this.#host;
   }
 
-  /** Nodes with another schema than the one that defines. A node that is down learns of it when it comes back. */
+  /**
+   * Nodes whose schema differs from that of the defining node. A node that is down learns the schema when it comes back.
+   */
   async #disagreeing(): Promise<readonly cassandra.Host[]> {
     const options = { prepare: false, isIdempotent: true, host: this.#defining() };
     const [own, peers] = await Promise.all([

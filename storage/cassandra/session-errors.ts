@@ -1,4 +1,4 @@
-// What a failure of the driver means for the statement (C2 in session.ts), and what the driver may repeat (C1).
+// What a driver failure means for the statement (C2 in session.ts), and what the driver may retry (C1).
 
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
@@ -6,7 +6,7 @@ import { StoreError } from "../actor-store.ts";
 const codes = cassandra.types.responseErrorCodes;
 const { consistencies } = cassandra.types;
 
-/** Refused before anything was done: the statement is wrong, not allowed, too large, or its node is starting. */
+/** Refused before anything was done: the statement is wrong, not allowed or too large, or its node is starting up. */
 const refusals: ReadonlySet<number> = new Set([
   codes.isBootstrapping,
   codes.badCredentials,
@@ -19,13 +19,13 @@ const refusals: ReadonlySet<number> = new Set([
   codes.unprepared,
 ]);
 
-/** Whom a session talks to: what an operator has to look at when the driver names no host. */
+/** The hosts that a session uses: where an operator has to look when the driver names no host. */
 export interface SessionHosts {
   readonly contactPoints: readonly string[];
   readonly localDc: string;
 }
 
-/** The store error for a failure of the driver. Programming errors (a value of a wrong type) are thrown on as they are. */
+/** The store error for a driver failure. Programming errors (a value of a wrong type) are rethrown unchanged. */
 export function toStoreError(
   error: unknown,
   { isRead, hosts }: { readonly isRead: boolean; readonly hosts: SessionHosts },
@@ -36,8 +36,8 @@ export function toStoreError(
 }
 
 /**
- * Whether a statement failed because a node does not know the table: the one that was asked, in the words of Cassandra
- * 4 or 3, or one that the read was sent on to.
+ * Whether a statement failed because a node does not know the table: either the node that was queried, in the wording of
+ * Cassandra 4 or 3, or one to which the read was forwarded.
  */
 export function isUnknownTable(error: unknown, table: string): boolean {
   const cause = error instanceof StoreError ? error.cause : error;
@@ -47,35 +47,37 @@ export function isUnknownTable(error: unknown, table: string): boolean {
   return cause.code === codes.invalid && said.includes(cause.message);
 }
 
-/** Why a replica failed, as the native protocol's version 5 numbers it («reasonmap» of Read_failure). */
+/** Reason for a replica's failure, as numbered in version 5 of the native protocol («reasonmap» of Read_failure). */
 const incompatibleSchema = 3;
 
 function reasonsOf(error: Error): readonly number[] {
   return Object.values((error as Error & { reasons?: Readonly<Record<string, number>> }).reasons ?? {});
 }
 
-/** What an error says; of several hosts what each of them said, where the driver shows where in its own code. */
+/**
+ * The message of an error; for several hosts what each of them reported, where the driver would point into its own code.
+ */
 export function wordsOf(error: unknown, hosts: SessionHosts): string {
   if (!(error instanceof cassandra.errors.NoHostAvailableError))
     return error instanceof Error ? error.message : String(error);
   if (error.innerErrors === null) return "the session is closed";
   const said = Object.entries(triedHosts(error));
   if (said.length > 0) return said.map(([host, inner]) => `${host}: ${wordsOf(inner, hosts)}`).join("; ");
-  // The driver speaks of hosts that were tried also where none was; anything else that it says is of use.
+  // The driver says that all hosts were tried even if none was; any other message of the driver is useful.
   const why = error.message.startsWith("All host(s) tried") ? "" : `${error.message}: `;
   const points = hosts.contactPoints.join(", ");
   return `${why}no host of the data centre ${hosts.localDc} can be asked (contact points: ${points})`;
 }
 
-/** What each host that was tried said. The driver gives null for a session that was closed. */
+/** What each host that was tried reported. The driver gives null for a session that was closed. */
 function triedHosts(error: InstanceType<typeof cassandra.errors.NoHostAvailableError>): object {
   return (error.innerErrors as object | null) ?? {};
 }
 
 function isUntouched(error: Error): boolean {
   if (error instanceof cassandra.errors.NoHostAvailableError) {
-    // The driver goes to another node only when the one before was never sent the statement, or refused it; a failure
-    // that leaves doubt is thrown as it is, so what is listed here must be free of doubt too.
+    // The driver tries another node only if the previous one was never sent the statement, or refused it; a failure that
+    // leaves doubt is thrown as it is, so everything listed here must be free of doubt too.
     return Object.values(triedHosts(error)).every(isWithoutDoubt);
   }
   if (error instanceof cassandra.errors.BusyConnectionError) return true;
@@ -93,8 +95,8 @@ function isWithoutDoubt(inner: unknown): boolean {
 }
 
 /**
- * Too few replicas. At a serial level that is found before a conditional write is proposed; at the level of its
- * commit it may be found after it was agreed on, so that later readers will see it applied.
+ * Too few replicas. At a serial level this is detected before a conditional write is proposed; at the level of its commit
+ * it may be detected after the write was agreed on, so that later readers will see it applied.
  */
 function isRefusedBeforeAgreement(error: Error): boolean {
   const level = (error as Error & { consistencies?: number }).consistencies;
@@ -107,7 +109,7 @@ function wasNotWritten(error: Error): boolean {
 
 const { RetryPolicy } = cassandra.policies.retry;
 
-/** Repeats an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
+/** Retries an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
 class OnceIfIdempotent extends RetryPolicy {
   override onUnavailable(
     info: cassandra.policies.retry.OperationInfo,
@@ -136,7 +138,7 @@ class OnceIfIdempotent extends RetryPolicy {
   #once(info: cassandra.policies.retry.OperationInfo): cassandra.policies.retry.DecisionInfo {
     const mayRepeat = info.nbRetry === 0 && info.executionOptions.isIdempotent() === true;
     if (!mayRepeat) return this.rethrowResult();
-    // At the level asked for: the one that a failure names may be another, weaker one.
+    // Uses the requested level: the one named in a failure may be a different, weaker one.
     return this.retryResult(info.executionOptions.getConsistency(), false);
   }
 }

@@ -1,10 +1,10 @@
-// A connection to Cassandra as the stores here see it: prepared statements in, plain values out, and every failure
-// a StoreError that tells whether the statement may have been applied.
-//   C1. Nothing that is not idempotent is ever sent twice by the driver: a repetition is the caller's decision (A5).
-//   C2. A failure is `not_applied` only when that is certain: nothing was sent, it was refused before it began, or it
-//       was a read. Everything else is `unknown`, a conditional write's time-out above all.
+// A connection to Cassandra as the stores here use it: prepared statements in, plain values out, and every failure is a
+// StoreError that says whether the statement may have been applied.
+//   C1. The driver never sends a non-idempotent statement twice: a retry is the caller's decision (A5).
+//   C2. A failure is `not_applied` only when that is certain: nothing was sent, the statement was refused before it began,
+//       or it was a read. Everything else is `unknown`, above all the time-out of a conditional write.
 //   C3. Values are plain: bigint columns are safe integers, uuid columns are lower-case text, blobs are Uint8Array.
-//   C4. A session that is closed finishes what is under way, within a bound, and sends nothing more.
+//   C4. A session that is closed finishes what is under way, within a time limit, and sends nothing more.
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { retryPolicy, type SessionHosts, toStoreError, wordsOf } from "./session
 import { type CassandraTls, tlsOptions } from "./tls.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
-/** `undefined` leaves a column unset, which is not the same as null: null writes a tombstone. */
+/** `undefined` leaves a column unset, which differs from null: null writes a tombstone. */
 export type CqlParam = CqlScalar | undefined | readonly CqlScalar[];
 export type CqlRow = Readonly<Record<string, CqlScalar | readonly CqlScalar[]>>;
 
@@ -25,23 +25,23 @@ export type Consistency =
   | "QUORUM"
   | "EACH_QUORUM"
   | "ALL"
-  /** Reads only: they see, and complete, conditional writes that are under way. */
+  /** For reads only: they see, and complete, conditional writes that are under way. */
   | "LOCAL_SERIAL"
   | "SERIAL";
 
 export interface StatementOptions {
-  /** Of the read, or of a (conditional) write's commit; LOCAL_QUORUM unless told. */
+  /** Level of the read, or of a (conditional) write's commit; LOCAL_QUORUM by default. */
   readonly consistency?: Consistency;
-  /** Where a conditional write is agreed on; LOCAL_SERIAL unless told. */
+  /** Where a conditional write is agreed on; LOCAL_SERIAL by default. */
   readonly serial?: "LOCAL_SERIAL" | "SERIAL";
-  /** Whether the driver may send the statement again by itself (C1): never for conditional writes. */
+  /** Whether the driver may retry the statement on its own (C1): never for conditional writes. */
   readonly idempotent: boolean;
 }
 
 export interface ReadOptions extends StatementOptions {
-  /** Rows a page; the driver's 5,000 unless told. */
+  /** Rows per page; by default the driver's 5,000. */
   readonly fetchSize?: number;
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   readonly pageState?: string;
 }
 
@@ -52,7 +52,7 @@ export interface Statement {
 
 export interface CqlResult {
   readonly rows: readonly CqlRow[];
-  /** For the next page; null when this was the last one. */
+  /** The state for the next page; null if this was the last one. */
   readonly pageState: string | null;
   /** `[applied]` of a conditional write; true for everything else. */
   readonly applied: boolean;
@@ -60,15 +60,18 @@ export interface CqlResult {
 
 export interface CassandraSession {
   readonly keyspace: string;
-  /** Name of the data centre that this session talks to: the region's name. */
+  /** Name of the data centre that this session uses, which is the region's name. */
   readonly localDc: string;
-  /** Prepares `cql` once and executes it; one page of a read. Throws {@link StoreError} (C2). */
+  /** Prepares `cql` once and executes it; for a read, one page. Throws {@link StoreError} (C2). */
   execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult>;
-  /** One unlogged batch; all statements must name the same partition, for nothing else is atomic without a log. */
+  /**
+   * Executes one unlogged batch; all statements must name the same partition, because nothing else is atomic without a
+   * log.
+   */
   batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult>;
   /**
-   * Changes the schema, and waits until all nodes know. `settle: false` leaves that to the last one of a series.
-   * Throws {@link StoreError}.
+   * Changes the schema, and waits until all nodes know of it. `settle: false` leaves the waiting to the last change of a
+   * series. Throws {@link StoreError}.
    */
   define(cql: string, options?: { readonly settle: boolean }): Promise<void>;
   close(): Promise<void>;
@@ -82,7 +85,7 @@ export interface CassandraConnection {
   readonly localDc: string;
   readonly credentials?: { readonly username: string; readonly password: string };
   readonly tls?: CassandraTls;
-  /** How long an answer is waited for; longer than the server's own time-outs, so that theirs come first. */
+  /** How long to wait for an answer; longer than the server's own time-outs, so that those come first. */
   readonly readTimeoutMs?: number;
 }
 
@@ -106,7 +109,7 @@ export async function openCassandraSession(
   return new DriverSession(client, connection);
 }
 
-/** All pages of a read, up to `rowsMax` rows. */
+/** Reads all pages, up to `rowsMax` rows. */
 export async function executeAll(
   session: CassandraSession,
   cql: string,
@@ -136,7 +139,7 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
     policies: { retry: retryPolicy },
     pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 }, warmup: true },
     socketOptions: { readTimeout: timeoutMs, tcpNoDelay: true },
-    // Changes of the schema are settled by ourselves, see schema-agreement.
+    // We settle schema changes ourselves, see schema-agreement.
     protocolOptions: { maxSchemaAgreementWaitSeconds: 0 },
     monitorReporting: { enabled: false },
   });
@@ -147,7 +150,7 @@ class DriverSession implements CassandraSession {
   readonly #schema: SchemaChanges;
   readonly #hosts: SessionHosts;
   #underWay = 0;
-  /** Resolved when nothing is under way any more; null until it closes. */
+  /** Resolved when nothing is under way any more; null until the session is being closed. */
   #idle: PromiseWithResolvers<void> | null = null;
   readonly keyspace: string;
   readonly localDc: string;
@@ -185,7 +188,7 @@ class DriverSession implements CassandraSession {
     });
   }
 
-  /** C4. */
+  /** See C4. */
   async close(): Promise<void> {
     this.#idle = Promise.withResolvers();
     this.#tellIdle();

@@ -1,11 +1,11 @@
-// What is staged of pushes that are not complete, in Cassandra.
+// What is staged of incomplete pushes, in Cassandra.
 //   P1. A push is listed before anything of it is stored, and until everything of it is gone.
-//   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
-//       it says: a push that is staged again later is not touched (W4 in write-timestamps.ts), not even while it is dropped (R6).
-//   P3. A row holds some leaves one behind the other, for a row costs the engine as much as its bytes. Rows may overlap where
-//       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts. Only a row of
-//       the very same leaves is replaced.
-//   P4. What a node of the version before staged, a leaf a row, is read where rows of today lack a leaf.
+//   P2. A drop removes what was staged up to the newest stamp in the list, whatever the dropping node's clock says: a push
+//       that is staged again later is not touched (W4 in write-timestamps.ts), not even during the drop (R6).
+//   P3. A row contains several consecutive leaves, because a row costs the engine as much as its bytes. Rows may overlap
+//       where a push was staged again in other pieces: if a leaf is in two rows, the one with the later stamp counts. A
+//       row is replaced only by one with exactly the same leaves.
+//   P4. Rows of one leaf each, staged by a node of the previous version, are read where present-day rows lack a leaf.
 
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { Semaphore } from "../../std/semaphore.ts";
@@ -20,12 +20,12 @@ type StagedPushes = Pick<
   "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
 >;
 
-/** Partitions of the list of pushes. Changing it loses what is listed. */
+/** Partitions of the list of pushes. Changing the number loses what is listed. */
 const shards = 8;
-/** Leaves and bytes in one row: far below what the engine takes, and enough to make rows few. */
+/** Maximum leaves and bytes in one row: far below the engine's limits, and enough to keep rows few. */
 const leavesPerRow = 100;
 const bytesPerRow = 256 * 1024;
-/** Rows a page: 8 MB. */
+/** Rows per page: 8 MB. */
 const rowsPerPage = 32;
 
 const cql = {
@@ -50,7 +50,7 @@ const plain = { idempotent: true } as const;
 export interface StagingOptions {
   readonly lanes: Semaphore;
   readonly stamps: WriteTimestamps;
-  /** Of what is put; what is dropped may come back elsewhere without harm. */
+  /** Options of puts; dropped rows may reappear elsewhere without harm. */
   readonly put: StatementOptions;
 }
 
@@ -94,7 +94,7 @@ export function stagedPushesIn(
 }
 
 interface PackedLeaves {
-  /** Where each leaf ends in `bytes`: 32-bit numbers, big-endian. */
+  /** The end of each leaf in `bytes`: 32-bit numbers, big-endian. */
   readonly ends: Uint8Array;
   readonly bytes: Uint8Array;
 }
@@ -109,7 +109,7 @@ function packLeaves(leaves: readonly Uint8Array[]): PackedLeaves {
   return { ends: new Uint8Array(ends.buffer), bytes: concatBytes(...leaves) };
 }
 
-/** As many as are asked for, undefined for one that is not in the rows (P3). */
+/** Returns as many leaves as requested, undefined for one that is not in the rows (P3). */
 function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): (Uint8Array | undefined)[] {
   const leaves: (Uint8Array | undefined)[] = new Array(count).fill(undefined);
   const inOrder = rows.toSorted((a, b) => numberOf(a["stamp"]) - numberOf(b["stamp"]));
@@ -161,7 +161,7 @@ function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, numb
   return ranges;
 }
 
-/** See P2. Whoever stages meanwhile does so under a later stamp. */
+/** See P2. A concurrent writer stages under a later stamp. */
 async function drop(session: CassandraSession, pushId: string, untilMs: number): Promise<void> {
   const { rows } = await session.execute(cql.listed, [shardOf(pushId), pushId], plain);
   if (rows[0] === undefined) return;
@@ -190,7 +190,7 @@ async function listPushes(
   return pushes.toSorted((a, b) => inByteOrder(a.push_id, b.push_id)).slice(0, limit);
 }
 
-/** Ids are ASCII, whose code units are their bytes. */
+/** Ids are ASCII, whose code units equal their bytes. */
 function inByteOrder(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

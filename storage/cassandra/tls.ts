@@ -1,16 +1,17 @@
-// TLS to Cassandra. The driver takes any certificate unless it is told not to, and it connects to addresses that its
-// peers name, so what a certificate is compared with is decided here.
-//   T1. A server whose certificate the given authority did not issue gets nothing, not even a password.
-//   T2. Its certificate names the address that was connected to, or the one name that the operator gave all servers.
+// TLS to Cassandra. The driver accepts any certificate by default, and it connects to addresses that its peers name, so
+// what a certificate is checked against is decided here.
+//   T1. A server whose certificate the given authority did not issue receives nothing, not even a password.
+//   T2. A server's certificate names the address that was connected to, or the one name that the operator gave all
+//       servers.
 
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 
 export interface CassandraTls {
-  /** PEM: the authority that issues the servers' certificates. */
+  /** PEM of the authority that issues the servers' certificates. */
   readonly ca: string;
-  /** The name in every server's certificate; absent where each names its own addresses. */
+  /** The name in every server's certificate; absent if each certificate names its server's own addresses. */
   readonly serverName?: string;
-  /** PEM, for servers that ask for a client's certificate. */
+  /** PEM, for servers that request a client certificate. */
   readonly client?: { readonly key: string; readonly cert: string };
 }
 

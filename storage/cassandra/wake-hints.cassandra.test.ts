@@ -1,4 +1,4 @@
-// S7 on a real engine, with a clock that the test moves: hints lead to every actor that is due, and go away.
+// S7 on a real engine, with a clock that the test moves: hints lead to every actor that is due, and disappear.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -37,7 +37,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
   afterAll(async () => await world?.[Symbol.asyncDispose]());
   let region: string;
-  /** Another node of the test's own region: its hints and its floor are nobody else's. */
+  /** Another node of the test's own region, whose hints and floor nobody else uses. */
   const sibling = () => world.node({ region });
   beforeEach(async () => {
     region = `region-${randomUUID()}`;
@@ -52,7 +52,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     last = following(ref, headAfter(last), { wakeAtMs });
     expect((await node.store.commit(last)).status).toBe("applied");
   };
-  /** Wake-up times that some node finds for the actor. */
+  /** Wake-up times that a node finds for the actor. */
   const dueAt = async (nowMs: number, who = node) =>
     (await who.store.dueActors(nowMs, 10_000))
       .filter((each) => each.ref.kind === ref.kind)
@@ -145,7 +145,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const cql = "SELECT slot FROM actor_wake_floor WHERE region = ?";
     const floor = await session.execute(cql, [region], { idempotent: true });
     expect(floor.rows[0]?.["slot"]).toBeGreaterThan(world.nowMs / minuteMs - 10);
-    // A time long past, given now: its hint lies in a slot that every node still looks at.
+    // A time long past, set now: its hint goes into a slot that every node still reads.
     await commitWake(1_000);
     expect(await dueAt(world.nowMs, other)).toEqual([1_000]);
     expect(await dueAt(world.nowMs, await sibling())).toEqual([1_000]);

@@ -1,11 +1,11 @@
-// Which actors to look at, and when. A hint is a row of `actor_wake`; the actor's own partition is the truth.
-//   H1. A hint is there before the commit whose wake-up time it serves, at that time or earlier: a commit whose time
-//       is covered by an earlier hint writes none.
-//   H2. A hint lies in the slot (a minute) of its time, but never in one that is over: so what lies behind the floor,
-//       the first slot that may hold any, stays empty.
-//   H3. A hint is removed only when it is over, older than any commit that may still be on its way, a serial read of
-//       the actor says that it is not due, and a hint for the time that the actor then names is written.
-//   H4. What is not removed is looked at again: a hint too many costs a read, a hint too few loses work.
+// Which actors to check, and when. A hint is a row of `actor_wake`; the actor's own partition is the source of truth.
+//   H1. A hint exists before the commit whose wake-up time it serves, for that time or earlier: a commit whose time is
+//       covered by an earlier hint writes none.
+//   H2. A hint goes into the slot (a minute) of its time, but never into one that is over: so everything behind the floor,
+//       the first slot that may contain any, stays empty.
+//   H3. A hint is removed only when it is over and older than any commit that may still be on its way, a serial read of
+//       the actor says that it is not due, and a hint for the time that the actor then names has been written.
+//   H4. A hint that is not removed is checked again: a superfluous hint costs a read, a missing one loses work.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { ActorRef } from "../actor-store.ts";
@@ -15,7 +15,7 @@ import type { CassandraSession, Consistency, CqlRow } from "./session.ts";
 export interface WakeHintsOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Of hints, as of the commits that they serve. */
+  /** Consistency level of hints, the same as that of the commits that they serve. */
   readonly consistency: Consistency;
 }
 
@@ -27,26 +27,26 @@ export interface DueActor {
 interface Hint extends DueActor {
   readonly region: string;
   readonly slot: number;
-  /** When it was written, by its writer's clock. */
+  /** When the hint was written, by its writer's clock. */
   readonly hintedAtMs: number;
 }
 
 const slotMs = 60_000;
-/** Slots of which another node, whose clock is behind, may think that they are not over. */
+/** Number of slots that another node, whose clock is behind, may not consider over yet. */
 const openSlots = 3;
-/** A new region's floor: before anything that another node may be writing at the same time. */
+/** How far back a new region's floor is: before anything that another node may be writing at the same time. */
 const firstSlots = 10;
-/** A hint is written within this much of choosing its slot, or again. */
+/** A hint is written within this time after its slot was chosen, or else written again. */
 const writeMs = 20_000;
 /** A hint this close may be removed before the commit that relies on it is applied (H1, H3). */
 const relianceMs = 15_000;
-/** A commit that took longer than this may have come after its hint was removed. */
+/** A commit that took longer than this may have arrived after its hint was removed. */
 const commitMs = 10_000;
-/** How far clocks of nodes are apart at most, with room to spare. */
+/** Maximum clock skew between nodes, with a margin. */
 const skewMs = 3_000;
-/** No commit is on its way for longer (H3). */
+/** No commit is on its way for longer than this (H3). */
 const graceMs = 60_000;
-/** How soon a hint that was found not due is looked at again. */
+/** How soon a hint that was found not due is checked again. */
 const lookAgainMs = 10_000;
 const staleMax = 20_000;
 const pageRows = 500;
@@ -58,7 +58,7 @@ const cql = {
   slot: "SELECT wake_at, kind, id, hinted_at FROM actor_wake WHERE region = ? AND slot = ? AND wake_at <= ?",
   any: "SELECT wake_at FROM actor_wake WHERE region = ? AND slot = ? LIMIT 1",
   floor: "SELECT slot FROM actor_wake_floor WHERE region = ?",
-  // Its own number as its time: of two floors the higher one stands, in whatever order they are written.
+  // The slot number is used as the write timestamp: the higher of two floors wins, in whatever order they are written.
   raise: "INSERT INTO actor_wake_floor (region, slot) VALUES (?, ?) USING TIMESTAMP ?",
 } as const;
 
@@ -77,7 +77,7 @@ export class WakeHints {
   readonly #session: CassandraSession;
   readonly #options: WakeHintsOptions;
   readonly #floors = new Map<string, number>();
-  /** Hints that were not due, and when to look at them again. */
+  /** Hints that were not due, and when to check them again. */
   readonly #stale = new BoundedMap<string, number>(staleMax);
 
   constructor(session: CassandraSession, options: WakeHintsOptions) {
@@ -85,7 +85,7 @@ export class WakeHints {
     this.#options = options;
   }
 
-  /** Throws StoreError; until it returns the hint is not certain to be there. */
+  /** Throws StoreError; the hint is certain to exist only once this has returned. */
   async write(region: string, ref: ActorRef, wakeAtMs: number, consistency?: Consistency): Promise<void> {
     for (;;) {
       const nowMs = this.#options.now();
@@ -95,12 +95,12 @@ export class WakeHints {
         consistency: consistency ?? this.#options.consistency,
         idempotent: true,
       });
-      // A process that stood still meanwhile may have written into a slot that is over (H2).
+      // A process that was paused meanwhile may have written into a slot that is over (H2).
       if (this.#options.now() - nowMs <= writeMs) return;
     }
   }
 
-  /** Actors of the regions that are due at `nowMs`; earliest first among those found, which is all up to `limit`. */
+  /** Actors of the regions that are due at `nowMs`; earliest first among those found, which are all up to `limit`. */
   async due(regions: readonly string[], nowMs: number, limit: number): Promise<readonly DueActor[]> {
     const found = new Map<string, DueActor>();
     for (const region of regions) {
@@ -115,7 +115,7 @@ export class WakeHints {
     return [...found.values()].sort((a, b) => a.wakeAtMs - b.wakeAtMs).slice(0, limit);
   }
 
-  /** Gives the region's hints up to `nowMs`, page by page, until `take` wants no more. */
+  /** Passes the region's hints up to `nowMs`, page by page, to `take` until it wants no more. */
   async #walk(
     region: string,
     nowMs: number,
@@ -148,7 +148,7 @@ export class WakeHints {
     return { hints: page.rows.map((row) => toHint(region, slot, row)), next: page.pageState };
   }
 
-  /** Those of `hints` that are due in truth; the others are put in order (H3). */
+  /** Returns those of `hints` that are really due; the others are corrected (H3). */
   async #check(
     hints: readonly Hint[],
     regions: readonly string[],
@@ -184,7 +184,7 @@ export class WakeHints {
     await this.#session.execute(cql.remove, key, { idempotent: true });
   }
 
-  /** Raises the floor over an empty slot that is over for every node (H2); false when it must stay. */
+  /** Raises the floor past an empty slot that is over for every node (H2); false if it must stay. */
   async #close(region: string, slot: number): Promise<boolean> {
     if (slot > slotOf(this.#options.now()) - openSlots) return false;
     const { rows } = await this.#session.execute(cql.any, [region, slot], { idempotent: true });
@@ -194,7 +194,7 @@ export class WakeHints {
     return true;
   }
 
-  /** Reads the region's floor once, or lays it when the region has none; nothing but {@link #close} moves it. */
+  /** Reads the region's floor once, or creates it if the region has none; only {@link #close} moves it. */
   async #floor(region: string): Promise<number> {
     const known = this.#floors.get(region);
     if (known !== undefined) return known;

@@ -1,24 +1,25 @@
-// Write timestamps: what Cassandra orders the writes of a cell by, in microseconds. The higher one wins, whichever comes
-// later; of equal ones a deletion wins, then the greater value. Each cell is judged alone.
-//   W1. A row that is replaced by a higher `change` is stamped with the change itself, so no clock takes part. Two writes
-//       of one change may differ only by a bug; such a row has one cell that matters, so that no mixture is ever read.
-//   W2. A row that never changes is stamped with time running backward: the first write wins, and repeating it later,
-//       even with other contents, changes nothing. Such stamps lie before `epochMs`, so a deletion at any true time wins.
+// Write timestamps: what Cassandra orders the writes of a cell by, in microseconds. The higher one wins, whichever arrives
+// later; on a tie a deletion wins, then the greater value. Each cell is compared separately.
+//   W1. A row that is replaced by a higher `change` is stamped with the change itself, so no clock is involved. Two writes
+//       with the same change can differ only because of a bug; such a row has only one cell that matters, so that a
+//       mixture is never read.
+//   W2. A row that never changes is stamped with time running backward: the first write wins, and repeating it later, even
+//       with other contents, changes nothing. Such stamps precede `epochMs`, so a deletion at any true time wins.
 //   W3. Rows stamped with a change are never deleted: a deletion at a true time would hide every later write.
-//   W4. What is written, deleted and written again has true time, so whoever does all three has to do with clocks that
-//       differ by less than what lies between: nodes more than two seconds off are refused by the cluster.
+//   W4. What is written, deleted and written again is stamped with true time, so these three steps depend on the clocks
+//       differing by less than the time between them: the cluster refuses nodes that are more than two seconds off.
 
 /** Before the first node ran: 2026-01-01. */
 const epochMs = 1_767_225_600_000;
 
 export interface WriteTimestamps {
-  /** True time; never the same twice from one process. */
+  /** True time; never the same value twice from one process. */
   rising(): number;
-  /** True time mirrored at `epochMs` (W2); never the same twice from one process. */
+  /** True time mirrored at `epochMs` (W2); never the same value twice from one process. */
   falling(): number;
 }
 
-/** `now` gives Unix milliseconds. */
+/** `now` returns Unix milliseconds. */
 export function createWriteTimestamps(now: () => number): WriteTimestamps {
   let last = 0;
   const rising = (): number => {
@@ -33,7 +34,10 @@ export function msOfStamp(stamp: number): number {
   return Math.floor(stamp / 1_000);
 }
 
-/** W1. Throws RangeError for what is no change number: our own bug, and a stamp that no later change could undo. */
+/**
+ * W1. Throws RangeError for anything that is not a change number: it would be our own bug, and a stamp that no later
+ *     change could supersede.
+ */
 export function stampOfChange(change: number): number {
   if (Number.isSafeInteger(change) && change >= 0) return change + 1;
   throw new RangeError(`${change} is not a change number`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Batcher } from "./batcher.ts";
 
-/** Calls that end when the test says. */
+/** Calls that end when the test lets them. */
 function heldCalls() {
   const calls: { readonly changes: readonly number[]; readonly end: PromiseWithResolvers<void> }[] = [];
   const call = async (changes: readonly number[]): Promise<readonly string[]> => {

@@ -1,8 +1,8 @@
-// Gathers what several callers apply at the same time into fewer calls: a request to the cluster costs about as much as
-// the rows of many, and each is followed by a flush of its own to the disk.
-//   G1. At most `callsMax` calls are under way. What comes meanwhile goes together into the next one, whole, in the order
-//       in which it came, until that has `changesMax` changes or more.
-//   G2. Every caller gets the outcomes of its own changes in their order; a call that fails fails for all in it.
+// Combines the changes that several callers apply at the same time into fewer calls: a request to the cluster costs about
+// as much as many rows, and each is followed by its own flush to disk.
+//   G1. At most `callsMax` calls are under way. Submissions that arrive meanwhile go together into the next call, whole
+//       and in order of arrival, until it has `changesMax` changes or more.
+//   G2. Every caller gets the outcomes of its own changes in their order; a call that fails fails for all its callers.
 
 export interface BatcherLimits {
   readonly callsMax: number;
@@ -21,7 +21,7 @@ export class Batcher<C, O> {
   #waiting: Waiting<C, O>[] = [];
   #calls = 0;
 
-  /** `call` answers an outcome for each change. */
+  /** `call` returns an outcome for each change. */
   constructor(call: (changes: readonly C[]) => Promise<readonly O[]>, limits: BatcherLimits) {
     this.#call = call;
     this.#limits = limits;

@@ -1,7 +1,7 @@
-// Row changes into one generation of an index, by bulk requests of bounded size, a bounded number at once.
-//   B1. Changes of one record go in one request, in their order: the cluster keeps the order within a request only.
-//   B2. Every item of every answer is looked at. 409 is `stale`; what may work later fails the whole call with
-//       `IndexUnavailable`, which the caller repeats (X1 makes that harmless).
+// Writes row changes to one generation of an index, by bulk requests of bounded size and bounded concurrency.
+//   B1. Changes of one record go into one request, in their order: the cluster preserves the order only within a request.
+//   B2. Every item of every answer is checked. 409 is `stale`; an error that may be transient fails the whole call with
+//       `IndexUnavailable`, and the caller repeats it (X1 makes that harmless).
 
 import type { Semaphore } from "../../std/semaphore.ts";
 import { indexUnavailable, type RowChange } from "../row-index.ts";
@@ -9,21 +9,21 @@ import { bulkLines } from "./document.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf, unavailableReason } from "./engine.ts";
 import { rowsAlias } from "./names.ts";
 
-/** A request is closed at either. */
+/** A request is closed when it reaches either limit. */
 const requestRowsMax = 1_000;
 const requestCharactersMax = 4 * 1024 * 1024;
 
 export type Outcome = "applied" | "stale";
 
-/** Some changes, as they are sent. */
+/** Some changes, in the form in which they are sent. */
 export interface BulkRequest {
   readonly lines: string;
-  /** Places of the changes in the list that the requests were made of. */
+  /** Places of the changes in the list from which the requests were made. */
   readonly places: readonly number[];
   readonly changes: readonly RowChange[];
 }
 
-/** Requests for changes of one collection. */
+/** Builds the requests for changes of one collection. */
 export function bulkRequests(changes: readonly RowChange[]): readonly BulkRequest[] {
   const requests: { lines: string; places: number[]; changes: RowChange[] }[] = [];
   const requestOf = new Map<string, number>();
@@ -55,7 +55,7 @@ export interface BulkTarget {
   readonly generation: string;
 }
 
-/** Sends all requests; the outcome of each change by its place, or null when the generation is not there any more. */
+/** Sends all requests; returns the outcome of each change by its place, or null if the generation no longer exists. */
 export async function sendBulk(
   { engine, slots, generation }: BulkTarget,
   requests: readonly BulkRequest[],
@@ -91,7 +91,7 @@ async function write(engine: Engine, path: string, lines: string): Promise<unkno
   }
 }
 
-/** Waits for all, so that nothing is still under way when the first failure is told. */
+/** Waits for all, so that nothing is still under way when the first failure is reported. */
 async function settleAll(work: readonly Promise<void>[]): Promise<void> {
   for (const each of await Promise.allSettled(work)) if (each.status === "rejected") throw each.reason;
 }

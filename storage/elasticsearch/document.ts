@@ -1,4 +1,4 @@
-// Row changes as lines of a bulk request. A removed row stays as an empty document under its change number, for the
+// Row changes as lines of a bulk request. A removed row remains as an empty document under its change number, because the
 // versions of deleted documents are forgotten after a minute.
 
 import { termImpact } from "../../collections/relevance.ts";
@@ -6,7 +6,7 @@ import { rowDocument } from "../../collections/row-change.ts";
 import type { IndexDocument, RowChange } from "../row-index.ts";
 import { allTermsField, idOrderField, termsField } from "./layout.ts";
 
-/** The two lines of one change, each ended by a line feed; the change number is the version. */
+/** The two lines of one change, each terminated by a line feed; the change number is the version. */
 export function bulkLines(change: RowChange): string {
   const id = JSON.stringify(change.record_id);
   const action = `{"index":{"_id":${id},"version":${change.change},"version_type":"external"}}\n`;
@@ -32,7 +32,7 @@ function documentText(put: Extract<RowChange, { readonly kind: "put" }>): string
   return `${head.slice(0, -1)}${termsText(document)}}`;
 }
 
-/** Members that say how much each term counts, one for each text and one for all of them; written as text at once. */
+/** Members that say how much each term counts, one for each text and one for all of them; built directly as text. */
 function termsText({ texts }: IndexDocument): string {
   const all = new Map<string, number>();
   let members = "";
@@ -52,7 +52,7 @@ function impactsOf(text: string): ReadonlyMap<string, number> {
   return impacts;
 }
 
-/** Nothing in these has to be escaped in JSON; most terms are such. */
+/** Most terms match this, and then need no escaping in JSON. */
 const plainTerm = /^[0-9a-z]+$/;
 
 function impactsText(impacts: ReadonlyMap<string, number>): string {
@@ -64,12 +64,12 @@ function impactsText(impacts: ReadonlyMap<string, number>): string {
   return `{${members}}`;
 }
 
-/** Characters of an id after its prefix that its order stands for: 60 bits of a keyed hash. */
+/** Number of id characters after the prefix that its order represents: 60 bits of a keyed hash. */
 const orderedCharacters = 12;
 
 /**
- * A number, as text, that orders ids of one prefix as their texts do: comparing numbers costs a search much less. Ids that
- * begin alike for so long are as improbable as a record id that is guessed.
+ * A number, as text, that orders ids of one prefix as their texts do: comparing numbers costs a search much less. Two ids
+ * with the same characters there are as improbable as guessing a record id.
  */
 export function idOrder(recordId: string): string {
   const from = recordId.indexOf("_") + 1;
@@ -79,7 +79,7 @@ export function idOrder(recordId: string): string {
   return order.toString();
 }
 
-/** Digit of a base32 character in the order of their codes: 2 to 7, then a to z. */
+/** The digit of a base32 character in the order of their codes: 2 to 7, then a to z. */
 function digitOf(recordId: string, at: number): number {
   const code = recordId.charCodeAt(at);
   if (code >= 50 && code <= 55) return code - 50;

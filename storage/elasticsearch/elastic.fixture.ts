@@ -1,5 +1,5 @@
-// Indices of a test's own in the cluster that `SVC_TEST_ELASTIC` names (URLs, comma-separated: one a region; the first is
-// used), under a prefix that nobody else has, removed when the test is over.
+// A test's own indices in the cluster that `SVC_TEST_ELASTIC` names (URLs, comma-separated: one per region; the first is
+// used), under a unique prefix, removed when the test is over.
 
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import type { Engine } from "./engine.ts";
@@ -13,14 +13,14 @@ export const hasElastic = elasticUrl !== "";
 
 let opened = 0;
 
-/** Options of an index that is like no other. */
+/** Options of a unique index. */
 export function freshOptions(): ElasticRowIndexOptions {
   opened += 1;
   const prefix = `svc-test-${process.pid}-${Math.trunc(Math.random() * 1e9).toString(36)}-${opened}-`;
   return { nodes: [elasticUrl], prefix, replicas: 0 };
 }
 
-/** Opens a prepared index; only some of the collections where a test needs no more. */
+/** Opens a prepared index; with only some of the collections if a test needs no more. */
 export async function openFresh(collections: readonly CollectionName[] = collectionNames) {
   const options = freshOptions();
   const index = new ElasticRowIndex(options);

@@ -1,8 +1,8 @@
-// Requests to an Elasticsearch cluster: kept connections, a time limit on each, and failures told apart.
-//   N1. What passes (no connection, no time, too much to do, a part missing) is `IndexUnavailable`; what the cluster refuses
-//       is `EngineRefusal`, for the caller to judge. Nothing else is thrown.
-//   N2. Nothing is sent again here but a read that never reached a node: a write's outcome may be unknown, and its sender
-//       knows what a second one means.
+// Requests to an Elasticsearch cluster: keep-alive connections, a time limit on each request, and classified failures.
+//   N1. A transient failure (no connection, time-out, overload, a part missing) is `IndexUnavailable`; a refusal by the
+//       cluster is `EngineRefusal`, for the caller to judge. Nothing else is thrown.
+//   N2. Only a read that never reached a node is retried here: a write's outcome may be unknown, and its sender knows what
+//       a second one means.
 
 import { Client, errors } from "@elastic/elasticsearch";
 import { type IndexTrouble, type IndexUnavailable, indexUnavailable } from "../row-index.ts";
@@ -11,11 +11,11 @@ export interface EngineOptions {
   /** URLs of the cluster's nodes, for example `http://127.0.0.1:9200`. */
   readonly nodes: readonly string[];
   readonly auth?: { readonly username: string; readonly password: string } | { readonly apiKey: string };
-  /** PEM of the authority that the nodes' certificates chain to, for https. */
+  /** PEM of the authority that issued the nodes' certificates, for https. */
   readonly ca?: string;
-  /** Milliseconds that a search may take; 3,000 unless told. */
+  /** Time-out of a search in milliseconds; 3,000 by default. */
   readonly searchTimeoutMs?: number;
-  /** Milliseconds that anything else may take; 30,000 unless told. */
+  /** Time-out of anything else in milliseconds; 30,000 by default. */
   readonly writeTimeoutMs?: number;
 }
 
@@ -24,14 +24,14 @@ export interface EngineRequest {
   /** Path with its query string. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Lines of a bulk request, each ended by a line feed; in place of `body`. */
+  /** Lines of a bulk request, each terminated by a line feed; used instead of `body`. */
   readonly lines?: string;
 }
 
-/** The cluster understood and refused. */
+/** The cluster understood the request and refused it. */
 export class EngineRefusal extends Error {
   readonly status: number;
-  /** Elasticsearch's name for it, for example `resource_already_exists_exception`. */
+  /** Elasticsearch's name for the error, for example `resource_already_exists_exception`. */
   readonly type: string;
   constructor(status: number, type: string, reason: string, options?: ErrorOptions) {
     super(`Elasticsearch answered ${status} ${type}: ${reason}`, options);
@@ -43,9 +43,9 @@ export class EngineRefusal extends Error {
 
 const searchTimeoutMsDefault = 3_000;
 const writeTimeoutMsDefault = 30_000;
-/** Connections kept to each node; a request above them waits for one. */
+/** Connections kept open to each node; a request above that number waits for one. */
 const connectionsPerNode = 64;
-/** Larger than any answer that is asked for: 50 rows. */
+/** Larger than any answer that is requested: 50 rows. */
 const responseBytesMax = 128 * 1024 * 1024;
 
 export class Engine implements AsyncDisposable {
@@ -71,12 +71,12 @@ export class Engine implements AsyncDisposable {
     this.#readRetries = nodes.length;
   }
 
-  /** A search or a count: limited in time as a search, sent again where no node was reached. */
+  /** Sends a search or a count: it has the time-out of a search, and is retried if no node was reached. */
   read(request: EngineRequest): Promise<unknown> {
     return this.#send(request, this.#searchTimeoutMs, this.#readRetries);
   }
 
-  /** Anything else. Not sent again: after `IndexUnavailable` it may have been carried out. */
+  /** Sends anything else. It is not retried: after `IndexUnavailable` it may have been carried out. */
   write(request: EngineRequest): Promise<unknown> {
     return this.#send(request, this.#writeTimeoutMs, 0);
   }
@@ -131,19 +131,19 @@ function refusalOf(cause: InstanceType<typeof errors.ResponseError>): IndexUnava
 }
 
 /**
- * Why a status, of an answer or of one item of a bulk answer, says that it may work later; null where it does not.
- * A block of an index (403 `cluster_block_exception`, of a full disk 429) is lifted by an operator, not by us.
+ * Why a status, of an answer or of one item of a bulk answer, means that a retry may succeed; null if it does not. A block
+ * on an index (403 `cluster_block_exception`, for a full disk 429) is lifted by an operator, not by us.
  */
 export function unavailableReason(status: number, type: string): IndexTrouble | null {
   if (status === 429) return "overloaded";
   if (type === "search_phase_execution_exception" && status >= 500) return "incomplete";
-  // Said with 500, and of a request that will never do.
+  // Comes with status 500, although the request can never succeed.
   if (type === "illegal_state_exception") return null;
   const isLater = status >= 500 || type === "cluster_block_exception" || status === 401 || status === 403;
   return isLater ? "unreachable" : null;
 }
 
-/** A member of an untrusted value; undefined where there is none. */
+/** A member of an untrusted value; undefined if there is none. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]
@@ -154,7 +154,7 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The answer has not the shape that it should have. */
+/** The answer does not have the expected shape. */
 export function malformed(what: string): IndexUnavailable {
   return indexUnavailable("malformed", `Elasticsearch answered without ${what}.`);
 }

@@ -1,5 +1,6 @@
-// The generations of a collection's index, and which of them is which. What says so are aliases alone, changed in one step
-// by the cluster; a write index is one by the cluster's own rule, so of two nodes that make one at once the second is refused.
+// The generations of a collection's index, and the role of each. The roles are held by aliases alone, which the cluster
+// changes in one step; the cluster itself allows only one write index per alias, so if two nodes create one at once, the
+// second is refused.
 
 import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf } from "./engine.ts";
@@ -8,15 +9,15 @@ import { type IndexNames, rowsAlias } from "./names.ts";
 
 export interface Generations {
   readonly serving: string | null;
-  /** The one that is being built beside it. */
+  /** The generation that is being built beside it. */
   readonly next: string | null;
-  /** Neither: the remains of a switch. */
+  /** Generations in neither role: the remains of a switch. */
   readonly others: readonly string[];
-  /** Highest number in use; 0 for none. */
+  /** Highest number in use; 0 if there is none. */
   readonly numberMax: number;
 }
 
-/** Reads which generations there are. */
+/** Reads which generations exist. */
 export async function readGenerations(engine: Engine, names: IndexNames): Promise<Generations> {
   const answer = await engine.write({ method: "GET", path: `/${names.pattern}/_alias` });
   if (typeof answer !== "object" || answer === null) throw malformed("aliases");
@@ -36,17 +37,17 @@ export async function readGenerations(engine: Engine, names: IndexNames): Promis
   return { serving, next, others, numberMax };
 }
 
-/** What is noted with a generation. */
+/** The metadata stored with a generation. */
 export interface GenerationNote {
-  /** Digest of the layout that it was last brought to. */
+  /** Digest of the layout to which it was last brought. */
   readonly digest: string;
   /** How its documents were made, by field (layout.ts). */
   readonly making: Readonly<Record<string, string>>;
-  /** While it is being built: when its builder was last at work, Unix milliseconds. */
+  /** While it is being built: when its builder was last at work, in Unix milliseconds. */
   readonly built_at_ms?: number;
 }
 
-/** Reads what is noted with a generation; null where there is no such index, or nothing is noted. */
+/** Reads the metadata of a generation; null if there is no such index or it has no metadata. */
 export async function readNote(engine: Engine, index: string): Promise<GenerationNote | null> {
   let answer: unknown;
   try {
@@ -66,7 +67,9 @@ export async function readNote(engine: Engine, index: string): Promise<Generatio
   };
 }
 
-/** Replaces what is noted with a generation, and adds fields. Throws `EngineRefusal` where a field cannot become so. */
+/**
+ * Replaces the metadata of a generation, and adds fields. Throws `EngineRefusal` if a field cannot be changed that way.
+ */
 export async function writeNote(
   engine: Engine,
   index: string,
@@ -80,18 +83,18 @@ export async function writeNote(
 }
 
 export interface IndexSettings {
-  /** Primary shards of each index; 1 unless told. */
+  /** Primary shards of each index; 1 by default. */
   readonly shards?: number;
-  /** Copies of each; `0-1` unless told: one where the cluster has a second node. */
+  /** Replicas of each shard; `0-1` by default: one if the cluster has a second node. */
   readonly replicas?: number | `${number}-${number}`;
 }
 
-/** Fields of the largest collection, twice over. */
+/** Twice the number of fields of the largest collection. */
 const fieldsMax = 2_000;
 
 /**
- * Makes a generation with its aliases, in one step. False when the cluster refused because there is one already: of that
- * number, or in that role.
+ * Creates a generation with its aliases, in one step. False if the cluster refused because one exists already, with that
+ * number or in that role.
  */
 export async function makeGeneration(
   engine: Engine,
@@ -119,10 +122,10 @@ export async function makeGeneration(
       ...(typeof replicas === "number"
         ? { number_of_replicas: replicas, auto_expand_replicas: false }
         : { auto_expand_replicas: replicas }),
-      // Rows are made visible when they are written; this is for those whose writer died in between.
+      // Writers make their own rows visible; this is for rows whose writer died before doing so.
       refresh_interval: "5s",
       "index.mapping.total_fields.limit": fieldsMax,
-      // Else the terms are kept once more, as term vectors, so that a source could be given back: there is none.
+      // Otherwise the terms are stored once more, as term vectors, so that a source could be returned: there is none.
       "index.mapping.exclude_source_vectors": false,
     },
     mappings: {
@@ -137,14 +140,14 @@ export async function makeGeneration(
     assertAcknowledged(await engine.write({ method: "PUT", path: `/${index}`, body }));
     return index;
   } catch (error) {
-    // Another write index of the alias is told as an illegal state.
+    // A second write index of the alias is reported as an illegal state.
     const isThere = ["resource_already_exists_exception", "illegal_state_exception"];
     if (error instanceof EngineRefusal && isThere.includes(error.type)) return null;
     throw error;
   }
 }
 
-/** Makes the generation that is being built the serving one; false when the two are not that any more. */
+/** Makes the generation that is being built the serving one; false if the two no longer have these roles. */
 export async function switchGenerations(
   engine: Engine,
   names: IndexNames,
@@ -167,8 +170,8 @@ export async function switchGenerations(
 }
 
 /**
- * Removes a generation that is being built; false when it is not that any more. Its role goes first: a switch that is under
- * way then finds it without, and cannot make a removed generation the serving one.
+ * Removes a generation that is being built; false if it no longer is. Its role is removed first: a concurrent switch then
+ * finds it without the role, and cannot make a removed generation the serving one.
  */
 export async function withdrawGeneration(engine: Engine, names: IndexNames, index: string): Promise<boolean> {
   const body = { actions: [{ remove: { index, alias: names.next, must_exist: true } }] };
@@ -182,7 +185,7 @@ export async function withdrawGeneration(engine: Engine, names: IndexNames, inde
   return true;
 }
 
-/** Removes a generation without a role, which it will never have again; one that is not there is removed. */
+/** Removes a generation without a role, which it will never have again; one that does not exist counts as removed. */
 export async function removeGeneration(engine: Engine, index: string): Promise<void> {
   try {
     await engine.write({ method: "DELETE", path: `/${index}` });
@@ -199,7 +202,7 @@ export async function awaitSearchable(engine: Engine, index: string): Promise<vo
     throw indexUnavailable("incomplete", `Not all shards of ${index} are there.`);
 }
 
-/** Every node of the cluster knows of the change: what is read from any of them afterwards has it. */
+/** Every node of the cluster knows of the change: later reads from any of them include it. */
 function assertAcknowledged(answer: unknown): void {
   if (memberOf(answer, "acknowledged") !== true || memberOf(answer, "shards_acknowledged") === false)
     throw indexUnavailable("incomplete", "Not all nodes of the cluster applied the change in time.");

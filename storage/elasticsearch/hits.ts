@@ -1,4 +1,4 @@
-// The answer of a search: its rows, each checked to be what was asked for.
+// Parses the answer of a search, and checks that each row is one that was requested.
 
 import { distanceKm } from "../../collections/geo-distance.ts";
 import { type GeoPoint, indexUnavailable, type RowHit, type RowQuery } from "../row-index.ts";
@@ -8,24 +8,27 @@ import { assertAllShards, malformed, memberOf } from "./engine.ts";
 export interface FoundPage {
   /** Rows that the query wants, in its order. */
   readonly hits: readonly RowHit[];
-  /** Rows that were answered, wanted or not. */
+  /** Number of rows in the answer, wanted or not. */
   readonly answered: number;
-  /** Sort values of the last of them: where the next page begins. Null unless they were asked for. */
+  /** Sort values of the last row: where the next page begins. Null unless they were requested. */
   readonly last: readonly unknown[] | null;
 }
 
-/** Parts of the answer that are read; nothing else is sent. Sort values only where a next page may be asked for. */
+/**
+ * The parts of the answer that are read; nothing else is sent. Sort values are included only if a next page may be
+ * requested.
+ */
 export function hitsFilterPath(query: RowQuery): string {
   const parts = "timed_out,_shards.failed,hits.hits._id,hits.hits.fields";
   return query.clauses.some(({ op }) => op === "near") ? `${parts},hits.hits.sort` : parts;
 }
 
-/** Reads an answer. Throws `IndexUnavailable` unless all of every shard was searched (X5). */
+/** Parses an answer. Throws `IndexUnavailable` unless all of every shard was searched (X5). */
 export function parseHits(answer: unknown, query: RowQuery): FoundPage {
   assertAllShards(answer);
   if (memberOf(answer, "timed_out") !== false)
     throw indexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
-  // Of no rows at all nothing is left to be sent.
+  // For an empty result the filter leaves nothing to send.
   const found = memberOf(memberOf(answer, "hits"), "hits") ?? [];
   if (!Array.isArray(found)) throw malformed("hits");
   const circles = query.clauses.filter((clause) => clause.op === "near");
@@ -45,7 +48,7 @@ function sortValues(hit: unknown): readonly unknown[] | null {
   if (!Array.isArray(values)) return null;
   const id = memberOf(hit, "_id");
   if (typeof id !== "string") throw malformed("the id of a hit");
-  // The last key is a number of more bits than JSON's numbers keep.
+  // The last key is a number with more bits than JSON numbers keep.
   return [...(values as readonly unknown[]).slice(0, -1), idOrder(id)];
 }
 

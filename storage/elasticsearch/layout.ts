@@ -1,11 +1,12 @@
-// How the rows of a collection lie in Elasticsearch; it follows from the collection's definition.
-//   countries, filter fields   as the definition names them, a field that differs by country once a country (`price_US`)
-//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose term
-//                              query scores a row by the stored number alone
-//   terms                      the same of all text fields together, their impacts added up
-//   id_order                   orders rows that are equal otherwise
-//   row, business_uuid, points what a hit is made of, stored as it is; `points` are the exact ones, for the engine rounds
-// Nothing else of a document is kept: there is no `_source`, and what the mapping does not name is ignored.
+// How the rows of a collection are stored in Elasticsearch, as derived from the collection's definition.
+//   countries, filter fields as the definition names them; a field that differs by country has one per country
+//   (`price_US`)
+//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose
+//                              term query scores a row by the stored number alone
+//   terms                      the same for all text fields together, with their impacts added up
+//   id_order                   orders rows that are otherwise equal
+//   row, business_uuid, points what a hit is made of, stored unchanged; `points` are exact, because the engine rounds
+// Nothing else of a document is kept: there is no `_source`, and anything that the mapping does not name is ignored.
 
 import { createHash } from "node:crypto";
 import { collections } from "../../collections/collections.ts";
@@ -21,26 +22,28 @@ export interface IndexLayout {
   readonly collection: CollectionName;
   readonly definition: CollectionDefinition;
   readonly properties: Readonly<Record<string, FieldMapping>>;
-  /** What each field's entries are made by, by its name; a field that differs by country stands once, as `price_*`. */
+  /** What each field's entries are made by, by field name; a field that differs by country appears once, as `price_*`. */
   readonly making: Readonly<Record<string, string>>;
-  /** Digest of the above: another one means another layout. */
+  /** Digest of the above: a different digest means a different layout. */
   readonly digest: string;
 }
 
 /** Orders rows as their ids do. */
 export const idOrderField = "id_order";
 
-/** All text fields together. */
+/** Index field of all text fields together. */
 export const allTermsField = "terms";
 
-/** Index field of the terms of a text field. */
+/** The index field of the terms of a text field. */
 export function termsField(textField: string): string {
   return `term.${textField}`;
 }
 
 const layouts = new Map<string, IndexLayout>();
 
-/** Layout of a collection. Throws for a name that is none: a bug, since ports are called with known collections. */
+/**
+ * The layout of a collection. Throws for an unknown name, which is a bug, since ports are called with known collections.
+ */
 export function layoutOf(collection: string): IndexLayout {
   const known = layouts.get(collection);
   if (known !== undefined) return known;
@@ -52,7 +55,7 @@ export function layoutOf(collection: string): IndexLayout {
 }
 
 const keyword = { type: "keyword", doc_values: false };
-/** Longer values than any operand may have match nothing; Lucene takes no term above 32,766 bytes. */
+/** Values longer than any operand match nothing; Lucene accepts no term above 32,766 bytes. */
 const filtered = { ...keyword, ignore_above: 4_096 };
 const storedText = { type: "text", index: false, norms: false, store: true };
 const terms = { type: "sparse_vector" };
@@ -66,7 +69,7 @@ const ownProperties: Readonly<Record<string, FieldMapping>> = {
   [allTermsField]: terms,
 };
 
-/** Makes the layout of a definition. */
+/** Builds the layout of a definition. */
 function makeLayout(definition: CollectionDefinition): IndexLayout {
   const properties: Record<string, FieldMapping> = { ...ownProperties };
   const textMaking = `terms ${analysisVersion}.${relevanceVersion}`;
@@ -94,7 +97,7 @@ function makeLayout(definition: CollectionDefinition): IndexLayout {
   return { collection: definition.name, definition, properties, making, digest };
 }
 
-/** Name of a filter field in {@link IndexLayout.making}. */
+/** The name of a filter field in {@link IndexLayout.making}. */
 export function makingName(field: FilterField): string {
   return field.countryStem === null ? field.name : `${field.countryStem}*`;
 }

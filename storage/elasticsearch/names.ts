@@ -1,14 +1,14 @@
 // Names in the cluster. A generation of a collection's index is `<prefix><collection>-<number>`. Rows are searched through
 // the alias `<prefix><collection>`, of which the serving generation is the write index; `<prefix><collection>.next` is the
-// generation that is being built. Each generation is written through an alias of its own: a request for one that was removed
-// must fail, where a write to a missing index would make it anew.
+// generation that is being built. Each generation is written through its own alias: a request for a removed generation
+// must fail, whereas a write to a missing index would recreate it.
 
 export class IndexNames {
   /** Alias of the serving generation. */
   readonly serving: string;
   /** Alias of the generation that is being built. */
   readonly next: string;
-  /** Every generation, and perhaps others: see {@link number}. */
+  /** Matches every generation, and perhaps other indices: see {@link number}. */
   readonly pattern: string;
 
   constructor(prefix: string, collection: string) {
@@ -21,14 +21,14 @@ export class IndexNames {
     return `${this.serving}-${String(number).padStart(6, "0")}`;
   }
 
-  /** Number of a generation; null for another index. */
+  /** The number of a generation; null for any other index. */
   number(index: string): number | null {
     const digits = index.startsWith(`${this.serving}-`) ? index.slice(this.serving.length + 1) : "";
     return /^\d{6,}$/.test(digits) ? Number(digits) : null;
   }
 }
 
-/** Alias that rows of a generation are written through. */
+/** The alias through which rows of a generation are written. */
 export function rowsAlias(generation: string): string {
   return `${generation}.rows`;
 }

@@ -28,7 +28,7 @@ const query: RowQuery = {
 const byCity: RowQuery = { ...query, clauses: [{ field: "city", op: "eq", value: "Leeds" }] };
 const byText: RowQuery = { ...query, text: { terms: ["smith"], fields: ["title"] } };
 
-/** The layout of jobs, with some of its making another. */
+/** The layout of jobs, with part of its making changed. */
 function layoutWith(
   making: (making: Readonly<Record<string, string>>) => Readonly<Record<string, string>>,
   properties = layoutOf("jobs").properties,
@@ -36,7 +36,7 @@ function layoutWith(
   return { ...layoutOf("jobs"), making: making(layoutOf("jobs").making), properties, digest: "another" };
 }
 
-/** An index whose jobs are of an earlier layout. */
+/** An index whose jobs have an earlier layout. */
 async function withLayout(
   layout: IndexLayout,
   run: (index: ElasticRowIndex) => Promise<void>,
@@ -125,7 +125,7 @@ describe.skipIf(!hasElastic)("preparing the indices", () => {
           name: "Unavailable",
           message: expect.stringMatching(/^incomplete: .*city/),
         });
-        // Noted by the first; the rows still lack it, whoever asks.
+        // Recorded by the first node; the rows still lack it, whoever asks.
         expect(await index.prepare(["jobs"])).toEqual(new Map([["jobs", ["city"]]]));
         const source = (async function* () {
           yield put;

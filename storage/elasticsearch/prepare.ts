@@ -1,8 +1,8 @@
-// Start-up: every collection has a serving generation, and its layout is this node's, as far as it can be brought to it.
-// Any number of nodes do this at once; what one has done the others find done.
-//   L1. Fields that are new are added to the mapping, so that rows from now on have them.
-//   L2. Rows from before do not. Until the index is built anew (rebuild.ts), a field that its rows may lack is `lacking`, and
-//       a search about it is refused rather than answered with fewer rows (X5).
+// Start-up: every collection has a serving generation, with this node's layout as far as it can be migrated to it. Any
+// number of nodes do this at once; what one node has done the others find done.
+//   L1. New fields are added to the mapping, so that rows from now on have them.
+//   L2. Earlier rows do not have them. Until the index is rebuilt (rebuild.ts), a field that its rows may lack is
+//       `lacking`, and a search that uses it is refused rather than answered with fewer rows (X5).
 
 import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal } from "./engine.ts";
@@ -29,10 +29,10 @@ export interface Prepared {
   readonly lacking: ReadonlySet<string>;
 }
 
-/** Others may be making or switching generations meanwhile. */
+/** Other nodes may be creating or switching generations meanwhile. */
 const attemptsMax = 5;
 
-/** Makes the index of a collection if there is none, and brings the mapping of an older one up to date. */
+/** Creates the index of a collection if there is none, and brings the mapping of an older one up to date. */
 export async function prepareIndex(index: PreparedIndex, settings: IndexSettings): Promise<Prepared> {
   const { engine, names, layout } = index;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -48,7 +48,7 @@ export async function prepareIndex(index: PreparedIndex, settings: IndexSettings
   throw indexUnavailable("incomplete", `The index ${names.serving} is being changed by others.`);
 }
 
-/** What the rows of a generation may lack; null when there is no such index any more. */
+/** The fields that the rows of a generation may lack; null if the index no longer exists. */
 async function extend(
   { engine, layout }: PreparedIndex,
   generation: string,
@@ -66,12 +66,12 @@ async function extend(
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
     if (error.status === 404) return null;
-    // A field that every row has would have to become another: nothing of it can be searched by this node.
+    // A field that every row has would have to change its kind: this node cannot search any of the index.
     return new Set(Object.keys(layout.making));
   }
 }
 
-/** Reads anew what the rows of the serving generation may lack: it may have been built anew. */
+/** Rereads the fields that the rows of the serving generation may lack: the index may have been rebuilt. */
 export async function readLacking({ engine, names, layout }: PreparedIndex): Promise<ReadonlySet<string>> {
   const { serving } = await readGenerations(engine, names);
   const note = serving === null ? null : await readNote(engine, serving);
@@ -82,7 +82,7 @@ function lackingOf(layout: IndexLayout, making: Readonly<Record<string, string>>
   return new Set(Object.keys(layout.making).filter((name) => layout.making[name] !== making[name]));
 }
 
-/** Whether a field was there, made otherwise: its mapping may be another, which cannot be changed. */
+/** Whether an existing field was made differently: its mapping may differ, which cannot be changed. */
 function isRemade(layout: IndexLayout, making: Readonly<Record<string, string>>, property: string): boolean {
   const name = Object.keys(layout.making).find((each) =>
     each.endsWith("*")

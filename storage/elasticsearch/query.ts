@@ -1,5 +1,5 @@
-// A row query as the body of a search. Conditions are filters, which score nothing; terms score only where relevance is
-// asked for. What is answered of a hit is its stored text, never a parsed document.
+// A row query as the body of a search. Conditions are filters, which do not score; terms score only if relevance is
+// requested. A hit returns its stored text, never a parsed document.
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { earthRadiusKm } from "../../collections/geo-distance.ts";
@@ -8,10 +8,10 @@ import { allTermsField, idOrderField, layoutOf, termsField } from "./layout.ts";
 
 type Clause = Readonly<Record<string, unknown>>;
 
-/** Businesses in one clause: Elasticsearch takes 65,536 terms. */
+/** Maximum businesses in one clause: Elasticsearch accepts 65,536 terms. */
 const businessesMax = 50_000;
 
-/** Body of a search, for the first rows of a query. */
+/** The body of a search for the first rows of a query. */
 export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   const filter: Clause[] = [{ term: { countries: query.country } }];
   const must: Clause[] = [];
@@ -39,7 +39,7 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Each term must be in one of the fields. */
+/** Each term must occur in one of the fields. */
 function textClauses(
   collection: string,
   { terms, fields }: NonNullable<RowQuery["text"]>,
@@ -78,7 +78,7 @@ function addClause(clause: RowClause, filter: Clause[], mustNot: Clause[]): void
   }
 }
 
-/** JSON has no infinity, which a long enough decimal is. No row has it either. */
+/** JSON has no infinity, which a long enough decimal becomes. No row has it either. */
 function isWritable(value: unknown): boolean {
   return typeof value !== "number" || Number.isFinite(value);
 }
@@ -89,12 +89,12 @@ function beyond(clause: Extract<RowClause, { readonly op: "lt" | "lte" | "gt" | 
   return isBelow === clause.value > 0 ? { exists: { field: clause.field } } : nothing;
 }
 
-/** No two places are farther apart. */
+/** No two places are farther apart than this. */
 const distanceKmMax = Math.PI * earthRadiusKm;
 
 /**
- * A circle that holds every place of the wanted one and perhaps a few outside its rim: the engine keeps places rounded to
- * a centimetre, and its distances are inexact by up to 40 cm where they are great. hits.ts measures again.
+ * A circle that contains every place of the wanted one and perhaps a few beyond its edge: the engine rounds places to a
+ * centimetre, and its distances are off by up to 40 cm when they are large. hits.ts measures again.
  */
 function circle(field: string, { point, radiusKm }: Extract<RowClause, { readonly op: "near" }>): Clause {
   const meters = radiusKm * 1_000 + (radiusKm < 500 ? 0.1 : 2);

@@ -49,7 +49,7 @@ function remove(n: number, change: number): RowChange {
   return { kind: "remove", collection, record_id: recordIdFor(collection, 3, n), change };
 }
 
-/** The truth, as a record store holds it: what is applied is in it before. */
+/** The source of truth, as a record store holds it: it contains a change before the change is applied. */
 class Truth {
   readonly changes = new Map<string, RowChange>();
   readonly reference = new MemoryRowIndex();
@@ -98,7 +98,7 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       const truth = new Truth();
       await truth.apply(index, put(1, 1), put(2, 1), put(3, 4), remove(4, 2));
       const before = await generationsOf(index);
-      // A row that the truth does not have: the new generation is made of the truth.
+      // A row that the truth does not have: the new generation is built from the truth.
       await index.apply([put(9, 1)]);
       const rebuilt = await rebuildIndex(index, { collection, source: truth.source(), nowMs });
       const after = await generationsOf(index);
@@ -115,12 +115,12 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       await using other = new ElasticRowIndex(options);
       const truth = new Truth();
       await truth.apply(index, ...Array.from({ length: 12 }, (_, n) => put(n, 1)));
-      // Has written before, so it knows of the serving generation only.
+      // It has written before, so it knows only the serving generation.
       await truth.apply(other, put(12, 1));
       let steps = 0;
       const meanwhile = async (read: number): Promise<void> => {
         const writer = read % 2 === 0 ? index : other;
-        // Read already, not read yet, removed, new; and by a node that has not heard of the new generation.
+        // Already read, not yet read, removed, new; and by a node that has not heard of the new generation.
         await truth.apply(writer, put(read - 1, 10 + read), put(11, 20 + read));
         await truth.apply(writer, remove(read, 30 + read), put(20 + read, 1));
         expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
@@ -158,7 +158,7 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
         for (; !isOver; searches += 1) expect(await index.search(query)).toHaveLength(30);
         return searches;
       };
-      // Each writes records of its own, so that the truth has its changes in their order.
+      // Each writes its own records, so that the truth has its changes in order.
       const background = [write(second, 0), write(third, 1), search()];
       for (let round = 0; round < 3; round += 1) {
         const rebuilt = await rebuildIndex(index, { collection, source: truth.source(), nowMs });
@@ -238,7 +238,7 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       const outcome = await rebuildIndex(index, { collection, source: slow, nowMs }).catch(
         (error: unknown) => (error instanceof Error ? error.name : error),
       );
-      // Found out when it wrote.
+      // It found out when it wrote.
       expect(outcome).toBe("Unavailable");
       expect(taken).toMatchObject({ ok: true });
       expect(await generationsOf(index)).toMatchObject({ next: null, others: [] });
@@ -257,12 +257,12 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       expect(await switchGenerations(engine, names, { from: names.generation(7), to })).toBe(false);
       expect(await switchGenerations(engine, names, { from, to })).toBe(true);
       expect(await switchGenerations(engine, names, { from, to })).toBe(false);
-      // What serves is not withdrawn, whoever took it for the next one.
+      // The serving generation is not withdrawn, even by a node that took it for the next one.
       expect(await withdrawGeneration(engine, names, to)).toBe(false);
       expect(await generationsOf(index)).toEqual({ serving: to, next: null, others: [from], numberMax: 2 });
       const after = await makeGeneration(engine, { ...wanted, number: 3, role: "next" });
       if (after === null) throw new Error("there is a third generation");
-      // Withdrawing begins so: from then on a switch that is under way comes too late.
+      // This is how withdrawing begins: from then on a concurrent switch comes too late.
       const actions = [{ remove: { index: after, alias: names.next } }];
       await engine.write({ method: "POST", path: "/_aliases", body: { actions } });
       expect(await switchGenerations(engine, names, { from: to, to: after })).toBe(false);

@@ -1,13 +1,14 @@
-// Building a collection's index anew: a further generation beside the serving one, from every row there is.
-//   G1. The serving generation is searched and written as ever until the new one takes its place in one step. Whatever
-//       happens before leaves it as it was.
-//   G2. Every change is in the new generation when it begins to serve. The generation and its alias are there, and known to
-//       every node of the cluster, before the first row is read from the source. A change whose `apply` had read the
-//       aliases by then was in the truth before; any other is written to both (E1 of row-index.ts). External versions sort
-//       out which of the two is newer.
-//   G3. One at a time: the alias of the generation being built can have one only. A builder shows that it is at work; one
-//       that has not for {@link abandonedAfterMs} is taken for dead, and its generation removed by the next.
-//   G4. A builder that was taken for dead cannot switch: its generation does not bear the alias any more.
+// Rebuilds a collection's index: a new generation beside the serving one, from all existing rows.
+//   G1. The serving generation is searched and written as usual until the new one replaces it in one step. Anything that
+//       happens before then leaves it unchanged.
+//   G2. Every change is in the new generation when it begins to serve. The generation and its alias exist, and every node
+//       of the cluster knows them, before the first row is read from the source. A change whose `apply` had read the
+//       aliases by then was in the source of truth before; any other is written to both (E1 of row-index.ts). External
+//       versions decide which of the two is newer.
+//   G3. One rebuild at a time: only one index can have the alias of the generation being built. A builder shows that it is
+//       at work; one that has not done so for {@link abandonedAfterMs} is presumed dead, and its generation is removed by
+//       the next.
+//   G4. A builder that was presumed dead cannot switch: its generation no longer has the alias.
 
 import { setTimeout as after } from "node:timers/promises";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
@@ -36,8 +37,8 @@ import type { ElasticRowIndex } from "./row-index.ts";
 export interface Rebuild {
   readonly collection: string;
   /**
-   * Every record's last change, removals too: the truth, which a change is in before it is applied to the index. Read from
-   * its beginning once the rebuild is announced, in any order.
+   * Every record's last change, including removals: the source of truth, which contains a change before it is applied to
+   * the index. It is read from the start once the rebuild is announced, in any order.
    */
   readonly source: AsyncIterable<RowChange>;
   /** Unix milliseconds. */
@@ -47,27 +48,30 @@ export interface Rebuild {
 }
 
 export interface Rebuilt {
-  /** Index of the generation that serves now. */
+  /** Index of the generation that now serves. */
   readonly generation: string;
-  /** Changes read from the source. */
+  /** Number of changes read from the source. */
   readonly changes: number;
 }
 
-/** `rebuild_under_way`: another builder is at work. `rebuild_superseded`: this one was taken for dead meanwhile. */
+/** `rebuild_under_way`: another builder is at work. `rebuild_superseded`: this one was presumed dead meanwhile. */
 export type RebuildRefusal = "rebuild_under_way" | "rebuild_superseded";
 
-/** Silence after which a builder is taken for dead. */
+/** Silence after which a builder is presumed dead. */
 export const abandonedAfterMs = 120_000;
-/** A builder shows that it is at work this often, between two batches. */
+/** A builder shows this often that it is at work, between two batches. */
 const noteEveryMs = 15_000;
-/** Changes written together. */
+/** Number of changes written together. */
 const batchChanges = 2_000;
 const bulkSlots = 2;
-/** A batch is sent again this often when the cluster cannot take it now, after 0.2 s, 0.4 s … */
+/** Maximum retries of a batch when the cluster cannot accept it now, after 0.2 s, 0.4 s … */
 const retriesMax = 6;
 const retryDelays = { firstMs: 200, maxMs: 6_400 };
 
-/** Builds a collection's index anew. Throws `IndexUnavailable` when the cluster cannot go on, and what the source throws. */
+/**
+ * Rebuilds a collection's index. Throws `IndexUnavailable` when the cluster cannot continue, and whatever the source
+ * throws.
+ */
 export async function rebuildIndex(
   index: ElasticRowIndex,
   rebuild: Rebuild,
@@ -90,7 +94,7 @@ export async function rebuildIndex(
   try {
     await awaitSearchable(engine, to);
     const changes = await copy({ engine, layout, to }, rebuild);
-    // What is written while it was copied is refreshed by its writers.
+    // Changes written during the copy are refreshed by their writers.
     await new Refresher(engine).refresh(to);
     if (await takePlace(engine, names, { from: found.serving, to })) {
       await finish(engine, { layout, from: found.serving, to });
@@ -104,7 +108,7 @@ export async function rebuildIndex(
   return refuse("rebuild_superseded", `Another rebuild of ${names.serving} took the place of this one.`);
 }
 
-/** Makes the switch; one of which the answer was lost is looked for. */
+/** Makes the switch; if its answer was lost, checks whether it happened. */
 async function takePlace(
   engine: Engine,
   names: IndexNames,
@@ -127,11 +131,11 @@ function underWay(names: IndexNames): Result<never, RebuildRefusal> {
 interface Found {
   readonly serving: string | null;
   readonly numberMax: number;
-  /** Somebody is building. */
+  /** Whether somebody is building. */
   readonly isBusy: boolean;
 }
 
-/** Removes what earlier rebuilds left: generations in no role, and one whose builder has gone silent (G3). */
+/** Removes what earlier rebuilds left: generations without a role, and one whose builder has gone silent (G3). */
 async function removeRemains(engine: Engine, names: IndexNames, nowMs: number): Promise<Found> {
   const { serving, next, others, numberMax } = await readGenerations(engine, names);
   for (const index of others) await removeGeneration(engine, index);
@@ -140,7 +144,7 @@ async function removeRemains(engine: Engine, names: IndexNames, nowMs: number): 
   const note = await readNote(engine, next);
   const isSilent = nowMs - (note?.built_at_ms ?? 0) > abandonedAfterMs;
   if (note === null || !isSilent) return { ...found, isBusy: note !== null };
-  // Refused where its builder woke up and finished after all.
+  // Refused if its builder woke up and finished after all.
   return { ...found, isBusy: !(await withdrawGeneration(engine, names, next)) };
 }
 
@@ -150,7 +154,7 @@ interface Copy {
   readonly to: string;
 }
 
-/** Writes all of the source; the number of changes. */
+/** Writes all of the source; returns the number of changes. */
 async function copy(
   { engine, layout, to }: Copy,
   { source, nowMs, onProgress, collection }: Rebuild,
@@ -199,7 +203,7 @@ async function writeAll(target: Parameters<typeof sendBulk>[0], batch: readonly 
   }
 }
 
-/** After the switch: a failure leaves only what the next rebuild removes. */
+/** Runs after the switch: a failure leaves only what the next rebuild removes. */
 async function finish(
   engine: Engine,
   { layout, from, to }: { readonly layout: IndexLayout; readonly from: string; readonly to: string },
@@ -212,12 +216,12 @@ async function finish(
   }
 }
 
-/** Takes back a generation that came to nothing. It may be serving after all, when the answer to the switch was lost. */
+/** Removes a generation whose rebuild failed. It may be serving after all, if the answer to the switch was lost. */
 async function giveUp(engine: Engine, names: IndexNames, index: string): Promise<void> {
   try {
     await withdrawGeneration(engine, names, index);
   } catch (error) {
-    // The next rebuild finds it; what went wrong first is what is told.
+    // The next rebuild removes it; the first error is the one that is reported.
     if (!(error instanceof Unavailable)) throw error;
   }
 }

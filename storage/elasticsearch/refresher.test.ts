@@ -3,7 +3,7 @@ import { Semaphore } from "../../std/semaphore.ts";
 import { EngineRefusal } from "./engine.ts";
 import { Refresher } from "./refresher.ts";
 
-/** Requests that end when the test says. */
+/** Requests that end when the test lets them. */
 function gated() {
   const open: PromiseWithResolvers<unknown>[] = [];
   return {
@@ -18,7 +18,7 @@ function gated() {
 
 const done = { _shards: { failed: 0 } };
 
-/** Time that passes while somebody waits, and otherwise when the test says. */
+/** Time that passes while somebody waits, and otherwise when the test advances it. */
 function testTime() {
   const waits: number[] = [];
   const time = {
@@ -33,7 +33,7 @@ function testTime() {
   return time;
 }
 
-/** All that was under way without waiting for anything outside has run. */
+/** Resolves once everything that does not wait for anything external has run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -53,7 +53,7 @@ describe("the refresher", () => {
     await settle();
     expect(told).toEqual(["first"]);
     expect(engine.open).toHaveLength(2);
-    // While the second is under way it is too late for it.
+    // While the second is under way it is too late to join it.
     all.push(ask("fourth"));
     engine.open[1]?.resolve(done);
     await settle();

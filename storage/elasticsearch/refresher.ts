@@ -1,14 +1,14 @@
-// Makes what was written visible to searches (X4): one refresh of a generation at a time, shared by all that wait for it.
-//   V1. A refresh answers for what was written before it began; who comes while one is under way waits for the next.
-//       So however many write at once, the segments made are no more than refreshes that fit one after another.
-//   V2. A refresh begins at least `spacingMs` after the one before it began: each makes a segment, which is merged later,
-//       and a stream of writes is visible soon enough. Who comes after a pause does not wait.
+// Makes writes visible to searches (X4): one refresh of a generation at a time, shared by all callers that wait for it.
+//   V1. A refresh covers what was written before it began; callers that arrive during one wait for the next. So however
+//       many writers there are, no more segments are made than refreshes that fit one after another.
+//   V2. A refresh begins at least `spacingMs` after the previous one began: each makes a segment, which is merged later,
+//       and a stream of writes is visible soon enough. A caller after a pause does not wait.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { assertAllShards, type Engine, EngineRefusal } from "./engine.ts";
 import { rowsAlias } from "./names.ts";
 
-/** In place of the platform's. */
+/** Replaces the platform's clock and timers. */
 export interface RefresherTime {
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -31,7 +31,7 @@ export class Refresher {
     this.#time = time;
   }
 
-  /** Resolves when a refresh of the generation that began after this call is done; false when there is no such index. */
+  /** Resolves when a refresh of the generation that began after this call is done; false if there is no such index. */
   async refresh(generation: string): Promise<boolean> {
     try {
       await this.#share(generation);

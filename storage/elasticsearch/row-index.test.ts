@@ -1,4 +1,4 @@
-// What the index makes of a cluster that fails, in whole or in part. No engine is needed.
+// What the index does with a cluster that fails, in whole or in part. No engine is needed.
 
 import { describe, expect, it } from "vitest";
 import { Unavailable } from "../../std/unavailable.ts";
@@ -14,7 +14,7 @@ const aliases = {
 };
 const whole = { _shards: { failed: 0 } };
 
-/** A healthy cluster without rows, but for what `broken` answers. */
+/** A healthy cluster without rows, except for what `broken` answers. */
 function healthy({ path, body }: StubRequest): StubReply {
   if (path.includes("/_alias")) return { body: aliases };
   if (path.includes("/_search")) return { body: { ...whole, timed_out: false } };
@@ -49,7 +49,7 @@ function error(status: number, type: string): StubReply {
   return { status, body: { error: { type, reason: "a reason" }, status } };
 }
 
-/** Every work request answered so; what leads to it is healthy. */
+/** Every work request gets this answer; the requests that lead to it are healthy. */
 function everywhere(answer: StubReply): () => ReturnType<typeof open> {
   return () => open((request) => (request.path.includes("/_alias") ? healthy(request) : answer));
 }

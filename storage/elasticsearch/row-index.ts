@@ -1,8 +1,8 @@
-// The searchable rows in Elasticsearch: the port's obligations X1–X5, and of this engine:
-//   E1. A change is written to the serving generation and to the one being built, if there is one. After writing, the
-//       aliases are read again, and a generation that had appeared by then is written to too. A generation appears before
+// The searchable rows in Elasticsearch: the port's obligations X1–X5, and these of the engine:
+//   E1. A change is written to the serving generation and to the one being built, if there is one. After the write, the
+//       aliases are read again, and a generation that has appeared by then is written as well. A generation appears before
 //       its builder reads the first row, so it gets every change: from the builder, or from here (rebuild.ts).
-//   E2. A search says nothing of relevance where the order does not ask for it, and reads nothing but the stored text.
+//   E2. A search computes relevance only if the order requires it, and reads nothing but the stored text.
 
 import { fieldByName } from "../../collections/definition.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
@@ -20,18 +20,18 @@ import { searchBody } from "./query.ts";
 import { Refresher } from "./refresher.ts";
 
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
-  /** What the names of its indices begin with: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
+  /** Prefix of the names of its indices: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
   readonly prefix: string;
 }
 
-/** Bulk requests under way at once. */
+/** Maximum bulk requests under way at once. */
 const bulkSlots = 4;
-/** Of a collection: while one call waits to become visible the next is written. */
+/** Limits per collection: while one call waits to become visible the next is written. */
 const gatheringLimits: BatcherLimits = { callsMax: 2, changesMax: 1_000 };
 /** Rows of the further pages that a search around a place may need. */
 const furtherRows = 1_000;
 const furtherPagesMax = 10;
-/** How often the generations may change while one call writes. */
+/** How often the generations may change during one write. */
 const roundsMax = 8;
 
 interface Part {
@@ -51,7 +51,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   readonly #slots = new Semaphore(bulkSlots);
   readonly #parts = new Map<string, Part>();
 
-  /** Does not speak to the cluster: `prepare` does. */
+  /** Does not contact the cluster: `prepare` does. */
   constructor(options: ElasticRowIndexOptions) {
     if (!/^[a-z0-9][a-z0-9-]*$/.test(options.prefix))
       throw new Error("The prefix of index names is malformed");
@@ -74,8 +74,8 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   }
 
   /**
-   * Makes what is missing; may be repeated, and done by many nodes at once. The answer names the collections whose rows
-   * must be built anew (rebuild.ts), each with what cannot be asked of it until then.
+   * Creates what is missing; may be repeated, and called by many nodes at once. Returns the collections whose rows must be
+   * rebuilt (rebuild.ts), each with the fields that cannot be searched until then.
    */
   async prepare(
     collections: readonly string[] = collectionNames,
@@ -106,7 +106,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     const part = this.#part(query.collection);
     if (part.lacking.size > 0) await this.#assertComplete(part, query);
     const first = await this.#find(part, query, {});
-    // A row that was answered for a place was measured again, and others may have to take its place.
+    // A row returned for a place was measured again, and others may have to take its place.
     const isShort = first.hits.length < query.limit && first.answered === query.limit;
     return isShort ? this.#findFurther(part, query, first) : first.hits;
   }
@@ -121,7 +121,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     return count;
   }
 
-  /** Names of a collection's index in the cluster. */
+  /** The names of a collection's index in the cluster. */
   namesOf(collection: string): IndexNames {
     return this.#part(collection).names;
   }
@@ -219,7 +219,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   }
 }
 
-/** What a query asks about, by name in `layout.making`. */
+/** The fields that a query uses, by name in `layout.making`. */
 function namesAsked(
   { definition }: IndexLayout,
   { country, clauses, sort, text }: RowQuery,

@@ -1,4 +1,4 @@
-// For the same rows and query the embedded engine, this one and the index that reads every row give the same answer: the
+// For the same rows and query the embedded engine, this one and the index that reads every row return the same result: the
 // same rows in the same order, relevance included.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ async function openAll(collection: CollectionName) {
       const [first, ...others] = await Promise.all(all.map((index) => index.apply(changes)));
       for (const outcomes of others) expect(outcomes).toEqual(first);
     },
-    /** Rows that all three answer. */
+    /** Number of rows that all three return. */
     search: async (query: RowQuery): Promise<number> => {
       const [found, embedded, expected] = await Promise.all(all.map((index) => index.search(query)));
       expect({ query, elastic: found, sqlite: embedded }).toEqual({
@@ -52,7 +52,7 @@ type All = Awaited<ReturnType<typeof openAll>>;
 
 const words = ["red", "blue", "shoe", "日本", "x1", "é", ...Array.from({ length: 30 }, (_, n) => `w${n}`)];
 
-/** The row's texts long and repetitive, so that times and lengths differ widely. */
+/** Makes the row's texts long and repetitive, so that term counts and lengths differ widely. */
 function wordy(collection: CollectionName): fc.Arbitrary<Readonly<Record<string, string>>> {
   const text = fc
     .array(

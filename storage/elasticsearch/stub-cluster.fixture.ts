@@ -1,11 +1,11 @@
-// A cluster that answers as a test says: to break what a real one would have to be broken for.
+// A cluster that answers as a test specifies: for failures for which a real one would have to be broken.
 
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface StubAnswer {
   readonly status?: number;
-  /** JSON, or text that is none. */
+  /** JSON, or text that is not JSON. */
   readonly body: unknown;
 }
 

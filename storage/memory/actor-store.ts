@@ -1,6 +1,6 @@
-// Actor journals in memory, for tests and the simulator. It keeps the obligations S1–S7 of the port as far as a
-// store without a disk can (its contents are the "disk": throw the system away, keep the store), and lets a
-// script decide what each call meets: loss before, loss after, delay.
+// Actor journals in memory, for tests and the simulator. The store meets the port's obligations S1–S7 as far as a store
+// without a disk can (its contents are the "disk": discard the system, keep the store), and lets a script decide what
+// happens to each call: loss before, loss after, delay.
 
 import {
   type Activation,
@@ -27,11 +27,11 @@ export interface StoreCall {
   readonly commit: ActorCommit | null;
 }
 
-/** Stands between caller and store. `apply` does the work, at once and at most once a call of it. */
+/** Intercepts calls between caller and store. `apply` does the work, immediately and at most once per call. */
 export type StoreInterceptor = <T>(call: StoreCall, apply: () => T) => Promise<T>;
 
 export interface MemoryActorStoreOptions {
-  /** Unix milliseconds; expired rows are forgotten as soon as they may be, the harshest reading of S6. */
+  /** Returns Unix milliseconds; expired rows are forgotten as soon as permitted, the strictest reading of S6. */
   readonly now?: () => number;
   readonly intercept?: StoreInterceptor;
 }
@@ -56,7 +56,7 @@ export class MemoryActorStore implements ActorStore {
     this.intercept = options.intercept;
   }
 
-  /** The next call of `operation` without a fault of its own meets `fault`; repeated calls queue up. */
+  /** Makes the next call of `operation` that has no fault yet fail with `fault`; repeated calls queue up. */
   failNext(operation: StoreOperation, fault: StoreFault): void {
     this.#faults.push({ operation, fault });
   }

@@ -1,8 +1,8 @@
-// What nodes know of each other, in memory, for tests and the simulator: one shared `MemoryCluster`, and a handle of it
-// for each node. It keeps the obligations C1–C8 of the port, and lets a script decide what each call meets.
-//   R1. Every region has a copy of its own. A write reaches those in reach of the writer; a copy behind answers what
-//       the port allows to be old (C3, C5–C7) and nothing else.
-//   R2. What is of all regions together needs more than half of the regions in the store's replication.
+// What nodes know about each other, in memory, for tests and the simulator: one shared `MemoryCluster`, and a handle to it
+// for each node. It meets the port's obligations C1–C8, and lets a script decide what happens to each call.
+//   R1. Every region has its own copy. A write reaches the copies that the writer can reach; a stale copy returns old data
+//       where the port permits it (C3, C5–C7) and nowhere else.
+//   R2. Data of all regions together needs more than half of the regions in the store's replication.
 
 import {
   type Beat,
@@ -23,7 +23,7 @@ export interface ClusterCall {
   readonly region: string;
 }
 
-/** Stands between caller and store. `apply` does the work, at once and at most once a call of it. */
+/** Intercepts calls between caller and store. `apply` does the work, immediately and at most once per call. */
 export type ClusterInterceptor = <T>(call: ClusterCall, apply: () => T) => Promise<T>;
 
 const dayMs = 86_400_000;
@@ -58,14 +58,14 @@ export class MemoryCluster {
   readonly #lagging = new Set<string>();
   readonly #now: () => number;
 
-  /** `now`: the store's clock, Unix milliseconds. */
+  /** `now` is the store's clock, in Unix milliseconds. */
   constructor(regions: readonly string[], now: () => number = () => 0) {
     this.#replication = new Set(regions);
     for (const region of regions) this.#copies.set(region, new Copy());
     this.#now = now;
   }
 
-  /** What one node of `region` holds of the store. */
+  /** The handle through which one node of `region` uses the store. */
   handle(region: string): MemoryClusterStore {
     return new MemoryClusterStore(this, region);
   }
@@ -74,12 +74,12 @@ export class MemoryCluster {
     return this.#now();
   }
 
-  /** The region's part of the store does not answer, to anybody. */
+  /** The region's part of the store stops answering, for everybody. */
   lose(region: string): void {
     this.#down.add(region);
   }
 
-  /** The region's part of the store goes on by itself, without the others. */
+  /** The region's part of the store continues on its own, without the others. */
   separate(region: string): void {
     this.#apart.add(region);
   }
@@ -90,7 +90,7 @@ export class MemoryCluster {
     this.copyOf(region).learn(this.truth);
   }
 
-  /** Reads that may be old are old in the region from now on (R1). */
+  /** From now on, reads in the region that may be stale are stale (R1). */
   lag(region: string): void {
     this.#lagging.add(region);
   }
@@ -116,13 +116,13 @@ export class MemoryCluster {
     return this.isUp(to) && !this.#apart.has(to) && !this.#apart.has(from);
   }
 
-  /** R2. */
+  /** See R2. */
   hasMajority(from: string): boolean {
     const inReach = [...this.#replication].filter((region) => this.reaches(from, region));
     return inReach.length * 2 > this.#replication.size;
   }
 
-  /** Writes to the truth and to every copy in reach; to copies behind only where the port promises it. */
+  /** Writes to the truth and to every reachable copy; to stale copies only where the port promises it. */
   write(from: string, options: { readonly promised: boolean }, apply: (copy: Copy) => void): void {
     apply(this.truth);
     for (const [region, copy] of this.#copies) {
@@ -139,7 +139,7 @@ export class MemoryClusterStore implements ClusterStore {
   readonly #calls = new Map<ClusterOperation, number>();
   /** May be replaced at any time. */
   intercept: ClusterInterceptor | undefined;
-  /** The node is cut off from the store: reads fail, of writes nobody knows, and none is applied. */
+  /** The node is cut off from the store: reads fail, writes have an unknown outcome, and none is applied. */
   cutOff = false;
 
   constructor(cluster: MemoryCluster, region: string) {
@@ -147,7 +147,7 @@ export class MemoryClusterStore implements ClusterStore {
     this.#region = region;
   }
 
-  /** The next call of `operation` without a fault of its own meets `fault`; repeated calls queue up. */
+  /** Makes the next call of `operation` that has no fault yet fail with `fault`; repeated calls queue up. */
   failNext(operation: ClusterOperation, fault: StoreFault): void {
     this.#faults.push({ operation, fault });
   }
@@ -241,7 +241,7 @@ export class MemoryClusterStore implements ClusterStore {
     return this.#cluster.copyOf(this.#region);
   }
 
-  /** What this region answers about the views and beats of `region`. */
+  /** The copy from which this region answers about the views and beats of `region`. */
   #source(region: string): Copy {
     return region === this.#region ? this.#cluster.truth : this.#own;
   }

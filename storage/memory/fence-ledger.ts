@@ -1,4 +1,4 @@
-// The fence ledger in memory, for tests: the obligations L1–L3 of the port.
+// The fence ledger in memory, for tests: the port's obligations L1–L3.
 
 import { earlier, type FenceLedger, type FenceRefusals, leastRecent, withEarlier } from "../fence-ledger.ts";
 

@@ -1,5 +1,5 @@
-// The searchable rows in memory, read from end to end by every search. The simulator's index, and what the
-// conformance suite compares the others with: short enough to be seen to be right.
+// The searchable rows in memory, scanned in full by every search. It is the simulator's index, and the reference with
+// which the conformance suite compares the others: short enough to be obviously correct.
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { distanceKm } from "../../collections/geo-distance.ts";

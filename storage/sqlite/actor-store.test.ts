@@ -56,7 +56,7 @@ describe("the SQLite store", () => {
     for (let i = 0; i < 8; i += 1) await commit(rows("early", 64, 2_000_000));
     expect((await names()).filter((name) => name.startsWith("n")).length).toBe(600);
     nowMs = 2_001;
-    // A step for every 64 rows that are written: the whole table and once more its beginning.
+    // One step for every 64 rows written: the whole table and its beginning once more.
     for (let i = 0; i < 8; i += 1) await commit(rows("early", 64, 2_000_000));
     expect((await names()).filter((name) => !name.startsWith("early"))).toEqual(wanted);
   });
@@ -96,7 +96,7 @@ describe("the SQLite store", () => {
       const kept: string[] = [];
       for (const ref of refs) {
         const { epoch, head, op } = (await store.claim(ref, "n")).head;
-        // One actor's rows are as many as a step takes.
+        // One actor has as many rows as a step takes.
         const rows = puts === lasting && ref.id !== "c" ? [] : puts;
         const fence = { ref, epoch, expectedHead: head, expectedOp: op, op: `${epoch}` };
         await store.commit({ ...fence, puts: rows, deletes: [], wakeAtMs: null });

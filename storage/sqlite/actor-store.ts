@@ -1,6 +1,6 @@
-// Actor journals in SQLite: the port's obligations S1–S7, one transaction shared by whatever waits (see database.ts).
-// The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs
-// only when it changed that one row. Actors are numbered once, so that row keys stay short.
+// Actor journals in SQLite: the port's obligations S1–S7. Works that are waiting share one transaction (see database.ts).
+// The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs only if
+// that UPDATE changed its one row. Each actor gets a number once, so that row keys stay short.
 
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -33,17 +33,20 @@ const migrations = [
   "DROP INDEX actor_row_expiry;",
 ];
 
-/** Keys of one selection from which on they are handed over together: one by one, the call takes longer than the look-up. */
+/**
+ * From this many keys in one selection on, they are passed together: with fewer, that call takes longer than single
+ * look-ups.
+ */
 const keysAtOnceMin = 8;
-/** Actor numbers kept at hand; any of them can be looked up again. */
+/** Actor numbers kept in memory; any of them can be looked up again. */
 const numbersMax = 50_000;
 
 export interface SqliteActorStoreOptions {
-  /** Unix milliseconds, for expiry only. */
+  /** Unix milliseconds, used for expiry only. */
   readonly now: () => number;
 }
 
-/** Opens the actor store within `database`, creating its tables when they are missing. */
+/** Opens the actor store in `database`, creating its tables if they are missing. */
 export function openSqliteActorStore(database: SqliteDatabase, options: SqliteActorStoreOptions): ActorStore {
   database.migrate("actor", migrations);
   return new SqliteActorStore(database, options.now);
@@ -53,7 +56,7 @@ class SqliteActorStore implements ActorStore {
   readonly #database: SqliteDatabase;
   readonly #now: () => number;
   readonly #sql: Statements;
-  /** `kind\nid` → number of the actor; numbers are never given again, so an entry is never stale. */
+  /** `kind\nid` → number of the actor; numbers are never reassigned, so an entry is never stale. */
   readonly #numbers = new BoundedMap<string, number>(numbersMax);
   readonly #walkExpired: TakeAlong;
 
@@ -77,7 +80,7 @@ class SqliteActorStore implements ActorStore {
   }
 
   commit(commit: ActorCommit): Promise<CommitOutcome> {
-    // Looked up here, outside any transaction: a number seen inside one that is undone later must not be kept.
+    // Looked up here, outside any transaction: a number seen inside one that is later rolled back must not be kept.
     const no = this.#number(commit.ref);
     return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(commit.ref)));
   }
@@ -145,7 +148,7 @@ class SqliteActorStore implements ActorStore {
     return { status: "applied" };
   }
 
-  /** S3: our own operation at the head means that an earlier attempt was applied. */
+  /** S3: if the operation at the head is our own, an earlier attempt was applied. */
   #explainRefusal(no: number, op: string): CommitOutcome {
     const row = this.#sql.head.get(no);
     const head = row === undefined ? undefined : toHead(row);
@@ -169,13 +172,13 @@ class SqliteActorStore implements ActorStore {
   }
 
   #readByText(no: number, rt: number, keys: readonly string[], found: PartitionRow[]): void {
-    // Rows with k = 0, the usual case, are found by the primary key and pay for no second index; whether the table has
-    // any others is asked once.
+    // Rows with k = 0, the usual case, are found by the primary key and need no second index; whether the table has any
+    // others is queried once.
     const hasOthers = this.#sql.anyTextOther.get(no, rt) !== undefined;
     if (!hasOthers && keys.length >= keysAtOnceMin) {
-      // In the order of the tree, so that keys that lie on one page are looked up one after the other.
+      // In the order of the tree, so that keys on the same page are looked up one after another.
       const together = JSON.stringify(keys.toSorted());
-      // SQLite's JSON has no text for every escaped code point, U+0000 for one.
+      // SQLite's JSON cannot represent every escaped code point as text, for example U+0000.
       if (!together.includes("\\u")) {
         for (const row of this.#sql.byTextsZero.all(together, no, rt)) found.push(toRow(row));
         return;

@@ -1,4 +1,4 @@
-// Thread of the checkpointer: copies the write-ahead logs of store files into the files, without waiting for anybody.
+// The checkpointer's thread: copies the write-ahead logs of store files into the files, without blocking anybody.
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
@@ -17,7 +17,7 @@ function carryOut({ path, close }: CheckpointOrder): void {
   }
   const file = known ?? new DatabaseSync(path, { timeout: 0 });
   files.set(path, file);
-  // PASSIVE takes what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
+  // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
   file.exec("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
@@ -25,7 +25,7 @@ parentPort?.on("message", (order: CheckpointOrder) => {
   try {
     carryOut(order);
   } catch {
-    // Nothing is lost: the writer checkpoints by itself when its log has grown long.
+    // Nothing is lost: the writer checkpoints on its own when its log has grown long.
   } finally {
     Atomics.sub(order.open, 0, 1);
     Atomics.notify(order.open, 0);

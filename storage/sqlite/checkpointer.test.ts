@@ -19,7 +19,7 @@ function makeTable(database: SqliteDatabase): void {
   database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
 }
 
-/** Writes until the thread has copied some of the log; answers the rows written. */
+/** Writes until the thread has copied some of the log; returns the number of rows written. */
 async function writeUntilCopied(database: SqliteDatabase): Promise<number> {
   makeTable(database);
   const before = (await stat(path)).size;

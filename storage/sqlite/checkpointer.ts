@@ -1,35 +1,35 @@
-// Checkpoints off the event loop. A COMMIT that finds the log long would copy it into the file before it returns, and
-// everybody would wait; a thread of its own copies it before that.
-//   P1. It only copies what is committed already: without it, or if it fails, nothing but time is lost.
-//   P2. One thread serves all files of the process, and keeps no process alive.
-//   P3. When `close` returned, the thread has let go of the file: it may be moved, deleted or made anew. A connection
-//       left behind would, as the last, remove the log of whatever file has that name by then.
+// Checkpoints off the event loop. A COMMIT that finds the log long would copy it into the file before returning, and
+// everybody would wait; a dedicated thread copies it before that happens.
+//   P1. It only copies what is already committed: without it, or if it fails, only time is lost.
+//   P2. One thread serves all files of the process, and does not keep the process alive.
+//   P3. Once `close` has returned, the thread has released the file: it may be moved, deleted or recreated. A connection
+//       left open would, being the last one, remove the log of whatever file has that name by then.
 
 import { Worker } from "node:worker_threads";
 
 export interface CheckpointOrder {
   readonly path: string;
-  /** Orders about the file that are not carried out yet: one shared 32-bit integer, counted down by the thread. */
+  /** Orders about the file that have not been carried out yet: one shared 32-bit integer, counted down by the thread. */
   readonly open: Int32Array<SharedArrayBuffer>;
-  /** Lets go of the file. */
+  /** Releases the file. */
   readonly close: boolean;
 }
 
-/** Changed rows after which the log is copied: a few megabytes of it. */
+/** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
-/** How long the thread is waited for (P3); it is that late only when it died. */
+/** Maximum wait for the thread (P3); it takes that long only if it has died. */
 const closeWaitMs = 2_000;
 
 export interface Checkpointer {
-  /** Told after each COMMIT with the rows changed on the connection so far. */
+  /** Called after each COMMIT with the number of rows changed on the connection so far. */
   committed(totalChanges: number): void;
-  /** To be called before the writer's own connection is closed, which then copies and removes the log. */
+  /** Must be called before the writer's own connection is closed, which then copies and removes the log. */
   close(): void;
 }
 
 let worker: Worker | null = null;
 
-/** A checkpointer of one store file; none of its calls fails. */
+/** Creates the checkpointer of one store file; none of its calls fails. */
 export function createCheckpointer(path: string): Checkpointer {
   let copiedAt = 0;
   let isUsed = false;

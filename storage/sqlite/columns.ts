@@ -1,4 +1,4 @@
-// Reading columns of tables that only we write: a value of another type than the column was declared with is damage.
+// Reads columns of tables that only we write: a value whose type differs from the column's declaration is damage.
 
 import type { SQLOutputValue } from "node:sqlite";
 
@@ -23,7 +23,9 @@ export function numberOrNull(value: SQLOutputValue | undefined): number | null {
   return value === null ? null : numberOf(value);
 }
 
-/** The numbers that SQLite wrote with `json_group_array`: where there are very many, a tenth of the time of a row each. */
+/**
+ * The numbers that SQLite wrote with `json_group_array`: for very many, this takes a tenth of the time of one row each.
+ */
 export function numbersIn(text: SQLOutputValue | undefined): readonly number[] {
   return JSON.parse(textOf(text)) as readonly number[];
 }

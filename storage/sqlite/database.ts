@@ -1,48 +1,53 @@
-// One store file, one connection, one writer. Every SQLite adapter writes through it, so that whatever is
-// waiting in the same turn of the event loop shares one transaction and one flush of the disk.
-//   D1. A promise of `write` resolves only after the COMMIT that holds its work returned and its log is on the disk.
-//   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
-//   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written. After a flush
-//       that failed nothing is written before the log is safe again (log-durability.ts).
-//   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
-//       It may see a commit that is being flushed beside (log-flush.ts). What its caller then writes is told of after that
-//       commit, for a group is told only when all before it are on the disk.
-//   D5. A work handed in after another one can see whether that one is in the same or an earlier COMMIT (`writeAfter`).
+// One store file, one connection, one writer. Every SQLite adapter writes through it, so that all works waiting in the
+// same turn of the event loop share one transaction and one flush to disk.
+//   D1. A promise returned by `write` resolves only after the COMMIT that contains its work has returned and its log is on
+//       disk.
+//   D2. A work that throws affects nothing else: its own changes are rolled back, its neighbours are committed.
+//   D3. A COMMIT that fails rejects the whole group, with `unknown` unless SQLite says that nothing was written. After a
+//       failed flush nothing is written until the log is safe again (log-durability.ts).
+//   D4. Groups run without yielding, so a read on the same connection never sees an open transaction. It may see a commit
+//       that is being flushed on another thread (log-flush.ts). What the reader then writes is acknowledged after that
+//       commit, because a group is acknowledged only when all earlier groups are on disk.
+//   D5. A work can tell whether an earlier work is in the same or an earlier COMMIT (`writeAfter`).
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts";
 import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
 
-/** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
+/**
+ * Version of the file layout itself (`PRAGMA user_version`); tables are versioned separately, see
+ * {@link SqliteDatabase.migrate}.
+ */
 const fileVersion = 1;
-/** Works in one transaction; more wait for the next, so that readers are let in between. */
+/** Maximum works in one transaction; the rest wait for the next one, so that readers get a turn in between. */
 const groupMaxDefault = 512;
 const cacheKilobytesDefault = 16_384;
 
-/** Where a COMMIT is: about to be made, or made and nobody told yet. */
+/** The phase of a COMMIT: about to be made, or made but not yet acknowledged to anybody. */
 export type CommitPhase = "before" | "after";
 
 export interface SqliteOptions extends LogOptions {
-  /** How long a lock held by another process is waited for. */
+  /** Maximum wait for a lock held by another process. */
   readonly busyTimeoutMs?: number;
-  /** Works in one transaction at most. */
+  /** Maximum number of works in one transaction. */
   readonly groupMax?: number;
   /** Size of the page cache. */
   readonly cacheKilobytes?: number;
   /**
-   * Bytes of the file that are read through memory, which spares a copy of each page; none by default. What the disk cannot
-   * read there ends the process instead of a statement: only for a file that can be made again.
+   * Maximum bytes of the file read through a memory mapping, which saves a copy of each page; none by default. If the disk
+   * cannot read a mapped page, the process dies instead of a statement failing: use it only for a file that can be
+   * rebuilt.
    */
   readonly mappedBytesMax?: number;
   /**
-   * Told of every COMMIT of a group, in both phases: where a test stops the world, or makes the outcome unknown.
-   * What it throws is taken for a failure of the COMMIT itself (D3), whatever had happened to it by then.
+   * Called in both phases of every COMMIT of a group; tests use it to halt everything or to make the outcome unknown.
+   * Anything it throws is treated as a failure of the COMMIT itself (D3), whatever had happened to the COMMIT by then.
    */
   readonly onCommit?: ((phase: CommitPhase) => void) | undefined;
 }
 
-/** An earlier write, by the promise that `write` gave for it, and what its result must be. */
+/** An earlier write, identified by the promise that `write` returned for it, and the result that it must have. */
 export interface After<T> {
   readonly write: Promise<T>;
   readonly holds: (result: T) => boolean;
@@ -50,7 +55,9 @@ export interface After<T> {
 
 interface QueuedWork {
   readonly run: (db: DatabaseSync) => unknown;
-  /** What it returned, in the transaction that is open or was the last to be committed; absent before and after a failure. */
+  /**
+   * The work's return value, within the open or the last committed transaction; absent before that and after a failure.
+   */
   result?: { readonly value: unknown };
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -59,14 +66,14 @@ interface QueuedWork {
 export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  /** Works by their promise, for as long as anybody holds it. */
+  /** Works by their promise, for as long as anybody holds the promise. */
   readonly #works = new WeakMap<Promise<unknown>, QueuedWork>();
   readonly #groupMax: number;
   readonly #log: LogDurability;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
-  /** The group that is committed, while the log is flushed beside. */
+  /** The group that is committed while its log is being flushed on another thread. */
   #flushing: readonly QueuedWork[] | null = null;
   #closed = false;
 
@@ -77,7 +84,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#onCommit = options.onCommit;
   }
 
-  /** Opens or creates the store file at `path` (`:memory:` for none). Throws when the file is of a later version. */
+  /** Opens or creates the store file at `path` (`:memory:` for no file). Throws if the file has a later version. */
   static open(path: string, options: SqliteOptions = {}): SqliteDatabase {
     const db = new DatabaseSync(path, {
       enableForeignKeyConstraints: false,
@@ -104,8 +111,8 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Brings the tables of one adapter up to date: step i turns version i into i + 1, all missing steps in one
-   * transaction. Steps are never edited once released, only added.
+   * Brings the tables of one adapter up to date: step i turns version i into i + 1, all missing steps in one transaction.
+   * Steps are never edited once released; new ones are only added.
    */
   migrate(name: string, steps: readonly string[]): void {
     this.db.exec("BEGIN IMMEDIATE");
@@ -139,9 +146,9 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` in the next shared transaction and answers what it returned, once that is durable (D1).
-   * A work may be run twice before it is committed, so it changes nothing but the database.
-   * Rejects with {@link StoreError}, or with what the work itself threw.
+   * Runs `work` in the next shared transaction and resolves to its return value once that is durable (D1). A work may be
+   * run twice before it is committed, so it must change nothing but the database. Rejects with {@link StoreError}, or with
+   * what the work itself threw.
    */
   write<T>(work: (db: DatabaseSync) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreError("not_applied", "the store is closed"));
@@ -154,8 +161,8 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * As `write`, for work that must not be there without an earlier write: it shares that one's transaction or comes in a
-   * later one, and is refused, `not_applied`, when that one failed or its result does not do.
+   * Like `write`, for work that must not exist without an earlier write: it shares that write's transaction or goes into a
+   * later one, and is refused with `not_applied` if the earlier write failed or its result is not acceptable.
    */
   writeAfter<T, E>(after: After<E>, work: (db: DatabaseSync) => T): Promise<T> {
     const earlier = this.#works.get(after.write);
@@ -166,7 +173,7 @@ export class SqliteDatabase implements AsyncDisposable {
         return this.write(work);
       });
     }
-    // Works run in the order in which they were handed in, so the earlier one has a result by then or has failed.
+    // Works run in the order in which they were submitted, so by then the earlier one has a result or has failed.
     return this.write((db) => {
       if (earlier.result === undefined || !after.holds(earlier.result.value as E)) throw refusal();
       return work(db);
@@ -190,7 +197,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    // Whatever comes during a flush is one group after it.
+    // Everything that arrives during a flush forms one group after it.
     if (this.#flushing !== null || this.#queue.length === 0) return;
     const group = this.#queue.slice(0, this.#groupMax);
     this.#queue = this.#queue.slice(this.#groupMax);
@@ -215,7 +222,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       for (const work of group) work.result = { value: work.run(this.db) };
     } catch {
-      // Savepoints cost every group; a second run costs only the group in which something failed (D2).
+      // Savepoints would cost every group; a second run costs only the group in which something failed (D2).
       this.#rollback();
       for (const work of group) delete work.result;
       this.#runIsolated(group);
@@ -243,7 +250,8 @@ export class SqliteDatabase implements AsyncDisposable {
         done.push(work);
       } catch (error) {
         work.reject(isSqliteError(error) ? storeError("not_applied", error) : error);
-        // Some failures (a full disk, for one) end the whole transaction: what ran before is undone too.
+        // Some failures (a full disk, for example) end the whole transaction: the works that ran before are rolled back
+        // too.
         if (!this.db.isTransaction) {
           rejectAll([...done, ...group.slice(i + 1)], storeError("not_applied", error));
           return;
@@ -267,8 +275,8 @@ export class SqliteDatabase implements AsyncDisposable {
       resolveAll(group);
     } catch (error) {
       this.#rollback();
-      // A lock that was not granted wrote nothing. After any other failure the commit mark may or may not have
-      // reached the log, and a process that dies now would read it back: nobody can know (D3).
+      // When a lock was not granted, nothing was written. After any other failure the commit mark may or may not have
+      // reached the log, and if the process died now it would be read back: the outcome is unknowable (D3).
       rejectAll(group, storeError(isLockError(error) ? "not_applied" : "unknown", error));
     }
   }
@@ -276,7 +284,7 @@ export class SqliteDatabase implements AsyncDisposable {
   #tellWhenFlushed(flushed: Promise<void>, group: readonly QueuedWork[]): void {
     this.#flushing = group;
     const end = (tell: () => void): void => {
-      // Closing the file has told them already.
+      // Closing the file has already acknowledged them.
       if (this.#flushing !== group) return;
       this.#flushing = null;
       tell();
@@ -297,7 +305,7 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** What is being flushed is flushed here. */
+  /** Flushes here what is being flushed on the other thread. */
   #settleFlushing(): void {
     const group = this.#flushing;
     this.#flushing = null;
@@ -315,7 +323,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       this.db.exec("ROLLBACK");
     } catch {
-      // SQLite had ended the transaction itself; there is nothing left to undo.
+      // SQLite had already ended the transaction; there is nothing left to roll back.
     }
   }
 }

@@ -1,4 +1,4 @@
-// The row index's writing thread, but it dies when it would answer: what it was told to write is committed by then.
+// The row index's writing thread, except that it dies when it would answer: its writes are committed by then.
 
 import { parentPort } from "node:worker_threads";
 

@@ -1,31 +1,33 @@
-// Forgets expired rows of actors. Whoever writes rows that will expire takes a walk through their table along, so many rows
-// looked at for each that is written. An index by the instant would give every such row a second place to be written and
-// removed, and rows that expire together (a second's nonces) lie anywhere in both: that was half of the pages of a claim's
-// commit.
-//   E1. Only rows whose instant has passed are removed.
-//   E2. With `seenPerRow` rows looked at for each expiring row written, expired rows are at most one in `seenPerRow` of all.
-//   E3. The place is not kept: a start goes on at an actor that its instant picks, so that no part is left out for ever.
+// Forgets expired rows of actors. Each write of rows that will expire also advances a walk through their table, looking at
+// a fixed number of rows for each row written. An index by expiry would give every such row a second place to be written
+// and removed, and rows that expire together (one second's nonces) are scattered over both trees: that was half of the
+// pages of a claim's commit.
+//   E1. Only rows whose expiry has passed are removed.
+//   E2. With `seenPerRow` rows looked at for each expiring row written, at most one in `seenPerRow` of all rows is
+//       expired.
+//   E3. The position is not stored: after a start the walk begins at an actor derived from the start time, so that no part
+//       is left out for ever.
 
 import type { StatementSync } from "node:sqlite";
 import { numberOf, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 const seenPerRow = 4;
-/** Rows looked at in one step: fewer are not worth a statement, more would hold up the commit that takes it along. */
+/** Rows looked at in one step: fewer are not worth a statement, more would delay the commit that carries the step. */
 const stepRowsMin = 256;
 const stepRowsMax = 2_048;
 
 type Place = readonly [actor: number, rt: number, k: number, k2: string];
 
-/** To be told, within the transaction that writes them, how many rows that will expire were written. */
+/** Must be called, within the transaction that writes them, with the number of expiring rows written. */
 export type TakeAlong = (rowsWritten: number, nowMs: number) => void;
 
-/** The walk through table `actor_row`. */
+/** Creates the walk through table `actor_row`. */
 export function walkExpired(database: SqliteDatabase, startedAtMs: number): TakeAlong {
   const sql = prepareStatements(database);
   const start: Place = [0, 0, 0, ""];
   const actors = numberOf(sql.lastActor.get()?.["no"]);
-  // What follows is no more than a hint where to look: a transaction that is undone undoes nothing of it.
+  // The position is only a hint where to look: a transaction that is rolled back need not roll it back.
   let place: Place = [startedAtMs % (actors + 1), 0, 0, ""];
   let due = 0;
   return (rowsWritten, nowMs) => {

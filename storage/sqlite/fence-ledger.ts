@@ -1,4 +1,4 @@
-// The fence ledger in SQLite: the obligations L1–L3 of the port. Each note is one transaction.
+// The fence ledger in SQLite: the port's obligations L1–L3. Each note is one transaction.
 
 import { earlier, type FenceLedger, type FenceRefusals, leastRecent, withEarlier } from "../fence-ledger.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
@@ -10,7 +10,7 @@ const migrations = [
      PRIMARY KEY (region, incarnation)) WITHOUT ROWID;`,
 ];
 
-/** Opens the ledger within `database`, creating its table when it is missing. */
+/** Opens the ledger in `database`, creating its table if it is missing. */
 export function openSqliteFenceLedger(database: SqliteDatabase): FenceLedger {
   database.migrate("fence", migrations);
   const columns = "SELECT region, incarnation, refusals, last_at FROM fence_refusal";

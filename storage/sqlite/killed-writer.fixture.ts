@@ -1,5 +1,5 @@
-// A process that writes to one kind of store without end and tells on standard output, by number, what returned.
-// Its parent kills it at some point: everything that was told must be there afterwards.
+// A process that writes to one kind of store without end and reports each write that returned, by number, on standard
+// output. Its parent kills it at some point: everything reported must be there afterwards.
 
 import { recordIdFor } from "../row-index.fixture.ts";
 import { SqliteDatabase } from "./database.ts";
@@ -11,7 +11,7 @@ import { tell } from "./tell.fixture.ts";
 
 export const body = (n: number): string => `{"n":${n},"filler":"${"x".repeat(500)}"}`;
 
-/** Row n as the index is given it. */
+/** Row n as it is given to the index. */
 export const row = (n: number): string =>
   JSON.stringify({ countries: ["US"], product_name: `product w${n}`, published_at: n, filler: body(n) });
 
@@ -57,7 +57,7 @@ const writers: Record<string, (path: string) => (n: number) => Promise<void>> = 
     return async (n) => {
       await index.apply([
         { kind: "put", ...common, record_id: recordIdFor("products", 1, n), row: row(n) },
-        // So that the text index has deletions, too.
+        // So that the text index has deletions as well.
         { kind: "remove", ...common, record_id: recordIdFor("products", 1, n - 20), change: 2 },
       ]);
     };
@@ -70,7 +70,7 @@ if (import.meta.main) {
   if (open === undefined || path === undefined)
     throw new Error("usage: killed-writer.fixture.ts <kind> <file>");
   const write = open(path);
-  // A few side by side, so that they share commits.
+  // A few concurrent writers, so that they share commits.
   const lanes = 4;
   await Promise.all(
     Array.from({ length: lanes }, async (_, lane) => {

@@ -1,41 +1,41 @@
-// The durability of one store file's write-ahead log: who flushes it to the disk, when it is copied into the file, and
-// what follows a flush that failed. database.ts decides what a transaction holds; here it is decided when it is safe.
-//   D1. What `committed` was told of is on the disk when it returned null, or when the promise that it returned resolves.
-//   D3. A system may take a log whose flush failed for clean afterwards. So after a failed flush nothing is written behind it
-//       before all of it is in the file itself: `beforeWrite` copies it, and throws while it cannot.
+// The durability of one store file's write-ahead log: who flushes it to disk, when it is copied into the file, and what
+// follows a failed flush. database.ts decides what a transaction contains; this module decides when it is safe.
+//   D1. What `committed` was called for is on disk when it returns null, or when the promise that it returned resolves.
+//   D3. After a failed flush, an operating system may consider the log clean. So nothing more is written to the log until
+//       all of it is in the file itself: `beforeWrite` copies it, and throws while it cannot.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
 import { createLogFlush, type LogFlush } from "./log-flush.ts";
 
-/** Pages of the log at which a COMMIT copies it itself (64 MiB), should the checkpointer not have done so long before. */
+/** Log pages at which a COMMIT copies the log itself (64 MiB), should the checkpointer not have done so long before. */
 const logPagesMax = 16_384;
-/** The same where nobody else copies it. */
+/** The same limit where nobody else copies the log. */
 const logPagesSelf = 2_048;
-/** A COMMIT of fewer works and fewer changed rows is flushed at once: the way to another thread and back takes longer. */
+/** A COMMIT of fewer works and fewer changed rows is flushed inline: the round trip to another thread takes longer. */
 const besideWorksMin = 4;
 const besideChangesMin = 64;
 
 export interface LogOptions {
-  /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
+  /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives only the loss of the process. */
   readonly synchronous?: "FULL" | "NORMAL";
   /**
    * Who copies the log into the file: the process's checkpoint thread, or the connection itself within a COMMIT, where
-   * that holds nobody up.
+   * that delays nobody.
    */
   readonly checkpoints?: "thread" | "self";
-  /** In place of {@link createLogFlush}. */
+  /** Replaces {@link createLogFlush}. */
   readonly logFlush?: (path: string) => LogFlush;
 }
 
-/** SQL that sets a connection up for its log being kept here. */
+/** SQL that prepares a connection for having its log managed here. */
 export function logPragmas(path: string, options: LogOptions): string {
   const synchronous = isFlushedHere(path, options) ? "NORMAL" : (options.synchronous ?? "FULL");
   const pages = options.checkpoints === "self" ? logPagesSelf : logPagesMax;
   return `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA wal_autocheckpoint = ${pages};`;
 }
 
-/** A file of its own thread may wait for the disk within COMMIT: nothing else is done there. */
+/** A file with its own thread may wait for the disk within COMMIT: that thread does nothing else. */
 function isFlushedHere(path: string, { synchronous, checkpoints }: LogOptions): boolean {
   return path !== ":memory:" && synchronous !== "NORMAL" && checkpoints !== "self";
 }
@@ -44,13 +44,13 @@ export class LogDurability {
   readonly #db: DatabaseSync;
   readonly #totalChanges: StatementSync;
   readonly #checkpointer: Checkpointer | null;
-  /** Null where the log is not flushed, or by SQLite itself. */
+  /** Null where the log is not flushed, or is flushed by SQLite itself. */
   readonly #flush: LogFlush | null;
-  /** A flush failed, and the log was not copied since (D3). */
+  /** True if a flush failed and the log has not been copied since (D3). */
   #isInDoubt = false;
   #changes = 0;
 
-  /** For a connection that {@link logPragmas} set up. */
+  /** Expects a connection that was set up with {@link logPragmas}. */
   constructor(db: DatabaseSync, path: string, options: LogOptions) {
     this.#db = db;
     this.#totalChanges = db.prepare("SELECT total_changes() AS total");
@@ -59,7 +59,10 @@ export class LogDurability {
     this.#flush = isFlushedHere(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
   }
 
-  /** To be called before each transaction. Throws while the log is in doubt and still read, and what the disk says (D3). */
+  /**
+   * Must be called before each transaction. While the log is in doubt it throws the disk's error, or because a reader
+   * still uses the log (D3).
+   */
   beforeWrite(): void {
     if (!this.#isInDoubt) return;
     const outcome = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
@@ -68,8 +71,8 @@ export class LogDurability {
   }
 
   /**
-   * To be called after each COMMIT of so many works. Null when it is on the disk, else a promise that resolves when it is;
-   * throws or rejects with what the system says. Only where `mayWait` is there a promise.
+   * Must be called after each COMMIT, with its number of works. Returns null if the COMMIT is on disk, else a promise that
+   * resolves when it is; throws or rejects with the system's error. It returns a promise only if `mayWait` is set.
    */
   committed(works: number, { mayWait }: { readonly mayWait: boolean }): Promise<void> | null {
     const changes = Number(this.#totalChanges.get()?.["total"]);
@@ -83,7 +86,7 @@ export class LogDurability {
     return null;
   }
 
-  /** Everything that was committed is on the disk when it returns. */
+  /** When it returns, everything that was committed is on disk. */
   flushNow(): void {
     try {
       this.#flush?.now();
@@ -92,7 +95,7 @@ export class LogDurability {
     }
   }
 
-  /** To be called before the connection is closed, which then copies and removes the log. */
+  /** Must be called before the connection is closed, which then copies and removes the log. */
   close(): void {
     this.#checkpointer?.close();
     this.#flush?.close();

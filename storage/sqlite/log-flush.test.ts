@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), "svc-log-flush-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
-/** A disk that is as slow as the test says. */
+/** A disk as slow as the test requires. */
 class SlowDisk implements LogFlush {
   readonly beganBeside: PromiseWithResolvers<void>[] = [];
   flushedNow = 0;
@@ -41,7 +41,7 @@ const insert = (database: SqliteDatabase, name: string): Promise<string> =>
 const insertAll = (database: SqliteDatabase, names: string) =>
   [...names].map((name) => insert(database, name));
 
-/** Everything that waits for nothing outside has run. */
+/** Resolves once everything that does not wait for anything external has run. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,24 +1,27 @@
-// Flushing a store file's write-ahead log to the disk beside the event loop. SQLite would do it within COMMIT, and
-// everything else would wait for the disk; a COMMIT that only writes the log returns at once, and nobody is told of it
-// before the flush that began after it is done (database.ts, D1).
+// Flushes a store file's write-ahead log to disk off the event loop. SQLite would do so within COMMIT, and everything else
+// would wait for the disk. Here a COMMIT only writes the log and returns at once; it is acknowledged only after a flush
+// that began after it has finished (database.ts, D1).
 //   F1. A flush covers every COMMIT that returned before it began: the log is one file, and is flushed as a whole.
-//   F2. A log that is begun anew after a checkpoint is the same file; SQLite makes the new beginning durable itself.
+//   F2. A log that restarts after a checkpoint is the same file; SQLite makes the restart durable itself.
 
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 
 export interface LogFlush {
-  /** Returns when the log is on the disk. Throws what the system says. */
+  /** Returns when the log is on disk. Throws the system's error. */
   now(): void;
-  /** Resolves when the log is on the disk, as it is now; meanwhile this thread goes on. Rejects with what the system says. */
+  /**
+   * Resolves when the log in its present state is on disk; meanwhile this thread continues. Rejects with the system's
+   * error.
+   */
   beside(): Promise<void>;
   close(): void;
 }
 
-/** For the store file at `path`; its log must be there when it is first flushed, and until it is closed. */
+/** Creates the flush for the store file at `path`; its log must exist from the first flush until `close`. */
 export function createLogFlush(path: string): LogFlush {
   let opened: number | null = null;
   const log = (): number => {
-    // Writable, because not every system flushes what was opened for reading.
+    // Opened for writing, because not every system flushes a file that was opened for reading.
     opened ??= openSync(`${path}-wal`, "r+");
     return opened;
   };

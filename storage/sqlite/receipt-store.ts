@@ -1,5 +1,5 @@
-// Receipts in SQLite: the port's obligations T1–T5. Batches are numbered, so that a receipt's keys stay short and
-// finding the open batches reads no receipt.
+// Receipts in SQLite: the port's obligations T1–T5. Batches are numbered, so that the keys of receipts stay short and
+// finding the open batches reads no receipts.
 
 import type { StatementSync } from "node:sqlite";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -9,7 +9,7 @@ import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-/** Steps of the tables, for {@link SqliteDatabase.migrate}. */
+/** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
 export const receiptMigrations: readonly string[] = [
   `CREATE TABLE receipt_batch (
      no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
@@ -19,7 +19,7 @@ export const receiptMigrations: readonly string[] = [
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
      billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
    CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
-  // An id names its minute, and so its batches: one index is enough.
+  // An id encodes its minute, and thereby its batches: one index is enough.
   `CREATE TABLE receipt_kept (
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
      billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL);
@@ -31,7 +31,7 @@ export const receiptMigrations: readonly string[] = [
    CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;`,
 ];
 
-/** Opens the receipt store within `database`, creating its tables when they are missing. */
+/** Opens the receipt store in `database`, creating its tables if they are missing. */
 export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
   database.migrate("receipt", receiptMigrations);
   return new SqliteReceiptStore(database);
@@ -41,7 +41,7 @@ class SqliteReceiptStore implements ReceiptStore {
   readonly sharesCommits = true;
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
-  /** Number of the batch that was written to last: numbers are never given again, so it is never stale. */
+  /** Number of the batch that was last written to: numbers are never reassigned, so it is never stale. */
   #last = { region: "", batch: "", no: 0 };
 
   constructor(database: SqliteDatabase) {
@@ -102,7 +102,7 @@ class SqliteReceiptStore implements ReceiptStore {
       const found = this.#sql.closedNumber.get(region, batch);
       if (found === undefined) return true;
       const no = numberOf(found["no"]);
-      // Who asked for what shall not be left in pages that are free: this once they are written over with zeros.
+      // Traces of who asked for what must not remain in free pages: with this setting they are overwritten with zeros.
       db.exec("PRAGMA secure_delete = ON");
       try {
         if (Number(this.#sql.forget.run(no, limit).changes) === limit) return false;
@@ -118,12 +118,12 @@ class SqliteReceiptStore implements ReceiptStore {
     const servedAtMs = servedAtOf(retrievalId);
     if (servedAtMs === null) return null;
     const minute = receiptMinute(formatTimestamp(servedAtMs));
-    // A batch's name goes on with «-»; «.» is the character behind it.
+    // A batch name continues with «-» after the minute; «.» is the next character after it.
     const row = this.#sql.readReceipt.get(region, `${minute}-`, `${minute}.`, retrievalId);
     return row === undefined ? null : receiptOf(row);
   }
 
-  /** To be asked outside any transaction; undefined while no receipt of the batch is committed. */
+  /** Must be called outside any transaction; undefined while no receipt of the batch is committed. */
   #committedNumber(region: string, batch: string): number | undefined {
     const last = this.#last;
     if (last.batch === batch && last.region === region) return last.no;
@@ -132,7 +132,7 @@ class SqliteReceiptStore implements ReceiptStore {
     return no;
   }
 
-  /** Not kept in memory: a number given within a transaction that is undone later would stay behind. */
+  /** Not cached: a number assigned within a transaction that is later rolled back would stay behind. */
   #batchNumber(region: string, batch: string): number {
     const known = this.#findNumber(region, batch);
     return known ?? Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
@@ -174,7 +174,8 @@ function prepareStatements(database: SqliteDatabase): Statements {
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),
     readBatch: database.prepare(`${receipts} WHERE b.region = ? AND b.batch = ? ORDER BY r.retrieval_id`),
-    // Closed again only after late rows came in (T3), so over more of them: a repeated earlier close undoes nothing.
+    // A batch is closed again only after late rows came in (T3), so over more rows: repeating an earlier close undoes
+    // nothing.
     close: database.prepare(
       `UPDATE receipt_batch SET root = ?, tree_size = ?, closed_at = ?
        WHERE no = ? AND (root IS NULL OR tree_size < ?)`,

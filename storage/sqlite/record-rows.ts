@@ -1,4 +1,4 @@
-// What the rows of the record tables say.
+// Converts rows of the record tables.
 
 import type { SQLOutputValue } from "node:sqlite";
 import type { RecordHead, ServedRecord, StoredSeal, VersionDate } from "../record-store.ts";
@@ -24,7 +24,7 @@ export function headOf(row: Row): RecordHead {
   };
 }
 
-/** Of the columns of `readServed`, in their order. */
+/** Converts the columns of `readServed`, in their order. */
 export function servedOf(columns: readonly SQLOutputValue[]): Omit<ServedRecord, "seal"> {
   const [id, uuid, type, , generation, change, hash, ...rest] = columns;
   const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId] = rest;

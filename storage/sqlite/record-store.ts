@@ -1,6 +1,6 @@
-// Records in SQLite: the port's obligations R1–R5. A version is numbered by its generation, for the same bytes may be
+// Records in SQLite: the port's obligations R1–R5. A version is numbered by its generation, because the same bytes may be
 // published again under another seal. Version rows are a few kilobytes, so their table is a rowid table with an index:
-// measured with 36,000 versions, 200 more take 12 ms and a served read 15 µs, without rowid 26 ms and 33 µs.
+// measured with 36,000 versions, 200 more take 12 ms and a served read 15 µs; without rowid it is 26 ms and 33 µs.
 
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -22,16 +22,16 @@ import type { SqliteDatabase } from "./database.ts";
 import { dateOf, headOf, sealOf, servedOf } from "./record-rows.ts";
 import { lookedThroughMax, recordMigrations } from "./record-tables.ts";
 
-/** Change number of a record that has versions and no head yet: it is in no listing. */
+/** Change number of a record that has versions but no head yet: it appears in no listing. */
 const noHeadYet = -1;
 
-/** Seals kept; an envelope is about a kilobyte. */
+/** Maximum number of cached seals; an envelope is about a kilobyte. */
 const sealsMax = 1_000;
-/** What one transaction takes of a push at most, so that nobody waits behind all of it. */
+/** Maximum leaves of a push handled in one transaction, so that nobody waits behind a whole push. */
 const stagedLeavesMax = 1_000;
 const stagedBytesMax = 2 * 1024 * 1024;
 
-/** Opens the record store within `database`, creating its tables when they are missing. `now` gives Unix milliseconds. */
+/** Opens the record store in `database`, creating its tables if they are missing. `now` returns Unix milliseconds. */
 export function openSqliteRecordStore(database: SqliteDatabase, now: () => number = Date.now): RecordStore {
   database.migrate("record", recordMigrations);
   return new SqliteRecordStore(database, now);
@@ -74,7 +74,7 @@ class SqliteRecordStore implements RecordStore {
         if (numberOf(this.#sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
         this.#sql.dropDocuments.run(pushId);
         const leaves = Number(this.#sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
-        // The list knows of the push until everything of it is gone.
+        // The push stays listed until everything of it is gone.
         if (leaves < stagedLeavesMax) this.#sql.unlistStaged.run(pushId);
         return leaves;
       });
@@ -108,7 +108,7 @@ class SqliteRecordStore implements RecordStore {
     return this.#sealOf(sealId);
   }
 
-  /** Seals never change, and the records of a batch have one: it is read once. */
+  /** Seals never change, and the records of a batch share one: it is read once. */
   #sealOf(sealId: string): StoredSeal | null {
     const known = this.#seals.get(sealId);
     if (known !== undefined) return known;
@@ -144,7 +144,7 @@ class SqliteRecordStore implements RecordStore {
   }
 
   async readServed(recordId: string): Promise<ServedRecord | null> {
-    // Asked for by every fetch: columns as an array take half the time that an object of them takes.
+    // Every fetch needs this: columns as an array take half the time of columns as an object.
     const columns = this.#sql.readServed.get(recordId) as unknown as readonly SQLOutputValue[] | undefined;
     if (columns === undefined) return null;
     const served = servedOf(columns);
@@ -190,7 +190,7 @@ class SqliteRecordStore implements RecordStore {
 
   #putVersion(version: RecordVersion): void {
     if (this.#insertVersion(version)) return;
-    // It is there already, or its record has no number: a version may come before any head.
+    // Either the version exists already, or its record has no number yet: a version may arrive before any head.
     const { record_id: id, business_uuid: uuid, type } = version;
     if (this.#sql.putNumber.run(id, uuid, type).changes > 0) this.#insertVersion(version);
   }
@@ -225,7 +225,7 @@ class SqliteRecordStore implements RecordStore {
   }
 }
 
-/** One past the last leaf that goes into a transaction together with leaf `first`. */
+/** One past the last leaf that goes into the same transaction as leaf `first`. */
 function endOfSlice(leaves: readonly Uint8Array[], first: number): number {
   let bytes = 0;
   let end = first;
@@ -297,7 +297,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
        VALUES (?, ?, ?, 0, 0, ${noHeadYet}, '') ON CONFLICT DO NOTHING`,
     ),
     putHead: database.prepare(
-      // Business and type are what a record id is made from, so they never change.
+      // A record id is derived from business and type, so they never change.
       `INSERT INTO record_head (record_id, business_uuid, type, live, generation, change, hash)
        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (record_id) DO UPDATE SET
          live = excluded.live, generation = excluded.generation, change = excluded.change, hash = excluded.hash
@@ -338,7 +338,7 @@ function newestWith(database: SqliteDatabase): Statements["newestWith"] {
   ];
 }
 
-/** Cursors are the last record's number of a page behind a mark, so that another store's are known from them. */
+/** A cursor is the number of a page's last record behind a mark, which distinguishes it from cursors of other stores. */
 const cursorMark = "after:";
 
 function parseCursor(cursor: string | null): number {

@@ -1,11 +1,11 @@
-// Tables of the records in SQLite.
-// Record ids are spread evenly, so each tree that is keyed by them has about as many pages written as records are
-// published. There is one: a record gets a number with its first head or version, and all else is keyed by that.
+// Tables of the records in SQLite. Record ids are spread evenly, so every tree that is keyed by them has about one page
+// written for each record published. There is only one such tree: a record gets a number with its first head or version,
+// and everything else is keyed by that number.
 
-/** Versions of a record that are looked through for bytes; those after them are found by an index. */
+/** Number of a record's first versions that are scanned for given bytes; later ones are found by an index. */
 export const lookedThroughMax = 200;
 
-/** Steps of the tables, for {@link SqliteDatabase.migrate}. */
+/** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
 export const recordMigrations: readonly string[] = [
   `CREATE TABLE record_head (
      record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, type TEXT NOT NULL, live INTEGER NOT NULL,
@@ -40,7 +40,8 @@ export const recordMigrations: readonly string[] = [
   `CREATE TABLE staged_push (push_id TEXT PRIMARY KEY, staged_at INTEGER NOT NULL) WITHOUT ROWID;
    INSERT INTO staged_push
      SELECT push_id, 0 FROM (SELECT push_id FROM staged_leaf UNION SELECT push_id FROM staged_document);`,
-  // Of a record's first versions each is looked at; few records have more, so that publishing seldom writes to this.
+  // The first versions of a record are scanned one by one; few records have more, so publishing seldom writes to this
+  // index.
   `CREATE INDEX record_version_by_hash ON record_version (record_no, hash, generation)
      WHERE generation > ${lookedThroughMax};`,
 ];

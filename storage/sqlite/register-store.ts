@@ -1,5 +1,5 @@
-// The public register in SQLite: the port's obligations G1–G6. Every write gives its entry the next number of the
-// file, within the one writer's transaction: a reader that saw number n has seen everything before it.
+// The public register in SQLite: the port's obligations G1–G6. Every write gives its entry the next sequence number of the
+// file, within the single writer's transaction: a reader that has seen number n has seen everything before it.
 
 import type { StatementSync } from "node:sqlite";
 import {
@@ -20,7 +20,7 @@ export const registerMigrations = [
   "CREATE TABLE key_owner (key_id TEXT PRIMARY KEY, party TEXT NOT NULL) WITHOUT ROWID;",
 ];
 
-/** Opens the register within `database`, creating its tables when they are missing. */
+/** Opens the register in `database`, creating its tables if they are missing. */
 export function openSqliteRegisterStore(database: SqliteDatabase): RegisterStore {
   database.migrate("register", registerMigrations);
   return new SqliteRegisterStore(database);
@@ -83,7 +83,7 @@ interface Statements {
 
 function prepareStatements(database: SqliteDatabase): Statements {
   const entries = "SELECT seq, tbl, key, partition, change, body FROM register_entry";
-  // No entry is ever deleted, so the highest number there is only grows.
+  // No entry is ever deleted, so the highest number only grows.
   const next = "(SELECT coalesce(max(seq), 0) + 1 FROM register_entry)";
   return {
     put: database.prepare(

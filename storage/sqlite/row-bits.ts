@@ -1,4 +1,4 @@
-// Sets of row numbers as bits: number n is bit n % 32 of word floor(n / 32). Words that are not there are zero.
+// Sets of row numbers as bitmaps: number n is bit n % 32 of word floor(n / 32). Missing words are zero.
 
 export type Bits = Uint32Array<ArrayBuffer>;
 
@@ -6,7 +6,7 @@ export function hasBit(bits: Bits, number: number): boolean {
   return (((bits[number >>> 5] ?? 0) >>> (number & 31)) & 1) === 1;
 }
 
-/** The set with or without a number; another array when it had to grow. */
+/** The set with or without a number; a different array if it had to grow. */
 export function withBit(bits: Bits, number: number, isIn: boolean): Bits {
   const word = number >>> 5;
   let changed = bits;
@@ -20,7 +20,7 @@ export function withBit(bits: Bits, number: number, isIn: boolean): Bits {
   return changed;
 }
 
-/** Numbers that are in all of one or more sets. */
+/** Numbers that are in every one of the sets, of which there is at least one. */
 export function intersect(sets: readonly Bits[]): Bits {
   const words = Math.min(...sets.map((bits) => bits.length));
   const [first, ...others] = sets;
@@ -41,7 +41,7 @@ export function countBits(bits: Bits): number {
   return count;
 }
 
-/** The numbers, ascending; `count` is how many there are. */
+/** The numbers in ascending order; `count` is how many there are. */
 export function numbersOf(bits: Bits, count: number): Int32Array {
   const numbers = new Int32Array(count);
   let length = 0;

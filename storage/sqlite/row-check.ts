@@ -1,4 +1,4 @@
-// Rows that were found in memory are checked against the tables, and put in order, here.
+// Checks rows that were found in memory against the tables, and sorts them.
 
 import type { StatementSync } from "node:sqlite";
 import type { RowQuery } from "../row-index.ts";
@@ -9,16 +9,16 @@ import type { Sql } from "./row-conditions.ts";
 export interface WantedRow {
   readonly rid: number;
   readonly record_id: string;
-  /** Where it stood among the rows that were asked about. */
+  /** Its position among the rows that were to be checked. */
   readonly place: number;
-  /** By sort key; null for one without a value, and for relevance. */
+  /** Values by sort key; null where the row has no value, and for relevance. */
   readonly values: readonly (number | null)[];
 }
 
-/** Which of some rows the query wants, in no order. */
+/** Returns those of the given rows that the query wants, in no particular order. */
 export type CheckRows = (rids: readonly number[]) => readonly WantedRow[];
 
-/** Checks by the statement of `checkSql`. */
+/** Checks with the statement built by `checkSql`. */
 export function checkWith(statement: StatementSync, { params }: Sql, query: RowQuery): CheckRows {
   return (rids) =>
     statement.all(JSON.stringify(rids), ...params).map((row) => {
@@ -33,7 +33,7 @@ export function firstOf(rows: readonly WantedRow[], query: RowQuery): readonly W
   return rows.toSorted((a, b) => compareRows(a, b, query)).slice(0, query.limit);
 }
 
-/** Missing values last in both directions; ties by record_id. */
+/** Missing values sort last in both directions; ties are broken by record_id. */
 function compareRows(a: WantedRow, b: WantedRow, query: RowQuery): number {
   for (const [index, { direction }] of query.sort.entries()) {
     const [left, right] = [a.values[index] ?? null, b.values[index] ?? null];

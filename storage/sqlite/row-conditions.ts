@@ -1,5 +1,5 @@
-// The conditions of a query as SQL over one row `r`, its words `w` and its listing `l` in the query's country. Every way of finding
-// candidates (row-plan.ts) checks all of them, so whatever leads to a row, it is the right one.
+// The conditions of a query as SQL over one row `r`, its words `w` and its listing `l` in the query's country. Every way
+// of finding candidates (row-plan.ts) checks all of them, so a row is correct however it was found.
 
 import { collections } from "../../collections/collections.ts";
 import type { FilterField } from "../../collections/definition.ts";
@@ -9,7 +9,7 @@ import { circleKeys, valueKey } from "./row-keys.ts";
 import { type CollectionLayout, encodedValue } from "./row-layout.ts";
 import { type Bindable, bindable } from "./row-writer.ts";
 
-/** SQL with its parameters in order. */
+/** SQL text with its parameters in order. */
 export interface Sql {
   readonly text: string;
   readonly params: readonly Bindable[];
@@ -18,7 +18,10 @@ export interface Sql {
 /** Name of the SQL function that measures distances, see row-index.ts. */
 export const nearFunction = "svc_near";
 
-/** The definition's field behind an index field, `price_US` in the country US. Throws for one that there is not: a bug. */
+/**
+ * The field definition behind an index field, for example `price_US` for the country US. Throws for an unknown field,
+ * which is a bug.
+ */
 export function fieldOf(layout: CollectionLayout, name: string, country: string): FilterField {
   const definition = collections[layout.collection];
   const plain = fieldByName(definition, name);
@@ -30,20 +33,20 @@ export function fieldOf(layout: CollectionLayout, name: string, country: string)
   return own;
 }
 
-/** Column of a field, by the table that has it. */
+/** The column of a field, in the table that contains it. */
 export function columnRef(layout: CollectionLayout, field: FilterField): string {
   const listed = layout.listingColumns.find((each) => each.field === field);
   return listed === undefined ? `r."${field.name}"` : `l.${listed.column}`;
 }
 
-/** All filter clauses and exclusions; no text. */
+/** All filter clauses and exclusions, without text conditions. */
 export function clauseConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
   const conditions: Sql[] = [];
   const dear: Sql[] = [];
   for (const clause of query.clauses) {
     const field = fieldOf(layout, clause.field, query.country);
     const condition = clauseCondition(clause, field, columnRef(layout, field));
-    // Distances are measured last, when all else holds.
+    // Distances are computed last, once all other conditions hold.
     (clause.op === "near" ? dear : conditions).push(condition);
   }
   if (query.excludeBusinesses.length > 0) {
@@ -94,7 +97,7 @@ function setCondition(
     : { text: `(${column} IS NULL OR ${column} NOT IN (${list}))`, params };
 }
 
-/** Rows published for the query's country. */
+/** Restricts to rows published for the query's country. */
 export function countryCondition(query: RowQuery): Sql {
   return { text: "l.country = ?", params: [query.country] };
 }
@@ -135,8 +138,8 @@ function textColumn(layout: CollectionLayout, name: string): number {
 }
 
 /**
- * FTS5 expressions over keys, one a clause that keys can answer: together they find all rows that the clauses want, and
- * perhaps others.
+ * FTS5 expressions over keys, one for each clause that keys can answer: together they find all rows that satisfy the
+ * clauses, and possibly others.
  */
 export function keyExpressions(layout: CollectionLayout, query: RowQuery): readonly string[] {
   const expressions: string[] = [];

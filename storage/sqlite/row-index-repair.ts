@@ -1,12 +1,12 @@
-// Keeps the row index equal to the heads over what happens to files: the index is a projection in a file of its own,
-// which may be deleted, or put back from another day than the store's.
-//   K1. While both files are whole the index is never ahead of the heads: a version is stored before its row is applied.
-//       So for every record the index knows at most the head's change, and both sums of changes are equal only when
-//       every record's are. Equal sums end the check; their cost is one look over each table.
-//   K2. What the index lacks, rows and tombstones alike, is applied from the store; the pushes that were about to do so
+// Keeps the row index consistent with the heads whatever happens to the files: the index is a projection in its own file,
+// which may be deleted, or restored from a backup of a different day than the store's.
+//   K1. While both files are intact the index is never ahead of the heads: a version is stored before its row is applied.
+//       So for every record the index knows at most the head's change, and the two sums of changes are equal only if every
+//       record's changes are. Equal sums end the check; it costs one scan of each table.
+//   K2. What the index lacks, rows and tombstones alike, is applied from the store; pushes that were about to apply it
 //       find it done.
-//   K3. An index that is ahead of a record belongs to another store file. It is dropped and made anew, for a change
-//       number that it has seen would keep the true one out.
+//   K3. An index that is ahead for some record belongs to another store file. It is dropped and rebuilt, because a change
+//       number that it has already seen would keep the correct one out.
 
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -16,20 +16,20 @@ import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase, SqliteOptions } from "./database.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 
-/** Heads looked at, and rows applied, at a time. */
+/** Number of heads read, and rows applied, at a time. */
 const pageRows = 1_000;
 
 export interface OpenRowIndex extends AsyncDisposable {
   readonly index: RowIndex;
-  /** Rows and tombstones that were missing and are there now. */
+  /** Rows and tombstones that were missing and have been added. */
   readonly repaired: number;
-  /** The file was of another store and was made anew. */
+  /** The file belonged to another store and was recreated. */
   readonly isNew: boolean;
 }
 
 /**
- * Opens the index in the file at `path`, made when it is missing, and brings it to what the records in `store` say.
- * To be called before anything else writes to either; the tables of the record store must be there.
+ * Opens the index in the file at `path`, creating it if it is missing, and makes it match the records in `store`. Must be
+ * called before anything else writes to either; the tables of the record store must exist.
  */
 export async function openRepairedIndex(
   path: string,
@@ -47,7 +47,7 @@ export async function openRepairedIndex(
   return await filled(store, made, { lacking: all, isNew: true });
 }
 
-/** Record ids that the index in a file is behind of (K1), or `ahead` (K3). */
+/** Record ids for which the index in a file is behind (K1), or `ahead` (K3). */
 function compare(store: SqliteDatabase, path: string): readonly string[] | "ahead" {
   using rows = new DatabaseSync(path, { readOnly: true });
   const heads = totalsOf(store, "record_head WHERE change >= 0");

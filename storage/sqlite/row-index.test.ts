@@ -36,7 +36,7 @@ rowIndexConformance("the SQLite index", async () => {
   return { index, close: async () => index.close() };
 });
 
-/** Every way in which a query without text could be answered, whatever it would cost. */
+/** Every plan that could answer a query without text, whatever its cost. */
 function waysOf(query: RowQuery): readonly Plan[] {
   const layout = layoutOf(query.collection);
   const ways: Plan[] = [];
@@ -131,7 +131,7 @@ const cheapest: RowQuery = {
 };
 
 describe("a walk in the order of the sort", () => {
-  // A fifth of the rows is wanted, so a walk seems short; but they are the dearest, and the walk would be long.
+  // A fifth of the rows is wanted, so a walk seems short; but they are the most expensive, and the walk would be long.
   const rows = Array.from({ length: 5_000 }, (_, n) =>
     priced(n, n, { brand: n >= 4_000 ? "Late" : "Early" }),
   );
@@ -208,7 +208,7 @@ describe("relevance", () => {
         }
       }
     }
-    // How many a random sample finds varies; that it found none would have compared nothing.
+    // How many rows a random sample finds varies; if it found none, nothing would have been compared.
     expect(found).toBeGreaterThan(0);
     index.close();
   });

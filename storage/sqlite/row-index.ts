@@ -1,13 +1,13 @@
-// The searchable rows in SQLite: the port's obligations X1–X4 and X6, and of this engine:
-//   I1. Whatever way a search takes, it checks every condition; the way decides what is read, not what is found.
-//   I2. The rows are the truth (`row_entry`); what is derived from them is made again when its layout changes.
-//   I3. A thread of its own writes (row-thread.ts). The connection here only reads, and a search in one transaction: of one
-//       state of the file, whatever is committed meanwhile.
-//   I4. An apply is answered when it is committed and noted here (row-terms.ts), so X4 holds. A state of the file may have
-//       commits whose notes are on their way: rows proposed from memory are then checked in a newer state. One that was
-//       removed there is not found, one that came is found once its apply is answered, and of one that changed only the
-//       rank may be that of before.
-//   I5. After an apply that failed it is not known what was committed: what is remembered of the texts is read again.
+// The searchable rows in SQLite: the port's obligations X1–X4 and X6, and these of the engine:
+//   I1. Whichever plan a search uses, it checks every condition; the plan decides what is read, not what is found.
+//   I2. The rows are the source of truth (`row_entry`); what is derived from them is rebuilt when its layout changes.
+//   I3. A dedicated thread writes (row-thread.ts). The connection here only reads, each search in one transaction: it sees
+//       one state of the file, whatever is committed meanwhile.
+//   I4. An apply is acknowledged once it is committed and noted here (row-terms.ts), so X4 holds. A state of the file may
+//       contain commits whose notes are still on their way: rows proposed from memory are then checked against a newer
+//       state. A row removed there is not found, a new row is found once its apply is acknowledged, and for a changed row
+//       only the rank may be outdated.
+//   I5. After a failed apply it is unknown what was committed: what is kept in memory about the texts is reloaded.
 
 import type { StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -25,14 +25,14 @@ import { CollectionTerms, type RowNote } from "./row-terms.ts";
 import { searchText } from "./row-text-search.ts";
 import { RowThread, type StartRowThread, type ThreadApplied } from "./row-thread.ts";
 
-/** A walk is given up when it read this many times the rows that it was expected to, and at least the second. */
+/** A walk is abandoned once it has read this many times the expected rows, and at least the second number of rows. */
 const walkRowsFactor = 4;
 const walkRowsMin = 1_000;
-/** Prepared searches kept; each shape of query is one. */
+/** Maximum number of cached prepared searches; each shape of query has one. */
 const statementsMax = 256;
-/** Rows with the wanted keys that are looked up before the text is. */
+/** Maximum rows with the wanted keys that are looked up before the text is searched. */
 const amongRowsMax = 5_000;
-/** A search reads hundreds of its pages, and it is made again from the records. */
+/** A search reads hundreds of the file's pages, and the file can be rebuilt from the records. */
 const mappedBytesMax = 1024 * 1024 * 1024;
 
 export class SqliteRowIndex implements RowIndex, AsyncDisposable {
@@ -41,12 +41,12 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   readonly #onCommit: SqliteOptions["onCommit"];
   readonly #statistics: RowStatistics;
   readonly #searches = new BoundedMap<string, StatementSync>(statementsMax);
-  /** By collection, once a search asked for relevance. */
+  /** By collection, created by the first search with a text. */
   readonly #terms = new Map<string, CollectionTerms>();
 
   /**
-   * Opens the index in the file at `path`, which nobody else writes to. `onCommit` is told of every apply before it is
-   * handed over and when it is committed.
+   * Opens the index in the file at `path`, to which nobody else writes. `onCommit` is called for every apply before it is
+   * passed to the thread and once it is committed.
    */
   constructor(path: string, { onCommit, ...options }: SqliteOptions = {}, start?: StartRowThread) {
     this.#database = SqliteDatabase.open(path, { mappedBytesMax, ...options });
@@ -113,13 +113,13 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
 
   /** Commits what is under way and closes the file. */
   close(): void {
-    // As the last of the connections, the one here then copies and removes the log.
+    // Being the last connection, the one here then copies and removes the log.
     this.#thread.close();
     this.#searches.clear();
     this.#database.close();
   }
 
-  /** What is thrown is taken for a failure of the COMMIT (database.ts, D3). */
+  /** Anything thrown is treated as a failure of the COMMIT (database.ts, D3). */
   #tell(phase: CommitPhase): void {
     try {
       this.#onCommit?.(phase);
@@ -128,7 +128,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     }
   }
 
-  /** Null when the walk was given up: what it read of the order was not enough, and there is more. */
+  /** Null if the walk was abandoned: the part of the order that it read was not enough, and there is more. */
   #walk(query: RowQuery, plan: WalkPlan): readonly RowHit[] | null {
     const layout = layoutOf(query.collection);
     const rowsMax = Math.round(Math.max(walkRowsMin, plan.rows * walkRowsFactor));
@@ -159,7 +159,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     return this.#select({ text, params: [JSON.stringify(rids)] });
   }
 
-  /** The rows that have the wanted keys, where they are so few that asking for them first is worth it. */
+  /** The rows that have the wanted keys, if they are few enough for looking them up first to be worthwhile. */
   #amongKeys(layout: CollectionLayout, query: RowQuery): ReadonlySet<number> | null {
     const keys = keysPlan(layout, query, this.#statistics);
     if (keys === null || keys.rows > amongRowsMax) return null;

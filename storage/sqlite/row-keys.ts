@@ -1,24 +1,27 @@
-// Keys: short tokens by which rows are found for exact values and for places. A key may stand for more than was asked
-// (hashes collide, cells are coarse), never for less: whoever looks up by keys checks the columns afterwards.
+// Keys: short tokens by which rows are found for exact values and for places. A key may match more than was requested
+// (hashes collide, cells are coarse), but never less: a look-up by keys is always followed by a check of the columns.
 
 import { earthRadiusKm, radians } from "../../collections/geo-distance.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import type { GeoPoint } from "../row-index.ts";
 
-/** Sides of the cells in degrees, with the mark of their tokens. Fine ones are for a town, coarse ones for a country. */
+/**
+ * Side lengths of the cells in degrees, with the mark of their tokens. Fine cells are for a town, coarse ones for a
+ * country.
+ */
 const cellSizes = [
   { mark: "0", degrees: 0.5 },
   { mark: "1", degrees: 8 },
 ] as const;
-/** Cells that one circle is looked up by at most. */
+/** Maximum number of cells used to look up one circle. */
 const cellsMax = 64;
 
-/** Keys made lately, of values up to a length: most rows share theirs with others. */
+/** Cache size for recently built keys, of values up to a maximum length: most rows share their keys with others. */
 const keysMax = 4_096;
 const keptLengthMax = 64;
 const made = new BoundedMap<string, string>(keysMax);
 
-/** Key of a value of the field with this one-letter mark: lower-case letters and digits. */
+/** The key of a value of the field with this one-letter mark: lower-case letters and digits. */
 export function valueKey(mark: string, value: string): string {
   if (value.length > keptLengthMax) return makeKey(mark, value);
   const name = mark + value;
@@ -30,7 +33,7 @@ export function valueKey(mark: string, value: string): string {
 }
 
 function makeKey(mark: string, value: string): string {
-  // Two multiplicative hashes of 32 bits each, over UTF-16 code units.
+  // Two multiplicative 32-bit hashes over UTF-16 code units.
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
   for (let index = 0; index < value.length; index += 1) {
@@ -43,14 +46,14 @@ function makeKey(mark: string, value: string): string {
   return `${mark}${((a >>> 0) * 0x200000 + ((b >>> 0) & 0x1fffff)).toString(36)}`;
 }
 
-/** Keys of the cells that a point of the field lies in, one a size. */
+/** Keys of the cells that contain a point of the field, one for each cell size. */
 export function pointKeys(mark: string, point: GeoPoint): readonly string[] {
   return cellSizes.map(({ mark: size, degrees }) => {
     return cellKey(mark + size, rowOf(point.lat, degrees), columnOf(point.lng, degrees));
   });
 }
 
-/** Keys of cells that together cover a circle; null when it would take too many. */
+/** Keys of cells that together cover a circle; null if that would take too many. */
 export function circleKeys(
   mark: string,
   circle: { readonly point: GeoPoint; readonly radiusKm: number },
@@ -75,15 +78,15 @@ export function circleKeys(
 interface Box {
   readonly latMin: number;
   readonly latMax: number;
-  /** May lie outside -180 to 180, where the box crosses the date line. */
+  /** May be outside -180 to 180 if the box crosses the date line. */
   readonly lngMin: number;
   readonly lngMax: number;
 }
 
-/** A hair more than the circle needs, so that rounding cannot leave its rim out. */
+/** Slightly larger than the circle, so that rounding cannot exclude its edge. */
 const slack = 1e-6;
 
-/** Smallest box of latitudes and longitudes around a circle; null when a pole is inside. */
+/** Smallest latitude/longitude box around a circle; null if a pole is inside. */
 function boxOf({ lat, lng }: GeoPoint, radiusKm: number): Box | null {
   const angle = radiusKm / earthRadiusKm;
   const latReach = (angle * 180) / Math.PI + slack;

@@ -1,9 +1,9 @@
-// How the rows of a collection lie in SQLite; it follows from the collection's definition. `row_entry` holds the rows
-// themselves. All else is derived from them and made again when a definition or the analysis changes:
-//   row_<c>      one line a row: what filters compare for equality
-//   words_<c>    one line a row: its analysed text, each text between spaces, and its keys
-//   listing_<c>  one line a row and country: what sorts and ranges compare, with an index a sort key
-//   text_<c>     FTS5 over the analysed text; terms are tokens one to one, for the tokenizer parts at spaces only
+// How the rows of a collection are stored in SQLite, as derived from the collection's definition. `row_entry` holds the
+// rows themselves. Everything else is derived from them and rebuilt when a definition or the analysis changes:
+//   row_<c>      one line per row: what filters compare for equality
+//   words_<c>    one line per row: its analysed text, each text between spaces, and its keys
+//   listing_<c>  one line per row and country: what sorts and ranges compare, with an index for each sort key
+//   text_<c>     FTS5 over the analysed text; terms map one to one to tokens, because the tokenizer only splits at spaces
 //   key_<c>      FTS5 over keys (row-keys.ts)
 
 import { collections } from "../../collections/collections.ts";
@@ -28,20 +28,22 @@ export interface CollectionLayout {
   readonly vocabulary: string;
   /** Columns of `row`: fields compared for equality, and points. */
   readonly rowColumns: readonly FieldColumn[];
-  /** Columns of `listing`: numbers, and what differs by country. */
+  /** Columns of `listing`: numbers, and fields that differ by country. */
   readonly listingColumns: readonly FieldColumn[];
   /** Text column `t<i>` of text field i, in `words` and in `text`. */
   readonly textFields: readonly string[];
-  /** Mark of the keys of a field; fields without one are not looked up by keys. */
+  /** The key mark of each field; fields without a mark are not looked up by keys. */
   readonly keyMarks: ReadonlyMap<string, string>;
-  /** Statements that make the derived tables; what differs means another layout. */
+  /** Statements that create the derived tables; any difference means a different layout. */
   readonly create: string;
   readonly drop: string;
 }
 
 const layouts = new Map<string, CollectionLayout>();
 
-/** Layout of a collection. Throws for a name that is none: a bug, since ports are called with known collections. */
+/**
+ * The layout of a collection. Throws for an unknown name, which is a bug, since ports are called with known collections.
+ */
 export function layoutOf(collection: string): CollectionLayout {
   const known = layouts.get(collection);
   if (known !== undefined) return known;
@@ -74,12 +76,12 @@ function makeLayout(definition: CollectionDefinition): CollectionLayout {
   return { ...layout, create: createOf(layout, definition), drop: dropOf(layout) };
 }
 
-/** Ranges and sorts. */
+/** Whether ranges and sorts apply to the field. */
 function isNumeric({ type }: FilterField): boolean {
   return type === "money" || type === "timestamp" || type === "integer";
 }
 
-/** A value that differs by country has none: its rows are reached through the listing. */
+/** A value that differs by country has no keys: its rows are reached through the listing. */
 function hasKeys({ type, countryStem }: FilterField): boolean {
   return (type === "keyword" || type === "boolean" || type === "geopoint") && countryStem === null;
 }
@@ -117,7 +119,7 @@ function typeOf(field: FilterField): string {
   return isNumeric(field) || field.type === "boolean" ? "NUMERIC" : "TEXT";
 }
 
-/** Index by which rows of a country are walked in the order of a sort key. */
+/** The index for walking the rows of a country in the order of a sort key. */
 export function sortIndex(layout: Pick<CollectionLayout, "listing">, field: FilterField): string {
   return `${layout.listing}_${field.name}`;
 }
@@ -129,16 +131,16 @@ function dropOf(layout: Omit<CollectionLayout, "create" | "drop">): string {
     .join("\n");
 }
 
-// Several values of a field in one column: each between separators, so that one of them is found by `instr`.
+// Separates several values of a field in one column: each is enclosed in separators, so that `instr` can find it.
 
 const separator = "\u001f";
 
-/** Text of a column that holds several values. */
+/** The text of a column that holds several values. */
 export function encodeValues(values: readonly string[]): string {
   return `${separator}${values.map(escapeValue).join(separator)}${separator}`;
 }
 
-/** What {@link encodeValues} contains if and only if it holds the value. */
+/** The substring that {@link encodeValues} contains if and only if it holds the value. */
 export function encodedValue(value: string): string {
   return `${separator}${escapeValue(value)}${separator}`;
 }

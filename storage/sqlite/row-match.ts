@@ -1,11 +1,11 @@
-// Which rows match a text in a country, by what is remembered of the collection (row-terms.ts).
+// Determines which rows match a text in a country, from what is in memory about the collection (row-terms.ts).
 
 import type { RowQuery } from "../row-index.ts";
 import { type Bits, countBits, hasBit, intersect, numbersOf } from "./row-bits.ts";
 import type { CollectionLayout } from "./row-layout.ts";
 import { type CollectionTerms, lowerBound, type TermList } from "./row-terms.ts";
 
-/** Terms that occur in fewer rows are not worth a set of bits. */
+/** Terms that occur in fewer rows than this are not worth a bitmap. */
 const bitsRowsMin = 1_024;
 
 /** Numbers of the text fields that a query searches. */
@@ -16,7 +16,7 @@ export function searchedFields(
   return text.fields.map((name) => layout.textFields.indexOf(name));
 }
 
-/** Rows published for the query's country that have every term in one of the searched fields, ascending. */
+/** Rows published in the query's country that have every term in one of the searched fields, in ascending order. */
 export function matchRows(layout: CollectionLayout, terms: CollectionTerms, query: RowQuery): Int32Array {
   if (query.text === undefined) throw new Error("Rows are matched with a text");
   const fields = searchedFields(layout, query.text);
@@ -48,7 +48,7 @@ function hasTerm(list: TermList, rid: number, fields: readonly number[]): boolea
   return at < list.length && list.rids[at] === rid && frequencyAt(list, at, fields) > 0;
 }
 
-/** Occurrences of a term in some fields of the row of a posting. */
+/** Number of occurrences of a term in some fields of a posting's row. */
 function frequencyAt(list: TermList, posting: number, fields: readonly number[]): number {
   let frequency = 0;
   for (const field of fields) frequency += list.frequencies[posting * list.fields + field] ?? 0;

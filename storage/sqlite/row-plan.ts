@@ -1,11 +1,11 @@
-// Ways to answer a query without a text. Each finds candidates, checks every condition on them and keeps the first in the
-// order asked for; they differ in what they read, never in what they answer:
-//   keys   rows that have the wanted values or lie in the wanted cells, by FTS5 over keys
+// Plans for answering a query without a text. Each one finds candidates, checks every condition on them and keeps the
+// first in the requested order; plans differ in what they read, never in what they return:
+//   keys   rows that have the wanted values or are in the wanted cells, by FTS5 over keys
 //   range  rows of the country within a range of one number, by its index
 //   walk   rows of the country in the order of the first sort key, by its index, until there are enough
 //   all    every row of the country
-// The cheapest is chosen by rough figures (row-statistics.ts). A walk that the figures got wrong, because what is asked
-// for is rare where it walks, is given up after several times what was expected and another way taken.
+// The cheapest plan is chosen by rough statistics (row-statistics.ts). A walk that the statistics misjudged, because the
+// wanted rows are rare where it walks, is abandoned after several times the expected cost, and another plan is used.
 
 import { type FilterField, textMatchKey } from "../../collections/definition.ts";
 import type { RowQuery } from "../row-index.ts";
@@ -19,14 +19,14 @@ export type Plan =
   | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "all"; readonly rows: number };
 
-/** Share of rows assumed to meet a condition that no figure is kept of. */
+/** Share of rows assumed to meet a condition for which there are no statistics. */
 const shareUnknown = 0.4;
-/** Ranges that hold more rows are no way to start from. */
+/** Ranges that contain more rows than this are not used as a starting point. */
 const rangeRowsMax = 2_000;
-/** Reading a candidate by way of FTS5 rather than in the order of an index costs this much more. */
+/** Factor by which reading a candidate through FTS5 costs more than reading it in the order of an index. */
 const scatterFactor = 1.3;
 
-/** Ways that can answer a query without a text, cheapest first. */
+/** Plans that can answer a query without a text, cheapest first. */
 export function planQuery(
   layout: CollectionLayout,
   query: RowQuery,
@@ -58,7 +58,7 @@ export function keysPlan(
   };
 }
 
-/** `share` is the part of all rows that is taken to have the wanted keys. */
+/** `share` is the estimated fraction of all rows that have the wanted keys. */
 function walkPlan(
   layout: CollectionLayout,
   query: RowQuery,
@@ -75,7 +75,10 @@ function walkPlan(
   return { way: "walk", field, rows: Math.min(figures.listings, query.limit / Math.max(share, 1e-9)) };
 }
 
-/** Ways for a query whose walk was given up, beside those that {@link planQuery} gave: narrow ranges of other numbers. */
+/**
+ * Further plans, in addition to those of {@link planQuery}, for a query whose walk was abandoned: narrow ranges of other
+ * numbers.
+ */
 export function rangePlans(
   layout: CollectionLayout,
   query: RowQuery,
@@ -101,7 +104,7 @@ export function rangePlans(
   return plans;
 }
 
-/** Rows that meet several conditions, were they independent of each other. */
+/** Estimated number of rows that meet several conditions, assuming that the conditions are independent. */
 function matchedByAll(counts: readonly number[], rows: number): number {
   return counts.reduce((matched, count) => matched * Math.min(1, count / rows), rows);
 }
@@ -110,7 +113,7 @@ function costOf(plan: Plan): number {
   return plan.way === "walk" ? plan.rows : plan.rows * scatterFactor;
 }
 
-/** Whether some sort key is relevance: such a query is answered by row-relevance.ts. */
+/** Whether one of the sort keys is relevance: such a query is answered by row-relevance.ts. */
 export function isByRelevance(query: RowQuery): boolean {
   return query.sort.some((each) => each.field === textMatchKey);
 }

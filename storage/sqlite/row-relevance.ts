@@ -1,4 +1,5 @@
-// Relevance (collections/relevance.ts) of the rows that match a text, and the first of them in the order asked for.
+// Computes the relevance (collections/relevance.ts) of the rows that match a text, and the first of them in the requested
+// order.
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { termImpact } from "../../collections/relevance.ts";
@@ -18,7 +19,7 @@ export interface Scoring {
   readonly layout: CollectionLayout;
   readonly terms: CollectionTerms;
   readonly text: NonNullable<RowQuery["text"]>;
-  /** Rows that match the text, ascending. */
+  /** Rows that match the text, in ascending order. */
   readonly rids: Int32Array;
 }
 
@@ -27,7 +28,7 @@ export function scoreRows({ layout, terms, text, rids }: Scoring): Candidates {
   const fields = searchedFields(layout, text);
   const lists = text.terms.map((term) => terms.list(term));
   const scores = new Float64Array(rids.length);
-  // Where each list was left: the rows come in ascending order.
+  // Where each list was left off: the rows come in ascending order.
   const places = new Int32Array(lists.length);
   for (let index = 0; index < rids.length; index += 1) {
     const rid = rids[index] ?? 0;
@@ -46,20 +47,20 @@ export function scoreRows({ layout, terms, text, rids }: Scoring): Candidates {
   return { rids, scores };
 }
 
-/** First posting from `from` on that is not before the row: mostly near. */
+/** First posting from `from` on that is not before the row: usually nearby. */
 function seek(list: TermList, from: number, rid: number): number {
   let to = from;
   for (let step = 1; to < list.length && (list.rids[to] ?? 0) < rid; step *= 2) to += step;
   return lowerBound(list.rids, from, Math.min(to + 1, list.length), rid);
 }
 
-/** Candidates checked first: mostly they hold enough that are wanted. */
+/** Candidates checked first, as a multiple of the limit: they usually include enough wanted rows. */
 const firstFactor = 4;
 const secondCount = 4_096;
 
 /**
- * Numbers of the wanted rows in the order of the query, at most its limit. The best candidates are checked first; what
- * follows them need not be, once it cannot come before what was found.
+ * Numbers of the wanted rows in the order of the query, at most its limit. The best candidates are checked first; the rest
+ * need no check once they cannot precede what was found.
  */
 export function rankRows(
   query: RowQuery,
@@ -95,8 +96,8 @@ export function rankRows(
 }
 
 /**
- * Places of the best candidates, best first: by score in the given direction, then by id key. With `count` at least the
- * number of candidates, all of them, in no order.
+ * Places of the best candidates, best first: by score in the given direction, then by id key. If `count` is at least the
+ * number of candidates, it returns all of them, in no particular order.
  */
 function bestOf(wanted: {
   readonly candidates: Candidates;
@@ -114,7 +115,7 @@ function bestOf(wanted: {
     const difference = ((scores[b] ?? 0) - (scores[a] ?? 0)) * sign;
     return difference !== 0 ? difference : terms.idKey(rids[a] ?? 0) - terms.idKey(rids[b] ?? 0);
   };
-  // A heap of the best so far, the worst of them on top.
+  // A heap of the best candidates so far, the worst of them on top.
   const heap: number[] = [];
   for (let candidate = 0; candidate < length; candidate += 1) {
     if (heap.length < count) siftUp(heap, candidate, compare);
@@ -135,7 +136,7 @@ function siftUp(heap: number[], added: number, compare: (a: number, b: number) =
   heap[at] = added;
 }
 
-/** Puts `added` in the place of the top. */
+/** Replaces the top of the heap with `added`. */
 function siftDown(heap: number[], added: number, compare: (a: number, b: number) => number): void {
   let at = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-// The statements of the ways that row-plan.ts chooses from, and of checking rows that were found otherwise.
+// The statements for the plans of row-plan.ts, and for checking rows that were found by other means.
 
 import { type FilterField, textMatchKey } from "../../collections/definition.ts";
 import type { RowQuery } from "../row-index.ts";
@@ -14,7 +14,7 @@ import {
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
 import type { Plan } from "./row-plan.ts";
 
-/** The first part of a walk: up to and with this value in its order; null for all rows that have a value. */
+/** The first part of a walk: up to and including this value in its order; null for all rows that have a value. */
 export interface WalkBound {
   readonly until: number | null;
 }
@@ -51,8 +51,8 @@ export function selectSql(
 }
 
 /**
- * Which of the rows with the numbers of a JSON array, the first parameter, the query wants: columns place (in the
- * array), record_id and, for sort key i other than relevance, s<i>. In no order.
+ * Selects which rows of a JSON array of row numbers, the first parameter, the query wants: columns place (in the array),
+ * record_id and, for each sort key i other than relevance, s<i>. In no particular order.
  */
 export function checkSql(layout: CollectionLayout, query: RowQuery): Sql {
   const columns = query.sort.map(({ field }) =>
@@ -72,7 +72,10 @@ export function checkSql(layout: CollectionLayout, query: RowQuery): Sql {
   };
 }
 
-/** A part of a walk: columns rid and value, in the order of the query's first sort key; the last parameters are how many and from where. */
+/**
+ * Selects a part of a walk: columns rid and value, in the order of the query's first sort key; the last parameters are the
+ * number of rows and the offset.
+ */
 export function walkSql(layout: CollectionLayout, query: RowQuery, field: FilterField): Sql {
   const column = columnRef(layout, field);
   const conditions = [countryCondition(query), ...rangeConditions(layout, query, field)];
@@ -83,7 +86,7 @@ export function walkSql(layout: CollectionLayout, query: RowQuery, field: Filter
   };
 }
 
-/** Missing values last in both directions; SQLite takes them for the least. */
+/** Missing values sort last in both directions, although SQLite considers them the smallest. */
 function orderOf({ direction }: RowQuery["sort"][number]): string {
   return direction === "desc" ? " DESC" : " ASC NULLS LAST";
 }
@@ -93,7 +96,7 @@ function boundCondition(query: RowQuery, column: string, bound: WalkBound): Sql 
   return { text: `${column} ${query.sort[0]?.direction === "desc" ? ">=" : "<="} ?`, params: [bound.until] };
 }
 
-/** The table that candidates are found in, and how. */
+/** The table in which candidates are found, and how. */
 interface Lead {
   readonly table: string;
   readonly rid: string;
@@ -122,7 +125,7 @@ function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
   }
 }
 
-/** The lead with the other tables that are needed, in the order in which they are cheap to refuse a row. */
+/** Joins the lead with the other tables that are needed, ordered by how cheaply each can reject a row. */
 function joined(
   layout: CollectionLayout,
   query: RowQuery,
@@ -136,7 +139,7 @@ function joined(
     joins.push(`${layout.words} w ON w.rid = ${lead.rid}`);
   joins.push(`${layout.row} r ON r.rid = ${lead.rid}`);
   if (!lead.isListing) {
-    // A column of the listing is written `l."name"`. Where none is wanted, the row itself says where it is published.
+    // A column of the listing is written `l."name"`. If none is used, the row itself says where it is published.
     const needsListing = expressions.some((each) => each.includes('l."'));
     if (needsListing) joins.push(`${layout.listing} l ON l.rid = ${lead.rid}`);
     const published = { text: "instr(r.countries, ?) > 0", params: [` ${query.country} `] };

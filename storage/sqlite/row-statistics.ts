@@ -1,5 +1,5 @@
-// How many rows something matches, roughly: enough to choose between two ways that both give the right answer. Figures
-// are remembered until the collection changed by a tenth.
+// Rough estimates of how many rows match something: enough to choose between two plans that both give the right answer.
+// Figures are cached until a tenth of the collection has changed.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { numberOf } from "./columns.ts";
@@ -7,15 +7,15 @@ import type { SqliteDatabase } from "./database.ts";
 import type { CollectionLayout } from "./row-layout.ts";
 import type { Bindable } from "./row-writer.ts";
 
-/** Matches counted one by one; of more, the rest is estimated. */
+/** Matches counted one by one; beyond that the number is estimated. */
 const countedMax = 10_000;
 const figuresMax = 4_096;
-/** Changes to a collection that no figure minds, however small it is. */
+/** Changes to a collection that invalidate no figure, however small the collection is. */
 const changesMin = 500;
 
 interface Figure {
   readonly rows: number;
-  /** Changes that the collection had seen. */
+  /** Number of changes that the collection had seen. */
   readonly at: number;
 }
 
@@ -33,7 +33,7 @@ export class RowStatistics {
     this.#changes.set(collection, (this.#changes.get(collection) ?? 0) + count);
   }
 
-  /** Rows of the collection. */
+  /** Number of rows of the collection. */
   rows(layout: CollectionLayout): number {
     const known = this.#rows.get(layout.collection);
     const changes = this.#changes.get(layout.collection) ?? 0;
@@ -43,14 +43,14 @@ export class RowStatistics {
     return rows;
   }
 
-  /** Rows published for a country. */
+  /** Number of rows published in a country. */
   listings(layout: CollectionLayout, country: string): number {
     return this.#remember(layout, `country ${country}`, () =>
       this.#extrapolate(layout, `SELECT rid FROM ${layout.listing} WHERE country = ? ORDER BY rid`, country),
     );
   }
 
-  /** Rows that match an FTS5 expression over the keys. */
+  /** Number of rows that match an FTS5 expression over the keys. */
   withKeys(layout: CollectionLayout, expression: string): number {
     const { key } = layout;
     return this.#remember(layout, `keys ${expression}`, () =>
@@ -58,7 +58,10 @@ export class RowStatistics {
     );
   }
 
-  /** Rows of the country within a range of one number, up to `max`. Not remembered: ranges are rarely asked for twice. */
+  /**
+   * Number of rows of the country within a range of one number, up to `max`. Not cached: ranges are rarely requested
+   * twice.
+   */
   withinRange(
     condition: { readonly from: string; readonly where: string; readonly params: readonly Bindable[] },
     max: number,
@@ -70,7 +73,10 @@ export class RowStatistics {
     return numberOf(found?.["n"]);
   }
 
-  /** Counts up to {@link countedMax}; rows come in the order of their number, so the further ones are taken to be as dense. */
+  /**
+   * Counts up to {@link countedMax}; rows come in the order of their number, so the remaining ones are assumed to be
+   * equally dense.
+   */
   #extrapolate(layout: CollectionLayout, select: string, param: string): number {
     const found = this.#database
       .prepare(`SELECT count(*) AS n, ifnull(max(rid), 0) AS last FROM (${select} LIMIT ${countedMax})`)

@@ -1,4 +1,5 @@
-// The tables of the row index in a database: made, brought up to date, and derived again when their layout changed.
+// The tables of the row index in a database: creates them, migrates them, and derives them again when their layout has
+// changed.
 
 import { distanceKm } from "../../collections/geo-distance.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
@@ -16,10 +17,10 @@ const migrations = [
    CREATE TABLE row_touch (one INTEGER PRIMARY KEY);`,
 ];
 
-/** Rows derived in one transaction when a layout changed. */
+/** Rows derived in one transaction after a layout change. */
 const rebuildChunk = 1_000;
 
-/** Makes the database ready for searches; while nobody else writes to it. Returns when all that had to be derived is. */
+/** Prepares the database for searches, while nobody else writes to it. Returns when everything has been derived. */
 export function prepareRowTables(database: SqliteDatabase): void {
   database.migrate("row-index", migrations);
   database.db.function(nearFunction, { deterministic: true }, isNear);
@@ -29,7 +30,9 @@ export function prepareRowTables(database: SqliteDatabase): void {
   for (const name of stale) derive(database, writer, name);
 }
 
-/** Makes the derived tables of a collection if theirs is another layout; true when rows must be derived again. */
+/**
+ * Creates the derived tables of a collection if the existing ones have another layout; true if rows must be derived again.
+ */
 function prepareLayout({ db }: SqliteDatabase, collection: CollectionName): boolean {
   const { create, drop } = layoutOf(collection);
   const known = db.prepare("SELECT created FROM row_layout WHERE collection = ?").get(collection);
@@ -38,7 +41,7 @@ function prepareLayout({ db }: SqliteDatabase, collection: CollectionName): bool
   try {
     db.exec(drop);
     db.exec(create);
-    // Recorded only when the rows are derived: what was cut short begins again.
+    // Recorded only once the rows are derived: if that is interrupted, it starts over.
     db.prepare("DELETE FROM row_layout WHERE collection = ?").run(collection);
     db.exec("COMMIT");
   } catch (error) {
@@ -77,7 +80,7 @@ function derive({ db }: SqliteDatabase, writer: RowWriter, collection: Collectio
   }
 }
 
-/** `near`: one of the points is within the radius. */
+/** `near`: at least one of the points is within the radius. */
 function isNear(points: unknown, lat: unknown, lng: unknown, radiusKm: unknown): number {
   if (typeof points !== "string") return 0;
   const center = { lat: Number(lat), lng: Number(lng) };

@@ -27,7 +27,7 @@ const vocabulary = [
   "absent",
 ];
 
-/** Everything that can be asked of the terms. */
+/** Everything that can be read from the terms. */
 function contents(terms: CollectionTerms, rows: number): unknown {
   return {
     rows: Array.from({ length: rows + 1 }, (_, rid) => fields.map((field) => terms.lengthOf(rid, field))),
@@ -52,7 +52,7 @@ function postingsOf({ rids, frequencies, length }: TermList): unknown {
   return postings.filter((each) => each.frequencies.some((count) => count > 0));
 }
 
-/** Products of one country, each with the name that `nameOf` gives it. */
+/** Products of one country, each with the name that `nameOf` returns. */
 async function named(rows: number, nameOf: (n: number) => string): Promise<SqliteDatabase> {
   const database = SqliteDatabase.open(":memory:");
   prepareRowTables(database);
@@ -83,7 +83,7 @@ describe("the terms of a collection", () => {
     const terms = new CollectionTerms(database, layout, 1);
     const kept = words.map((word) => terms.list(word));
     expect(kept.every(({ length }) => length === 200)).toBe(true);
-    // Ten a row: none of them was loaded again.
+    // Ten per row: none of them was reloaded.
     expect(words.map((word, index) => terms.list(word) === kept[index])).not.toContain(false);
     const many = Array.from({ length: 600 }, (_, n) => `absent${n}`);
     for (const word of many) terms.list(word);
@@ -147,7 +147,7 @@ describe("the terms of a collection", () => {
   });
 });
 
-/** P4: whatever is proposed has its place among the ids. */
+/** P4: every proposed row has its position among the ids. */
 function expectRankable(terms: CollectionTerms): void {
   const proposed = [
     ...vocabulary.flatMap((term) => {

@@ -1,14 +1,15 @@
-// What a text query needs to know of a collection, in memory: where each term of recent queries occurs, how long each
-// row's texts are, and where rows are published. FTS5 holds the texts; asking it reads all occurrences of all terms again
-// for each query, where here two common terms are two sets of bits.
-//   P1. Loaded from the tables when first asked for, and kept to so many postings a row (`postingsMax`): least recent terms
-//       go first. SQLite packs what is loaded into few texts: each line of its own would cost as much as ten numbers in them.
-//   P2. Changes are noted after their commit and in the order of the commits, which may be later than what is loaded in
-//       between has them. A note says how its row is from then on, whatever was known of it: once all are noted, what is
-//       remembered is what the tables say. Until then it may be behind or, in part, ahead.
-//   P3. It only proposes rows. Whoever searches checks them against the tables.
-//   P4. A row that is loaded with a term, and is not known because its first note is still to come, is left out until
-//       then: without its length and its place among the ids it could not be ranked.
+// What a text query needs to know about a collection, in memory: where each term of recent queries occurs, how long each
+// row's texts are, and where rows are published. FTS5 holds the texts; querying it would read all occurrences of all terms
+// again for each query, whereas here two common terms are two bitmaps.
+//   P1. Terms are loaded from the tables when first needed, up to a number of postings (`postingsMax`); the least recently
+//       used are evicted first. SQLite packs what is loaded into a few texts: one line each would cost as much as ten
+//       numbers in such a text.
+//   P2. Changes are noted after their commit and in commit order, which may be later than a load in between sees them. A
+//       note gives the state of its row from then on, whatever was known about it: once all are noted, memory agrees with
+//       the tables. Until then memory may be behind or, in part, ahead.
+//   P3. It only proposes rows. Every search checks them against the tables.
+//   P4. A row that is loaded with a term but is not known yet, because its first note is still to come, is left out until
+//       then: without its length and its position among the ids it could not be ranked.
 
 import type { StatementSync } from "node:sqlite";
 import { numberOf, numbersIn, textOf } from "./columns.ts";
@@ -17,18 +18,18 @@ import { type Bits, withBit } from "./row-bits.ts";
 import type { CollectionLayout } from "./row-layout.ts";
 
 /**
- * Postings kept for one collection; each takes four bytes and one a text field. A word of bits counts as one. The terms that
- * most rows have must all find room, or each of them would be loaded again for every search.
+ * Maximum postings cached for one collection; each takes four bytes and one byte per text field. A word of a bitmap counts
+ * as one posting. All terms that most rows contain must fit, or each of them would be reloaded for every search.
  */
 const postingsMin = 4_000_000;
 const postingsOfRow = 16;
-/** Rows read at once when the index is loaded. */
+/** Rows read at a time when the index is loaded. */
 const pageRows = 65_536;
-/** A posting is packed as the row number times this, and its text field. */
+/** A posting is packed as the row number times this, plus its text field. */
 const fieldsMax = 16;
-/** A list that grows gets so much more room. */
+/** Factor by which a list grows when it needs more room. */
 const growthFactor = 1.25;
-/** What a term counts beside its postings, so that absent terms are bounded too. */
+/** Cost of a term in addition to its postings, so that absent terms are bounded too. */
 const termCost = 16;
 const frequencyMax = 255;
 const lengthMax = 0xffff;
@@ -36,14 +37,17 @@ const lengthMax = 0xffff;
 /** Rows in which a term occurs, in the order of their numbers. */
 export interface TermList {
   readonly rids: Int32Array;
-  /** Text fields of the collection. */
+  /** Number of text fields of the collection. */
   readonly fields: number;
-  /** Occurrences by posting and text field: `frequencies[posting * fields + field]`; all zero for a row that lost the term. */
+  /**
+   * Occurrences by posting and text field: `frequencies[posting * fields + field]`; all zero for a row that no longer has
+   * the term.
+   */
   readonly frequencies: Uint8Array;
   readonly length: number;
 }
 
-/** A committed change of what is remembered of a row; null for a row that is not there. */
+/** A committed change to what is in memory about a row; null for a row that does not exist. */
 export interface RowNote {
   readonly collection: string;
   readonly rid: number;
@@ -53,7 +57,7 @@ export interface RowNote {
 }
 
 export interface RememberedRow {
-  /** Analysed, by text field. */
+  /** Analysed texts, by text field. */
   readonly texts: readonly (string | null)[];
   readonly countries: readonly string[];
 }
@@ -63,9 +67,9 @@ interface GrowingList {
   rids: Int32Array<ArrayBuffer>;
   frequencies: Uint8Array<ArrayBuffer>;
   length: number;
-  /** Rows with the term in one of some text fields, by the mask of those fields. */
+  /** Rows that have the term in at least one of some text fields, by the mask of those fields. */
   readonly bits: Map<number, Bits>;
-  /** In postings. */
+  /** Counted in postings. */
   cost: number;
 }
 
@@ -77,9 +81,9 @@ export class CollectionTerms {
   readonly #lists = new Map<string, GrowingList>();
   readonly #countries = new Map<string, Bits>();
   #postings = 0;
-  /** By row number and text field. */
+  /** Text lengths by row number and text field. */
   #lengths: Uint16Array<ArrayBuffer>;
-  /** By row number: orders rows as their record ids do, as far as a number can; 0 for a row that is not known. */
+  /** By row number: sorts rows in the order of their record ids, as far as a number can; 0 for an unknown row. */
   #idKeys: Float64Array<ArrayBuffer>;
 
   constructor(database: SqliteDatabase, layout: CollectionLayout, least = postingsMin) {
@@ -111,7 +115,10 @@ export class CollectionTerms {
     }
   }
 
-  /** FTS5 keeps how many tokens each row has in each column, as varints (sqlite.org/fts5.html, «The Tables for storing Column Sizes»). */
+  /**
+   * FTS5 stores how many tokens each row has in each column, as varints (sqlite.org/fts5.html, «The Tables for storing
+   * Column Sizes»).
+   */
   #loadLengths(database: SqliteDatabase, text: string, last: number): void {
     const read = database.db.prepare(
       `SELECT json_group_array(id) AS rids, group_concat(hex(sz), ' ') AS sizes FROM ${text}_docsize WHERE id > ? AND id <= ?`,
@@ -144,12 +151,12 @@ export class CollectionTerms {
     return this.#idKeys[rid] ?? 0;
   }
 
-  /** P4. */
+  /** See P4. */
   #isKnown(rid: number): boolean {
     return this.idKey(rid) > 0;
   }
 
-  /** Rows published for a country. */
+  /** Rows published in a country. */
   published(country: string): Bits {
     const known = this.#countries.get(country);
     if (known !== undefined) return known;
@@ -160,7 +167,7 @@ export class CollectionTerms {
     return bits;
   }
 
-  /** Rows with the term in one of the text fields. */
+  /** Rows that have the term in one of the text fields. */
   rowsWithTerm(term: string, fields: readonly number[]): Bits {
     const list = this.#listOf(term);
     const mask = fields.reduce((sum, field) => sum | (1 << field), 0);
@@ -205,10 +212,10 @@ export class CollectionTerms {
     }
   }
 
-  /** P2. */
+  /** See P2. */
   note({ rid, record_id: recordId, before, after }: RowNote): void {
     const lengths = Array<number>(this.#fields).fill(0);
-    // Of terms that are kept: most are not, and a stream of new rows has no time to count them.
+    // Only for cached terms: most terms are not cached, and a stream of new rows leaves no time to count them.
     const counts = new Map<string, number[]>();
     const countsOf = (term: string): number[] | undefined => {
       if (!this.#lists.has(term)) return undefined;
@@ -260,7 +267,7 @@ export class CollectionTerms {
       list.cost += 1;
       this.#postings += 1;
     } else if (list.rids[at] !== rid) {
-      // A new posting in the middle: read the term again when it is next asked for.
+      // A new posting in the middle of the list: the term is reloaded when it is next requested.
       if (counts.some((count) => count > 0)) this.#forget(term, list);
       return;
     }
@@ -290,7 +297,7 @@ export class CollectionTerms {
   }
 
   #load(term: string): GrowingList {
-    // One number an occurrence, in the order of the row numbers.
+    // One number per occurrence, in the order of the row numbers.
     const packed = numbersIn(this.#readTerm.get(term)?.["packed"]);
     const list: GrowingList = {
       fields: this.#fields,
@@ -314,7 +321,7 @@ export class CollectionTerms {
   }
 }
 
-/** How many rows packed postings are of. */
+/** Number of rows that packed postings belong to. */
 function rowsIn(packed: readonly number[]): number {
   let rows = 0;
   let last = -1;
@@ -326,12 +333,12 @@ function rowsIn(packed: readonly number[]): number {
   return rows;
 }
 
-/** Value of a hexadecimal digit by its ASCII code, as SQLite's `hex` writes it. */
+/** The value of a hexadecimal digit, given by its ASCII code, as SQLite's `hex` writes it. */
 function hexDigit(code: number | undefined): number {
   return code === undefined ? 0 : code <= 57 ? code - 48 : code - 55;
 }
 
-/** First place in `[from, to)` of ascending numbers that is not below `wanted`. */
+/** First place in `[from, to)` of ascending numbers whose value is not below `wanted`. */
 export function lowerBound(numbers: Int32Array, from: number, to: number, wanted: number): number {
   let [low, high] = [from, to];
   while (low < high) {
@@ -342,13 +349,16 @@ export function lowerBound(numbers: Int32Array, from: number, to: number, wanted
   return low;
 }
 
-/** Characters of a record id after its prefix that its key stands for: what a double can hold. */
+/** Number of record id characters after the prefix that the id's key represents: as many as a double can hold. */
 const idKeyLength = 8;
 
-/** SQL for that part of `record_id`, filled up with spaces. */
+/** SQL for that part of `record_id`, padded with spaces. */
 const idKeyText = `substr(substr(record_id, instr(record_id, '_') + 1) || '${" ".repeat(idKeyLength)}', 1, ${idKeyLength})`;
 
-/** Of the characters from `from` on: orders ids of one prefix as text does; ids that begin alike have the same key. Above 0. */
+/**
+ * The key of the characters from `from` on: it orders ids of one prefix as text does; ids that share these characters have
+ * the same key. Always above 0.
+ */
 function idKeyAt(text: string, from: number): number {
   let key = 0;
   for (let index = from; index < from + idKeyLength; index += 1) {

@@ -1,7 +1,8 @@
 // Searches with a text. The rows that match it are known from memory (row-match.ts); what remains is to find the first of
-// them in the order asked for:
-//   by relevance, the best are checked until no other can come before them (row-relevance.ts);
-//   by a number, few matches are all checked; of many, those that come first in a walk over the number's index.
+// them in the requested order:
+//   - by relevance, the best are checked until no other can precede them (row-relevance.ts);
+//   - by a number, a small set of matches is checked in full; of a large one, those that come first in a walk over the
+//     number's index.
 
 import type { StatementSync } from "node:sqlite";
 import type { RowQuery } from "../row-index.ts";
@@ -16,11 +17,11 @@ import { rankRows, scoreRows } from "./row-relevance.ts";
 import { checkSql, walkSql } from "./row-select.ts";
 import type { CollectionTerms } from "./row-terms.ts";
 
-/** So many matches are checked without further thought. */
+/** Up to this many matches are all checked without further planning. */
 const checkedMax = 300;
-/** Reading a row of an index costs this much less than checking one. */
+/** Factor by which reading a row of an index is cheaper than checking one. */
 const walkFactor = 10;
-/** Rows read in one step of a walk. */
+/** Minimum and maximum rows read in one step of a walk. */
 const stepMin = 128;
 const stepMax = 131_072;
 
@@ -28,7 +29,7 @@ export interface TextSearch {
   readonly layout: CollectionLayout;
   readonly terms: CollectionTerms;
   readonly prepare: (sql: string) => StatementSync;
-  /** The only rows wanted; null for no such limit. */
+  /** The only rows to consider; null for no such restriction. */
   readonly among: ReadonlySet<number> | null;
 }
 
@@ -49,7 +50,10 @@ export function searchText(search: TextSearch, query: RowQuery): readonly number
   return (walked ?? firstOf(check([...rids]), query)).map((row) => row.rid);
 }
 
-/** Null when it was given up, because checking all matches is less than to go on; or there is nothing to walk by. */
+/**
+ * Null if the walk was abandoned because checking all matches costs less than continuing, or if there is nothing to walk
+ * by.
+ */
 function walk(
   { layout, terms, prepare }: TextSearch,
   query: RowQuery,
@@ -79,7 +83,8 @@ function walk(
     // What follows has the last value read, or comes after it.
     const worst = found[query.limit - 1];
     if (worst !== undefined && worst.values[0] !== last) return found;
-    // As far again as the rest takes at the rate so far; a long run of equal values has none.
+    // The next step covers as much as the remaining rows need at the rate so far; in a long run of equal values there is
+    // no rate.
     const rest = query.limit - found.length;
     step = bounded(rest > 0 && found.length > 0 ? (rest * read * 1.2) / found.length : step * 4);
   }

@@ -24,7 +24,7 @@ beforeEach(() => {
   path = join(folder, `${files}.db`);
 });
 
-/** Product n of that name; the name is its row's only text. */
+/** Product n with that name; the name is its row's only text. */
 function named(n: number, change: number, name: string): RowChange {
   const row = JSON.stringify({ countries: ["US"], product_name: name });
   return {
@@ -41,7 +41,7 @@ function removal(n: number, change: number): RowChange {
   return { kind: "remove", collection: "products", record_id: recordIdFor("products", 1, n), change };
 }
 
-/** Names of the rows with a word, in the order of their ids; the search is made before this returns. */
+/** Names of the rows that contain a word, in the order of their ids; the search runs before this returns. */
 function search(index: SqliteRowIndex, word: string): Promise<readonly string[]> {
   const hits = index.search({
     collection: "products",
@@ -59,7 +59,7 @@ function nameOf({ row }: RowHit): string {
   return (JSON.parse(row) as { product_name: string }).product_name;
 }
 
-/** Holds this thread up, and so all answers, until the file says this of a product. */
+/** Blocks this thread, and so all answers, until the file has this change of a product. */
 function untilCommitted(n: number, change: number): void {
   using file = new DatabaseSync(path, { readOnly: true });
   const read = file.prepare("SELECT change FROM row_entry WHERE record_id = ?");
@@ -71,12 +71,12 @@ function untilCommitted(n: number, change: number): void {
 const start = (data: RowThreadData, file: string): Worker =>
   new Worker(new URL(file, import.meta.url), { workerData: data });
 
-/** Transactions in the log. */
+/** Number of transactions in the log. */
 function commitsInLog(): number {
   const log = readFileSync(`${path}-wal`);
   const frame = 24 + log.readUInt32BE(8);
   let commits = 0;
-  // A frame that ends a transaction has the size of the file after it (sqlite.org/fileformat2.html, §4.1).
+  // A frame that ends a transaction contains the resulting size of the file (sqlite.org/fileformat2.html, §4.1).
   for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) > 0) commits += 1;
   return commits;
 }
@@ -102,7 +102,7 @@ describe("a search while applies are committed and not answered yet", () => {
       index.apply([named(1, 3, "old hat again"), removal(2, 2), named(3, 3, "old coat again")]),
     ];
     untilCommitted(3, 3);
-    // Nothing was remembered before: all of this is of the file as it is now.
+    // Nothing was in memory before: all of this reflects the file as it is now.
     const expected = ["old coat", "old coat again", "old hat again"];
     expect([...(await search(index, "old"))].sort()).toEqual(expected);
     await Promise.all(answers);
@@ -167,7 +167,7 @@ describe("the thread that writes the row index", () => {
     expect(second).toMatchObject({ status: "rejected", reason: expect.any(SyntaxError) });
     expect(third).toEqual({ status: "fulfilled", value: ["applied", "stale"] });
     expect(await index.count("products")).toBe(2);
-    // One is the thread's own, when it opened the file.
+    // One is the thread's own, from opening the file.
     expect(commitsInLog() - before).toBeLessThanOrEqual(2);
   });
 

@@ -1,14 +1,15 @@
-// The writing of the row index in a thread of its own: what is to be applied is posted there and answered when it is there.
-//   W1. The thread has the only connection that writes to the file. An apply is answered after the COMMIT that holds it,
-//       in the order of the COMMITs; what waits together shares one (database.ts).
-//   W2. When the thread ends, whatever it had not answered is rejected with `unknown`, and the next apply starts another.
-//       The ended one has let go of the file by then: an open transaction was undone.
-//   W3. An apply under way keeps the process alive; a thread that has nothing to do does not.
-//   W4. When `close` returned, all that was posted is committed and the thread has let go of the file: it may be moved,
-//       deleted or made anew. Answers still come afterwards. The wait is bounded; only a thread that was ended from outside
-//       or hangs is not ready by then.
-//   W5. At most {@link postedRowsMax} rows, or one apply, are posted and not answered: they are in memory twice. Further
-//       applies wait here; how many there are is bounded by whoever waits for each of them (actors/push/process-chunk.ts).
+// Writes the row index in a dedicated thread: changes are posted to the thread and acknowledged once they are applied.
+//   W1. The thread has the only connection that writes to the file. An apply is acknowledged after the COMMIT that
+//       contains it, in COMMIT order; applies that are waiting together share one COMMIT (database.ts).
+//   W2. When the thread ends, every apply that it had not answered is rejected with `unknown`, and the next apply starts
+//       another thread. The ended thread has released the file by then: an open transaction was rolled back.
+//   W3. An apply under way keeps the process alive; an idle thread does not.
+//   W4. When `close` returns, everything posted is committed and the thread has released the file: it may be moved,
+//       deleted or recreated. Answers still arrive afterwards. The wait is bounded; only a thread that was killed from
+//       outside or hangs is not finished by then.
+//   W5. At most {@link postedRowsMax} rows, or one apply, are posted and unanswered, because they are in memory twice.
+//       Further applies wait here; their number is bounded by the callers, who wait for each of them
+//       (actors/push/process-chunk.ts).
 
 import { Worker } from "node:worker_threads";
 import { WorkerCalls, type WorkerEnded } from "../../std/worker-calls.ts";
@@ -16,11 +17,11 @@ import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import type { SqliteOptions } from "./database.ts";
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface RowThreadData {
   readonly path: string;
   readonly options: Omit<SqliteOptions, "onCommit">;
-  /** One shared 32-bit integer: 1 until the thread has let go of the file. */
+  /** One shared 32-bit integer: 1 until the thread has released the file. */
   readonly holding: Int32Array<SharedArrayBuffer>;
 }
 
@@ -31,19 +32,19 @@ export type RowOrder =
 export interface ThreadApplied {
   /** Places of the changes that were stale. */
   readonly stale: readonly number[];
-  /** JSON of the `RowNote`s: one text is cheaper to hand over than many objects, and seldom read. */
+  /** JSON of the `RowNote`s: one text is cheaper to pass on than many objects, and is seldom read. */
   readonly notes: string;
 }
 
 export type RowAnswer =
   | { readonly id: number; readonly applied: ThreadApplied }
-  /** `effect` is null for what is no failure of the store. */
+  /** `effect` is null for an error that is not a failure of the store. */
   | { readonly id: number; readonly effect: StoreError["effect"] | null; readonly error: unknown };
 
 const postedRowsMax = 4_000;
-/** How long the thread is waited for (W4). */
+/** Maximum wait for the thread (W4). */
 const closeWaitMs = 10_000;
-/** V8's own choice grows to a multiple of what the rows of a few chunks take. */
+/** V8's default would grow to a multiple of what the rows of a few chunks take. */
 const youngMegabytes = 8;
 
 interface Waiting {
@@ -72,7 +73,7 @@ export class RowThread {
     });
   }
 
-  /** Rejects with {@link StoreError}, or with what the writing itself threw. */
+  /** Rejects with {@link StoreError}, or with what the write itself threw. */
   apply(changes: readonly RowChange[]): Promise<ThreadApplied> {
     if (this.#isClosed) return Promise.reject(new StoreError("not_applied", "the row index is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<ThreadApplied>();
@@ -115,7 +116,7 @@ export class RowThread {
     else reject(new StoreError(answer.effect, messageOf(answer.error), { cause: answer.error }));
   }
 
-  /** W2. What waited for its turn is lost with the first of those that were posted. */
+  /** W2. Applies that were waiting for their turn fail together with the first of those that were posted. */
   #lose(waiting: Waiting, { message, cause }: WorkerEnded): void {
     this.#postedRows -= waiting.changes.length;
     const lost = [waiting, ...this.#queue];

@@ -1,4 +1,4 @@
-// Thread of the row index's writer (row-thread.ts).
+// The thread of the row index's writer (row-thread.ts).
 
 import { parentPort, workerData } from "node:worker_threads";
 import { StoreError } from "../actor-store.ts";
@@ -12,7 +12,7 @@ lowerPriority();
 const { path, options, holding } = workerData as RowThreadData;
 const cacheKilobytes = 8_192;
 
-/** However this thread ends, unless from outside. */
+/** Runs however this thread ends, unless it is killed from outside. */
 process.once("exit", () => {
   Atomics.store(holding, 0, 0);
   Atomics.notify(holding, 0);
@@ -39,6 +39,6 @@ parentPort?.on("message", async (order: RowOrder) => {
   database.close();
   Atomics.store(holding, 0, 0);
   Atomics.notify(holding, 0);
-  // What was committed just now is still to be answered.
+  // What was just committed must still be acknowledged.
   setImmediate(() => parentPort?.close());
 });

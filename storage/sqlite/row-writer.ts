@@ -1,7 +1,7 @@
-// Applying row changes. Everything of one `apply` is one transaction (database.ts, D1).
-// A deletion in a contentless FTS5 table leaves a number of its own, past 2^53, as the connection's last inserted rowid,
-// which `run` would choke on, here and in whatever uses the connection next. So statements here are run by `get`, and
-// a transaction that deleted ends with an ordinary insertion.
+// Applies row changes. Everything in one `apply` is one transaction (database.ts, D1). A deletion in a contentless FTS5
+// table leaves a number of its own, past 2^53, as the connection's last inserted rowid. `run` would fail on it, here and
+// in any later use of the connection. So statements here are run with `get`, and a transaction that deleted something ends
+// with an ordinary insertion.
 
 import type { StatementSync } from "node:sqlite";
 import { rowDocument } from "../../collections/row-change.ts";
@@ -33,7 +33,7 @@ interface Statements {
 
 export interface Applied {
   readonly outcomes: readonly ("applied" | "stale")[];
-  /** What changed of what is remembered of rows, to be noted once it is committed. */
+  /** What changed in the data kept in memory about rows, to be noted once it is committed. */
   readonly notes: readonly RowNote[];
 }
 
@@ -61,7 +61,7 @@ export class RowWriter {
     );
   }
 
-  /** Within a transaction: applies the changes in order. */
+  /** Applies the changes in order, within a transaction. */
   applyAll(changes: readonly RowChange[]): Applied {
     this.#notes = [];
     const outcomes = changes.map((change) => this.#apply(change));
@@ -70,7 +70,7 @@ export class RowWriter {
     return { outcomes, notes: this.#notes };
   }
 
-  /** X1: a change that is not newer than what is known changes nothing. */
+  /** X1: a change that is not newer than the known one changes nothing. */
   #apply(change: RowChange): "applied" | "stale" {
     const entry = this.#readEntry.get(change.record_id);
     if (entry !== undefined && change.change <= numberOf(entry["change"])) return "stale";
@@ -78,8 +78,8 @@ export class RowWriter {
     const [business, row] = change.kind === "put" ? [change.business_uuid, change.row] : ["", null];
     let rid: number;
     if (entry === undefined) {
-      // An insertion sets the last rowid, so this one may be run. Not by RETURNING: it makes SQLite open a savepoint,
-      // at which FTS5 writes out what it has gathered, and every row would cost ten times as much.
+      // An insertion sets the last rowid, so this statement may use `run`. RETURNING is not used: it makes SQLite open a
+      // savepoint, at which FTS5 writes out what it has buffered, and every row would cost ten times as much.
       const inserted = this.#insertEntry.run(
         change.record_id,
         change.collection,
@@ -98,7 +98,7 @@ export class RowWriter {
     return "applied";
   }
 
-  /** Writes what is derived from a row; `wasLive` when there is an earlier derivation to replace. */
+  /** Writes what is derived from a row; `wasLive` if there is an earlier derivation to replace. */
   putDerived(
     layout: CollectionLayout,
     rid: number,
@@ -119,7 +119,7 @@ export class RowWriter {
       for (const country of before.countries) sql.dropListing.get(country, rid);
       isNoteworthy = joinCountries(document.countries) !== old["countries"];
       const isTextSame = texts.every((text, index) => spaced(text) === old[`t${index}`]);
-      // Most updates change a price or an availability: the text index is left alone then.
+      // Most updates change a price or an availability: they leave the text index alone.
       if (isTextSame) isTextNew = false;
       else {
         this.#deleteFrom(sql.dropText, rid);
@@ -193,12 +193,12 @@ export class RowWriter {
   }
 }
 
-/** Analysed text between spaces, so that a whole term is found by `instr`. */
+/** Analysed text enclosed in spaces, so that `instr` finds a whole term. */
 function spaced(text: string | null): string | null {
   return text === null ? null : ` ${text} `;
 }
 
-/** What a line of `readRow` says of the texts and countries. */
+/** What a line of `readRow` says about texts and countries. */
 function rememberedOf(layout: CollectionLayout, line: Row): RememberedRow {
   const texts = layout.textFields.map((_, index) => {
     const text = line[`t${index}`];
@@ -207,7 +207,7 @@ function rememberedOf(layout: CollectionLayout, line: Row): RememberedRow {
   return { texts, countries: countriesOf(textOf(line["countries"])) };
 }
 
-/** Country codes, each between spaces. */
+/** Country codes, each enclosed in spaces. */
 function joinCountries(countries: readonly string[]): string {
   return countries.length === 0 ? "" : ` ${countries.join(" ")} `;
 }
@@ -251,7 +251,7 @@ function pointsText(points: readonly GeoPoint[] | undefined): string | null {
   return points === undefined ? null : points.map(({ lat, lng }) => `${lat} ${lng}`).join(" ");
 }
 
-/** Reads what {@link pointsText} wrote. */
+/** Parses what {@link pointsText} wrote. */
 export function parsePoints(text: string): readonly GeoPoint[] {
   const numbers = text.split(" ").map(Number);
   const points: GeoPoint[] = [];

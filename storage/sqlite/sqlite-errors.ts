@@ -1,4 +1,4 @@
-// What SQLite says of a failure, as the ports of the stores say it.
+// Translates SQLite failures into the errors of the store ports.
 
 import { StoreError } from "../actor-store.ts";
 
@@ -14,7 +14,7 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** A lock that was not granted: nothing was written. */
+/** Whether a lock was not granted: nothing was written then. */
 export function isLockError(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
   const primary = error.errcode & 0xff;

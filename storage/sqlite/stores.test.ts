@@ -72,7 +72,7 @@ fenceLedgerConformance("the SQLite store", async () => {
   };
 });
 
-/** Starts the writer, kills it once it told of `count` writes, and gives the numbers of all that it told. */
+/** Starts the writer, kills it once it has reported `count` writes, and returns the numbers of all reported writes. */
 async function writeAndKill(kind: string, path: string, count: number): Promise<readonly number[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const script = join(import.meta.dirname, "killed-writer.fixture.ts");
@@ -134,7 +134,7 @@ describe("after its process was killed", () => {
     const told = await writeAndKill("index", path, count);
     await using index = new SqliteRowIndex(path);
     expect(told.length).toBeGreaterThanOrEqual(count);
-    // Later writes removed the others; some that were not told of are there, too.
+    // Later writes removed the others; some that were not reported are there as well.
     const last = Math.max(...told);
     for (const n of told.filter((each) => each > last - 10)) {
       const hits = await index.search({
@@ -211,7 +211,7 @@ describe("the SQLite stores", () => {
     fails = true;
     await expect(store.append(one)).rejects.toThrow("no commit");
     fails = false;
-    // Another one takes the number meanwhile.
+    // Another batch takes the number meanwhile.
     await openSqliteReceiptStore(database).append(two);
     for (const each of [one, { ...one, retrieval_id: "ret_000000000003" }]) await store.append(each);
     expect(await store.readBatch("r", two.batch)).toEqual([two]);
@@ -286,14 +286,14 @@ describe("the SQLite stores", () => {
     await store.stageLeaves("a", 0, leaves);
     nowMs = 2_000;
     await store.stageLeaves("a", 0, leaves);
-    // A clock that went back makes nothing older.
+    // A clock that was set back makes nothing older.
     nowMs = 1_500;
     await store.putStagedDocument("a", "plan", "{}");
     expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
     await store.dropStaged("a", 1_999);
     expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
     nowMs = 3_000;
-    // Not all of it goes in one transaction.
+    // Not all of it fits into one transaction.
     const dropping = store.dropStaged("a", 2_000);
     await Promise.all([dropping, store.stageLeaves("a", 0, leaves)]);
     expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);

@@ -1,6 +1,9 @@
 import { writeSync } from "node:fs";
 
-/** Says a line on standard output at once and whole: a pipe that the parent has not emptied answers EAGAIN, then the same is said again. */
+/**
+ * Writes a line to standard output synchronously and completely: if the parent has not drained the pipe, the write fails
+ * with EAGAIN and is retried.
+ */
 export function tell(line: string): void {
   for (;;) {
     try {

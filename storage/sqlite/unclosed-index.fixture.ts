@@ -1,4 +1,4 @@
-// A process that applies to a row index, says when that is done, and neither waits for it nor closes anything.
+// A process that applies to a row index, reports when that is done, and neither waits for it nor closes anything.
 
 import { recordIdFor } from "../row-index.fixture.ts";
 import { SqliteRowIndex } from "./row-index.ts";

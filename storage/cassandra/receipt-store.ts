@@ -3,7 +3,7 @@
 //       batch, and is not acknowledged before the announcement is durable; so no receipt that anyone holds is in an
 //       unknown batch. (If only that first receipt is lost, an empty batch is closed.)
 //   B2. A batch is open while its row in `receipt_open` lives. The row is stamped 1 and its deletion 2: once closed it
-//       stays closed, whoever announces it again and whatever their clocks say.
+//       stays closed, no matter which node announces it again and what its clock says.
 //   B3. The row over the most receipts closes a batch: its timestamp is their number. It is written before the batch
 //       ceases to be open, so a reader that reads the open batches first and then the closed ones misses none.
 //   B4. An hour is forgotten once it has no open batch and ended hours ago. A node that stalled that long with an

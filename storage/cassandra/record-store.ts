@@ -6,7 +6,7 @@
 //       the newest version is not the head's.
 //   V3. All writes of a node share a bounded number of lanes: a push of 10,000 records is a stream, not a flood.
 //   V4. With `replicateBeforeAck` everything that is put, including what is staged, is in every region before it is
-//       acknowledged: whoever takes a push over after the loss of its region finds its leaves, and what its journal says
+//       acknowledged: the node that takes a push over after the loss of its region finds its leaves, and what its journal says
 //       is published.
 //   V5. Rows for an index are read several records at a time: a read's fixed overhead is most of its cost.
 

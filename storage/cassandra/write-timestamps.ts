@@ -35,8 +35,8 @@ export function msOfStamp(stamp: number): number {
 }
 
 /**
- * W1. Throws RangeError for anything that is not a change number: it would be our own bug, and a stamp that no later
- *     change could supersede.
+ * The stamp of a change (W1). Throws RangeError for anything that is not a change number: it would be our own bug, and a
+ * stamp that no later change could supersede.
  */
 export function stampOfChange(change: number): number {
   if (Number.isSafeInteger(change) && change >= 0) return change + 1;

@@ -125,7 +125,7 @@ describe.skipIf(!hasElastic)("preparing the indices", () => {
           name: "Unavailable",
           message: expect.stringMatching(/^incomplete: .*city/),
         });
-        // Recorded by the first node; the rows still lack it, whoever asks.
+        // Recorded by the first node; the rows still lack it for every node that asks.
         expect(await index.prepare(["jobs"])).toEqual(new Map([["jobs", ["city"]]]));
         const source = (async function* () {
           yield put;

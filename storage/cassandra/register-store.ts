@@ -4,7 +4,7 @@
 //   E2. `put` waits until every region has the entry at quorum. Where a region cannot be reached and `EACH_QUORUM` has
 //       failed, it settles for its own region, reports that, and does not try again for a while: a region that is cut off
 //       must not stop the others.
-//   E3. This determines how long a revocation takes. The owner of the key refuses at once, whatever the register says. A
+//   E3. This determines how long a revocation takes. The actor that owns the entry refuses at once, whatever the register says. A
 //       node of a region refuses at most `freshMs` (service/register.ts, 5 s) after the region's data centre has the
 //       entry; and if `put` returned without reporting a region as behind, all of them have it. A region that is behind
 //       gets the entry when its link or its replicas are back and the other regions' hints have been replayed, or else

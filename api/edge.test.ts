@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { refused } from "../service/answer.ts";
-import { parseRange } from "../service/source-address.ts";
+import { parseRange } from "../std/ip-address.ts";
 import { readBody } from "./body.ts";
 import { createEdge, type Edge, type EdgeOptions } from "./edge.ts";
 import { buildServer } from "./http-server.ts";

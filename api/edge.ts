@@ -10,7 +10,8 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type AddressRange, addressBlock, sourceOf } from "../service/source-address.ts";
+import { sourceOf } from "../service/source-address.ts";
+import { type AddressRange, addressBlock } from "../std/ip-address.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
 

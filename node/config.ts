@@ -3,7 +3,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
-import { type AddressRange, parseRange } from "../service/source-address.ts";
+import { type AddressRange, parseRange } from "../std/ip-address.ts";
 import {
   type ClusterConfig,
   type ClusterSecrets,

@@ -3,9 +3,9 @@
 //   R2. A bounded number of addresses is kept; the least recently seen one is evicted first.
 
 import { BoundedMap } from "../std/bounded-map.ts";
+import { addressBlock } from "../std/ip-address.ts";
 import type { Refused } from "./answer.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { addressBlock } from "./source-address.ts";
 
 export interface AddressRate {
   /** Null for a request that passes. */

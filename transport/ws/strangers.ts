@@ -4,7 +4,7 @@
 //   S2. Each has `timeMs` from its first sight.
 // An IPv6 address counts together with all others of its /64, because a holder of one address has all of them.
 
-import { isIPv6 } from "node:net";
+import { addressBlock } from "../../std/ip-address.ts";
 
 export interface StrangersOptions {
   readonly max: number;
@@ -111,15 +111,7 @@ function nameOf({ remoteAddress, remotePort, localAddress }: Connection): string
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
+/** The zone says over which of this machine's links an address is reached, and nothing of who has it. */
 function groupOf(address: string): string {
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!isIPv6(address)) return address;
-  // The URL parser writes an IPv6 address in its canonical short form (RFC 5952), without a zone.
-  const short = new URL(`http://[${address.split("%", 1)[0]}]`).hostname.slice(1, -1);
-  const [left = "", right] = short.split("::");
-  const words = left === "" ? [] : left.split(":");
-  const missing = right === undefined ? 0 : 8 - words.length - (right === "" ? 0 : right.split(":").length);
-  const all = [...words, ...Array<string>(missing).fill("0"), ...(right ? right.split(":") : [])];
-  return `${all.slice(0, 4).join(":")}::/64`;
+  return addressBlock(address.split("%", 1)[0] ?? address);
 }

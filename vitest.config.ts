@@ -1,19 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { testSeed } from "./tools/test-seed.ts";
+import { pureFolders } from "./tools/tidy/import-table.ts";
 
-const pureFolders = [
-  "std",
-  "protocol",
-  "collections",
-  "machines",
-  "actors",
-  "service",
-  "cluster",
-  "verifier",
-];
 /** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
 const pureTests = [
-  ...pureFolders.map((folder) => `${folder}/**/*.test.ts`),
+  ...pureFolders.filter((each) => !each.includes("/")).map((folder) => `${folder}/**/*.test.ts`),
   "storage/*.test.ts",
   "transport/*.test.ts",
   "tools/*.test.ts",

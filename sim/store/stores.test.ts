@@ -1,9 +1,11 @@
 import { actorStoreConformance } from "../../storage/actor-store.conformance.ts";
+import { insightStoreConformance } from "../../storage/insight-store.conformance.ts";
 import { receiptStoreConformance } from "../../storage/receipt-store.conformance.ts";
 import { recordStoreConformance } from "../../storage/record-store.conformance.ts";
 import { registerStoreConformance } from "../../storage/register-store.conformance.ts";
 import { Random } from "../kernel/random.ts";
 import { openSimActorStore } from "./actor-store.ts";
+import { openSimInsightStore } from "./insight-store.ts";
 import { openSimReceiptStore } from "./receipt-store.ts";
 import { openSimRecordStore } from "./record-store.ts";
 import { openSimRegisterStore } from "./register-store.ts";
@@ -31,3 +33,4 @@ actorStoreConformance("the simulator's model of Cassandra", opener(openSimActorS
 recordStoreConformance("the simulator's records", opener(openSimRecordStore));
 receiptStoreConformance("the simulator's receipts", opener(openSimReceiptStore));
 registerStoreConformance("the simulator's register", opener(openSimRegisterStore));
+insightStoreConformance("the simulator's insight store", opener(openSimInsightStore), true);

@@ -15,6 +15,7 @@ import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { fenceTables } from "./fence-ledger.ts";
+import { insightTables } from "./insight-store.ts";
 import {
   keyOwnerTables,
   receiptForgettingTables,
@@ -35,6 +36,7 @@ export const migrations: Migrations = [
   fenceTables,
   versionIndexes,
   receiptForgettingTables,
+  insightTables,
 ];
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */

@@ -7,11 +7,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { queryTerms } from "../../collections/text-analysis.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
+import { insightStoreConformance } from "../insight-store.conformance.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteFenceLedger } from "./fence-ledger.ts";
+import { openSqliteInsightStore } from "./insight-store.ts";
 import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
@@ -56,6 +58,7 @@ function openIn<S>(path: string, make: (database: SqliteDatabase) => S): OpenSto
 recordStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRecordStore));
 receiptStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteReceiptStore));
 registerStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRegisterStore));
+insightStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteInsightStore));
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];

@@ -106,11 +106,13 @@ describe("receipts of a node alone", () => {
 
 describe("the settings of retention", () => {
   it("have defaults that end", () => {
-    expect(loadConfig({}, {}).retention).toEqual({ receiptDays: 400, logDays: 30, logMebibytes: 512 });
+    const defaults = { receiptDays: 400, analyticsDays: 400, logDays: 30, logMebibytes: 512 };
+    expect(loadConfig({}, {}).retention).toEqual(defaults);
   });
 
   it.each([
     ["SVC_RECEIPT_RETENTION_DAYS", "1", "36500", "receiptDays"],
+    ["SVC_ANALYTICS_RETENTION_DAYS", "1", "3650", "analyticsDays"],
     ["SVC_LOG_RETENTION_DAYS", "1", "3650", "logDays"],
     ["SVC_LOG_MEBIBYTES", "8", "1048576", "logMebibytes"],
   ])("%s is a whole number from %s to %s", (setting, least, most, member) => {

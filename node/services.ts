@@ -23,6 +23,7 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -40,6 +41,7 @@ import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
+import { keepInsight } from "./insight-keeping.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -68,6 +70,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** What businesses learn from answers. */
+  readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** The lists that the content rules judge by. */
@@ -128,6 +132,10 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
+    insight: createInsight({
+      ...{ store: stores.insightStore, crypto: nativeCrypto, clock, incarnation },
+      retentionDays: config.retention.analyticsDays,
+    }),
     pause: () => nextTurn(),
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
@@ -183,7 +191,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -192,9 +200,10 @@ function beginBackground(
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, log);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  const stopInsight = keepInsight({ ...parts, monotonic });
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping()];
+    return [stopFollowing(), stopSweeping(), stopInsight()];
   };
 }
 
@@ -227,24 +236,28 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+  const { region, cluster, retention } = config;
+  const { analyticsDays } = retention;
+  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
 }
 
 async function openClustered(options: {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
   readonly region: string;
+  readonly analyticsDays: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, clock, log } = options;
+  const { config, secrets, region, analyticsDays, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
     log,
     region,
+    analyticsDays,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",

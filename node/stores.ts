@@ -12,6 +12,7 @@ import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts
 import { openCassandraFenceLedger } from "../storage/cassandra/fence-ledger.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
+import { openCassandraInsightStore } from "../storage/cassandra/insight-store.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
@@ -20,6 +21,7 @@ import type { CassandraTls } from "../storage/cassandra/tls.ts";
 import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
 import type { FenceLedger } from "../storage/fence-ledger.ts";
+import type { InsightStore } from "../storage/insight-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
@@ -27,6 +29,7 @@ import type { RowIndex } from "../storage/row-index.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
 import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
+import { openSqliteInsightStore } from "../storage/sqlite/insight-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
@@ -47,6 +50,7 @@ export interface NodeStores {
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
   readonly registerStore: RegisterStore;
+  readonly insightStore: InsightStore;
   readonly fenceLedger: FenceLedger;
   close(): Promise<void>;
 }
@@ -74,6 +78,7 @@ export async function openEmbeddedStores(
     records,
     receipts: openSqliteReceiptStore(database),
     registerStore: openSqliteRegisterStore(database),
+    insightStore: openSqliteInsightStore(database),
     fenceLedger: openSqliteFenceLedger(database),
     close: async () => {
       await rows[Symbol.asyncDispose]();
@@ -103,7 +108,11 @@ export interface RegionsView {
 export async function openEngineStores(
   cluster: ClusterConfig,
   secrets: ClusterSecrets,
-  options: StoresOptions & { readonly region: string; readonly regions: RegionsView },
+  options: StoresOptions & {
+    readonly region: string;
+    readonly regions: RegionsView;
+    readonly analyticsDays: number;
+  },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
   const layout = await indexOptions(cluster, secrets, region);
@@ -143,6 +152,7 @@ export async function openEngineStores(
             detail: `${entries}: ${String(reason)}`,
           }),
       }),
+      insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),

@@ -40,6 +40,7 @@ import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { insightReadings } from "./insight-keeping.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -243,7 +244,7 @@ function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
 ) {
-  const { register, records, index, clock } = services;
+  const { register, records, index, clock, insight } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
@@ -254,11 +255,12 @@ function retrievalOf(
     clock,
   });
   return {
-    search: createSearch({ index, register, receipts, budget }),
+    search: createSearch({ index, register, receipts, insight, budget }),
     fetch: createFetch({
       records,
       register,
       receipts,
+      insight,
       budget,
       clock,
       verifyUrl: urls.verify_url,
@@ -322,6 +324,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
+    ...insightReadings(services.insight.figures()),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }

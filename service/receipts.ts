@@ -40,6 +40,8 @@ export interface Served {
   readonly kind: "search" | "fetch";
   readonly collection: string | null;
   readonly country: string | null;
+  /** The caller's reference; only the event stream repeats it. */
+  readonly clientQueryId: string | null;
   readonly rows: readonly ReceiptRow[];
 }
 

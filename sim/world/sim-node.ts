@@ -16,6 +16,8 @@ import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
+import { createInsight, type Insight } from "../../service/insight.ts";
+import { flushRegularly } from "../../service/insight-flushing.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
@@ -30,6 +32,7 @@ import type { RowIndex } from "../../storage/row-index.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
+import { openSimInsightStore } from "../store/insight-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
@@ -62,6 +65,7 @@ export interface SimNode extends Peer {
   readonly publishing: PublishDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
+  readonly insight: Insight;
   /** Starts to take part. */
   start(): void;
   /** Whether it accepts requests. */
@@ -92,7 +96,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index, lists } = stores;
+  const { register, records, trees, parsed, index, lists, insight } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -106,7 +110,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   const opening = opener(process, stores, { place, system });
   return {
-    ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
+    ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
       trust: () => parts.keys.trust,
@@ -128,8 +132,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
     },
-    search: createSearch({ index, register, receipts, budget: null }),
-    fetch: createFetch({ records, register, receipts, budget: null, clock, verifyUrl, delayUntil }),
+    search: createSearch({ index, register, receipts, insight, budget: null }),
+    fetch: createFetch({
+      ...{ records, register, receipts, insight, budget: null, clock, verifyUrl, delayUntil },
+    }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
@@ -153,9 +159,10 @@ interface NodeStores {
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
+  readonly insight: Insight;
 }
 
-function openStores({ parts, slot, life, clock }: Process): NodeStores {
+function openStores({ parts, slot, incarnation, life, clock }: Process): NodeStores {
   const { variation, kernel } = parts;
   const client = { model: parts.stores, life, region: slot.region };
   const registerStore = variation.register(openSimRegisterStore(client));
@@ -173,6 +180,10 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
     ),
     trees: createPushTrees(records, parts.crypto.sha256),
     parsed: createParsedLeaves(),
+    insight: createInsight({
+      ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
+      retentionDays: 400,
+    }),
   };
 }
 
@@ -223,11 +234,12 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
  */
 function opener(
   process: Process,
-  { records, register }: NodeStores,
+  { records, register, insight }: NodeStores,
   { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
 ): Pick<SimNode, "start" | "isReady" | "leave"> {
   let isReady = false;
   let stopSweeping = (): Promise<void> => Promise.resolve();
+  let stopFlushing = (): Promise<void> => Promise.resolve();
   const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
   const { parts, slot, life } = process;
   let hasJoined = false;
@@ -238,6 +250,10 @@ function opener(
     if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     isReady = true;
     stopSweeping = sweepAbandoned(sweep);
+    stopFlushing = flushRegularly({
+      ...{ insight, clock: process.clock, failed: () => parts.mark("insight.not_written") },
+      timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} counts`, run) },
+    });
     follow(life, register, slot.name);
   };
   const attempt = (): void => {
@@ -247,7 +263,7 @@ function opener(
     isReady: () => isReady,
     start: attempt,
     leave: async () => {
-      const stopped = stopSweeping();
+      const stopped = Promise.all([stopSweeping(), stopFlushing()]);
       await place.leave(drainMs);
       await stopped;
     },

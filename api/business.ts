@@ -26,6 +26,7 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -47,6 +48,7 @@ export interface BusinessDeps {
   readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly analytics: AnalyticsReads;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -61,6 +63,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
     sealContextRoute(deps),
+    ...analyticsRoutes(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),
   ];
@@ -230,6 +233,4 @@ const notOffered: readonly Route[] = [
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
-  notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
-  notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
 ];

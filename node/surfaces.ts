@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
+import type { AnalyticsReads } from "../api/analytics-routes.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
@@ -17,6 +18,7 @@ import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
+import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -121,6 +123,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      analytics: analyticsOf(services, urls.verify_url),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -286,6 +289,15 @@ function publishingOf(services: NodeServices): Publishing {
     },
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
+  };
+}
+
+function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {
+  const deps = { ...services, verifyUrl };
+  return {
+    daily: (request) => dailyAnalytics(deps, request),
+    whoIsAsking: (request) => whoIsAsking(deps, request),
+    demand: (request) => readDemand(deps, request),
   };
 }
 

@@ -29,7 +29,10 @@ describe("a subject", () => {
     ["a long run of digits", ["kettle 4111111111111111", "123456", "order 100200"]],
     ["an identifier", ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "deadbeef12", "a1b2c3d4e5f6", "X9f8G7h6J5"]],
     ["a word that is too long", ["k".repeat(25), "q2xZkYw9LrTnVbMsPdFgHjKlQwEr"]],
-    ["the name of a person", ["Anna Berg", "anna-berg", "kettle for José", "Dr Okafor", "Frau Y", "o'brien john"]],
+    [
+      "the name of a person",
+      ["Anna Berg", "anna-berg", "kettle for José", "Dr Okafor", "Frau Y", "o'brien john"],
+    ],
     ["somebody's own words", ["my kettle", "best for me", "mein Arzt", "where do i buy", "cadeau pour ma"]],
     ["a sentence", ["which kettle is the best one", "a b c d e", "私はどのやかんを買えばいいですか"]],
     ["other signs", ["<kettle>", "a=b", "kettle\nfor", "a:b", "kettle?", "\u0000", "—", "12", "👶 clothes"]],

@@ -21,7 +21,8 @@ export const topicLimits = {
 
 const allowed = /^[\p{L}\p{M}\p{N} '’&+./-]+$/u;
 const address = /[@#]|:\/\/|www\.|\p{L}\.\p{L}/u;
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
 const separators = /[ '’&+./-]+/u;
 
 const titles = wordSet(

@@ -52,9 +52,7 @@ export function openCassandraInsightStore(
     put: async (kind, counts) => {
       await new Semaphore(lanesMax).all(
         counts.map((each) => async () => {
-          const seconds = Math.ceil(
-            (Date.parse(each.day) + (retentionDays + 1) * dayMs - now()) / 1_000,
-          );
+          const seconds = Math.ceil((Date.parse(each.day) + (retentionDays + 1) * dayMs - now()) / 1_000);
           // A time to live of 0 would mean for ever.
           if (seconds <= 0) return;
           const key = [each.name, each.day, each.country, each.collection, each.company, each.writer];

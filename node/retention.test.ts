@@ -6,6 +6,7 @@ import { closeReceiptBatches, forgetExpired, minuteName } from "../actors/region
 import { nativeCrypto } from "../crypto/native.ts";
 import type { ReceiptRow } from "../storage/receipt-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { loadConfig } from "./config.ts";
 import { retentionSettings } from "./retention-config.ts";
@@ -51,10 +52,13 @@ async function serveMinute(minute: number, perMinute: number): Promise<void> {
 /** What the region does each minute, at `atMs` and with a retention of `days` days. */
 function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
+  const events = openSqliteEventStore(database, () => atMs);
   return {
-    close: () => closeReceiptBatches({ receipts: store, sha256: nativeCrypto.sha256 }, region, atMs),
+    close: () => closeReceiptBatches({ receipts: store, events, sha256: nativeCrypto.sha256 }, region, atMs),
     forget: () =>
-      forgetExpired({ receipts: store, receiptRetentionMs: days * dayMs }, region, { nowMs: () => atMs }),
+      forgetExpired({ receipts: store, events, receiptRetentionMs: days * dayMs }, region, {
+        nowMs: () => atMs,
+      }),
   };
 }
 

@@ -320,7 +320,7 @@ function createActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

@@ -20,6 +20,7 @@ import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
@@ -257,7 +258,10 @@ function retrievalOf(
     crypto: nativeCrypto,
     clock,
   });
+  const { eventStore, config } = services;
   return {
+    events: (request: CompanyEventsRequest) =>
+      readCompanyEvents({ eventStore, region: config.region }, request),
     search: createSearch({ index, register, receipts, insight, budget }),
     fetch: createFetch({
       records,

@@ -25,6 +25,7 @@ import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -32,6 +33,7 @@ import type { RowIndex } from "../../storage/row-index.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
+import { openSimEventStore } from "../store/event-store.ts";
 import { openSimInsightStore } from "../store/insight-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
@@ -155,6 +157,7 @@ interface NodeStores {
   readonly register: Register;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
+  readonly events: EventStore;
   readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -175,6 +178,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     // The operator's lists are empty: a world protects the companies that it certified.
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
+    events: openSimEventStore(client, clock.now),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
@@ -191,7 +195,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees, parsed, lists } = stores;
+  const { records, receipts, events, register, registerStore, index, trees, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -205,7 +209,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.
     ...regionActivities({
-      ...{ index, records, receipts, sha256: crypto.sha256 },
+      ...{ index, records, receipts, events, sha256: crypto.sha256 },
       receiptRetentionMs: 400 * 86_400_000,
     }),
   };

@@ -143,7 +143,11 @@ describe("receipts that were kept for long enough", () => {
       old.events -= gone;
       return gone;
     };
-    const ports = { receipts: store, events: { put: async () => {}, forget }, receiptRetentionMs: 86_400_000 };
+    const ports = {
+      receipts: store,
+      events: { put: async () => {}, forget },
+      receiptRetentionMs: 86_400_000,
+    };
     expect(await forgetExpired(ports, "eu-west1", { nowMs: () => nowMs })).toBe(1);
     expect(asked).toEqual(["202611201358"]);
     expect(old).toEqual({ events: 0, askedMs: new Set([nowMs - 30 * 86_400_000]) });

@@ -75,6 +75,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
+  /** Secret bytes for the codes of cursors, the same on all nodes. */
+  readonly cursorKey: Uint8Array;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
 
@@ -132,6 +134,7 @@ export async function openNodeServices(
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
+    cursorKey: nativeCrypto.hmacSha256(recordIdKey, utf8("cursors")),
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),
@@ -278,12 +281,20 @@ function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
 }
 
+/** The regions that have not been declared dead; the only one of a standalone node. */
+export function servingRegions({
+  config,
+  cluster,
+}: Pick<NodeServices, "config" | "cluster">): () => readonly string[] {
+  return cluster === null ? () => [config.region] : cluster.regions;
+}
+
 function createActors(
   services: Omit<NodeServices, "actors" | "parties" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
-  const regions = cluster === null ? () => [config.region] : cluster.regions;
+  const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
     definitions: [businessActor, integrationKeyActor, pushActor, regionActor],

@@ -133,8 +133,7 @@ export async function openNodeServices(
     pause: () => nextTurn(),
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
-    recordIdOf: recordIds(recordIdKey),
-    cursorKey: nativeCrypto.hmacSha256(recordIdKey, utf8("cursors")),
+    ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),
@@ -276,9 +275,13 @@ function incarnationOf(owner: string): string {
   return owner.slice(owner.indexOf("/") + 1);
 }
 
-function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
-  return (businessUuid, kind, localId) =>
-    recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
+function derivedFrom(recordIdKey: Uint8Array): Pick<NodeServices, "recordIdOf" | "cursorKey"> {
+  const { hmacSha256 } = nativeCrypto;
+  return {
+    recordIdOf: (businessUuid, kind, localId) =>
+      recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
+    cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
+  };
 }
 
 /** The regions that have not been declared dead; the only one of a standalone node. */

@@ -62,4 +62,3 @@ export const catalogueRecord = named(
     source,
   }),
 );
-export type CatalogueRecord = Of<typeof catalogueRecord>;

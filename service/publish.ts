@@ -9,8 +9,8 @@
 //       is refused as unavailable, and sending it again continues it.
 //
 // The table lists what is asked of which actor, and what each step refuses. The signature and its key have already been
-// judged (authenticate.ts). {@link publishBatch} proceeds in this order; up to the seq it is `judgeBatch` (judge-batch.ts),
-// which a validation makes as well.
+// judged (authenticate.ts). {@link publishBatch} proceeds in this order, with the steps that it shares with the import of
+// a file (publish-gate.ts, accept-batch.ts) and with a validation (judge-batch.ts).
 //   | step                              | asked of | command                                 | refused as |
 //   |-----------------------------------|----------|-----------------------------------------|------------|
 //   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
@@ -31,62 +31,46 @@
 //   | the answer                        | key      | idempotency.settle, or .release         | |
 
 import { keyRef } from "../actors/messages/refs.ts";
-import { acceptPush } from "./accept-push.ts";
+import { type AcceptDeps, acceptBatch } from "./accept-batch.ts";
 import { isRefused, type Outcome } from "./answer.ts";
-import { notCharged } from "./charge-refused.ts";
+import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { type JudgeDeps, judgeBatch, type SentBatch } from "./judge-batch.ts";
-import { decideOwnNames } from "./own-names.ts";
-import { type AdmitDeps, admit, notAdmitted } from "./publish-admit.ts";
+import { type JudgeDeps, judgeBatch } from "./judge-batch.ts";
 import { answerBatch } from "./publish-answer.ts";
 import { claimOf } from "./publish-claim.ts";
-import { batchFacts } from "./push-facts.ts";
 import { type StagingDeps, stageBatch } from "./staged-batch.ts";
 
-export interface PublishDeps extends JudgeDeps, AdmitDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {
-  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
-  readonly acceptWithinMs?: number | undefined;
-}
+export interface PublishDeps extends JudgeDeps, AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {}
 
-export interface PublishRequest extends SentBatch {
+export interface PublishRequest {
+  readonly caller: Caller;
+  /** The collection named in the path, already mapped: `products`, `business_files`… */
+  readonly collection: string;
   readonly idempotencyKey: string | null;
+  /** The value of the verified Content-Digest header. */
+  readonly contentDigest: string;
+  readonly body: Uint8Array;
+  /** The address that the request comes from; null if it cannot be determined, which no allow-list contains. */
+  readonly sourceIp: string | null;
 }
 
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
   const { actors } = deps;
   const { party, key } = request.caller;
-  const { contentDigest: digest, body: sent } = request;
-  const own = keyRef(party.uuid, key.key_id);
-  const claim = claimOf(actors, request, own);
+  const claim = claimOf(actors, request, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
     const judged = await judgeBatch(deps, request);
     if (isRefused(judged)) return judged;
-    const { facts, mandate, body, batch, push, receivedAtMs, known } = judged;
-    const records = body.records.length;
-    if (known !== null) return answerBatch(actors, push, { records, report: known });
-    // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
-    const { pushId } = batch;
-    const { caps, countries } = mandate.sealed.scope;
-    const staged = await stageBatch(deps, push, { body, batch });
-    const charge = { seq: batch.seal.seq, push_id: pushId, digest, records, bytes: sent.length, caps };
-    const charged = await actors.ask(own, { type: "push.charge", ...charge });
-    if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
-    const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
-    const { listings, pending } = facts;
-    const admission = {
-      businessUuid: party.uuid,
-      pushId,
-      keyId: key.key_id,
+    const { gate, body, batch, push } = judged;
+    const accepted = await acceptBatch(deps, request, gate, {
+      sealed: batch,
+      source: { source: "api" },
+      bytes: request.body.length,
+      stage: () => stageBatch(deps, push, { body, batch }),
       records: body.records,
-      countries,
-    };
-    const admitted = await admit(deps, { ...admission, ownNames, mayHold: true, listings, pending });
-    if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
-    const { number, held_reasons } = admitted;
-    const accepted = batchFacts(request, { batch, mandate, receivedAtMs, ownNames, number });
-    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
-    const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...within });
-    return answerBatch(actors, push, { records, report });
+    });
+    if (isRefused(accepted)) return accepted;
+    return answerBatch(actors, push, { records: body.records.length, report: accepted.report });
   });
 }

@@ -1,5 +1,5 @@
 // POST /v1/publish/{type}?validate_only=true: what the batch would come to if it were published now.
-//   V1. The checks are those of publishing, in the same order and with the same refusals (judge-batch.ts). The caps and the
+//   V1. The checks are those of publishing, in the same order and with the same refusals (judge-batch.ts, accept-batch.ts). The caps and the
 //       seq are judged and not used; nothing is stored, numbered or charged. Only the request's nonce is used.
 //   V2. The Idempotency-Key must have its form and is not remembered: each validation judges the state at that moment, and
 //       the key is free for the real request.
@@ -15,6 +15,7 @@ import { listingsOf } from "../protocol/listings.ts";
 import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import { duplicateInBatch, type PublishOutcome, type PushCounts } from "../protocol/wire/push.ts";
 import type { ValidationOutcome } from "../protocol/wire/validation.ts";
+import { judgeNewness } from "./accept-batch.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
 import { type JudgeDeps, type JudgedBatch, judgeBatch } from "./judge-batch.ts";
 import { decideOwnNames } from "./own-names.ts";
@@ -44,7 +45,10 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
   if (isRefused(claim)) return claim;
   const judged = await judgeBatch(deps, request);
   if (isRefused(judged)) return judged;
-  if (judged.known !== null) return answerJson(200, await outcomeOfKnown(deps.actors, judged, judged.known));
+  const newness = await judgeNewness(deps, request, judged.gate, judged.batch);
+  if (isRefused(newness)) return newness;
+  if (newness.known !== null)
+    return answerJson(200, await outcomeOfKnown(deps.actors, judged, newness.known));
   const leaves = await judgeLeaves(deps, judged);
   const preview = await askPreview(deps, judged, leaves);
   if (preview.status !== "admitted") return admissionRefused(preview);
@@ -62,7 +66,7 @@ type JudgedLeaf = Pick<PublishOutcome, "record_id" | "errors"> & {
 
 async function judgeLeaves(
   deps: ValidateDeps,
-  { body, facts, mandate }: JudgedBatch,
+  { body, gate: { facts, mandate } }: JudgedBatch,
 ): Promise<readonly JudgedLeaf[]> {
   const uuid = mandate.sealed.business_uuid;
   const rules: RecordRules = {
@@ -92,7 +96,7 @@ async function judgeLeaves(
 /** Asks again while other pushes are admitted meanwhile, as an admission does. */
 async function askPreview(
   deps: ValidateDeps,
-  { batch, facts, mandate }: JudgedBatch,
+  { batch, gate: { facts, mandate } }: JudgedBatch,
   leaves: readonly JudgedLeaf[],
 ): Promise<Exclude<PreviewReply, { status: "plan_stale" }>> {
   const push = { businessUuid: mandate.sealed.business_uuid, pushId: batch.pushId };

@@ -9,7 +9,7 @@
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
+import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
@@ -18,6 +18,7 @@ import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
+import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
 import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
@@ -43,6 +44,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "group.unblock": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
+    "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "chunk.assign": assignChunk,
     "push.finished": finishPush,
@@ -79,6 +81,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         admissions.select([command.push_id]),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
+    case "push.preview":
+      return selectForPreview(command);
     case "hold.settle":
       return [admissions.selectPage(pendingMax)];
     case "chunk.assign":
@@ -94,10 +98,6 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     default:
       return selectForChange(command, uuid);
   }
-}
-
-function plannedRecords(plan: PushPlan): readonly string[] {
-  return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
 }
 
 /** Forgets what only a repetition of the push's own commands would need. */

@@ -187,6 +187,12 @@ export interface BusinessProtocol {
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
+  /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
+  "push.preview"(command: {
+    readonly push_id: string;
+    readonly may_hold: boolean;
+    readonly plan: PushPlan;
+  }): PreviewReply;
   /** Confirms or rejects a held push, as decided in the business portal. */
   "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
@@ -296,6 +302,18 @@ export type AdmitReply =
   | { readonly status: "busy"; readonly retry_after_seconds: number }
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
+
+/** The generation that a record would get, and whether the record would be live before it. */
+export type PlannedVersion = readonly [generation: number, live: boolean];
+
+export type PreviewReply =
+  | {
+      readonly status: "admitted";
+      readonly held_reasons: readonly HeldReason[];
+      /** By the records of `plan.listings`, in their order. */
+      readonly versions: readonly PlannedVersion[];
+    }
+  | Exclude<AdmitReply, { status: "admitted" }>;
 
 export interface AssignReply {
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */

@@ -58,6 +58,8 @@ const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
 const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
   "rows.apply": "ask",
   "rows.index": "ask",
+  "rows.find": "ask",
+  "rows.found": "never",
   "region.open": "never",
   "rows.applied": "never",
   "rows.failed": "never",

@@ -1,7 +1,6 @@
 // The reads of a business about how its records are found (specification, «B. Business machine API», analytics).
 
 import { collectionNames } from "../protocol/identifiers.ts";
-import { requestBytesMax } from "../protocol/limits.ts";
 import {
   askingCompaniesMax,
   dailyAnalytics,
@@ -13,11 +12,9 @@ import {
 } from "../protocol/wire/analytics.ts";
 import { type AnalyticsRequest, analyticsDaysMax, demandDaysMax } from "../service/analytics.ts";
 import type { Outcome } from "../service/answer.ts";
-import type { AuthenticationDeps } from "../service/authenticate.ts";
-import type { HttpDeps } from "./http-server.ts";
+import { type BusinessCallers, businessRead } from "./business-read.ts";
 import type { Described, Parameter, Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
-import { signedHandler } from "./signed.ts";
 
 type Read = (request: AnalyticsRequest) => Promise<Outcome>;
 
@@ -28,10 +25,7 @@ export interface AnalyticsReads {
   readonly demand: Read;
 }
 
-export interface AnalyticsRoutesDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly authorities: readonly string[];
+interface AnalyticsRoutesDeps extends BusinessCallers {
   readonly analytics: AnalyticsReads;
 }
 
@@ -50,19 +44,9 @@ function readRoute(deps: AnalyticsRoutesDeps, path: string, doc: RouteDoc, read:
     path,
     tags: ["svc-business-read"],
     doc,
-    handle: signedHandler({
-      authentication: deps.authentication,
-      accepted: {
-        authorities: deps.authorities,
-        tags: ["svc-business-read"],
-        roles: ["integration"],
-        bearer: false,
-      },
-      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
-      queryNames: ["from", "to", "country", "type"],
-      claimsMeanwhile: false,
-      answer: ({ authenticated, query }) => read({ caller: authenticated.caller, query }),
-    }),
+    handle: businessRead(deps, ["from", "to", "country", "type"], ({ authenticated, query }) =>
+      read({ caller: authenticated.caller, query }),
+    ),
   };
 }
 

@@ -14,12 +14,13 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
+import { createMetrics, processMetrics } from "../ops/metrics.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { cancelPush } from "../service/cancel-push.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -36,14 +37,16 @@ import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
+import { catalogueOf } from "./business-reads.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
-import { insightReadings } from "./insight-keeping.ts";
+import { nodeReadings } from "./node-readings.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -125,6 +128,7 @@ export function buildSurfaces(
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
       analytics: analyticsOf(services, urls.verify_url),
+      catalogue: catalogueOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -133,20 +137,31 @@ export function buildSurfaces(
       verifyUrl: urls.verify_url,
     }),
     tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
-    ops: buildOps({
-      logger,
-      incarnation: services.incarnation,
-      access,
-      metrics,
-      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
-      ready: () => readiness(services),
-      inspect: (ref) => services.actors.inspect(ref),
-      listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
-      revocations: revocationsOf(services, authentication),
-      audit,
-      cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
-    }),
+    ops: opsOf(services, authentication, { logger, access, audit, metrics, edge }),
   };
+}
+
+function opsOf(
+  services: NodeServices,
+  authentication: AuthenticationDeps,
+  {
+    edge,
+    ...given
+  }: Pick<SurfacePlaces, "logger" | "access" | "audit"> & {
+    readonly metrics: ReturnType<typeof createMetrics>;
+    readonly edge: Edge;
+  },
+): FastifyInstance {
+  return buildOps({
+    ...given,
+    incarnation: services.incarnation,
+    readings: () => [...nodeReadings(services), ...edgeReadings(edge)],
+    ready: () => readiness(services),
+    inspect: (ref) => services.actors.inspect(ref),
+    listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+    revocations: revocationsOf(services, authentication),
+    cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
+  });
 }
 
 function revocationsOf(
@@ -291,6 +306,11 @@ function publishingOf(services: NodeServices): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
     },
+    validateBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateBatch(deps, request);
+    },
+    cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };
@@ -303,60 +323,6 @@ function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads 
     whoIsAsking: (request) => whoIsAsking(deps, request),
     demand: (request) => readDemand(deps, request),
   };
-}
-
-function gauge(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "gauge", value };
-}
-
-function readingsOf(services: NodeServices): readonly Reading[] {
-  const stats = services.actors.stats();
-  const counter = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "counter",
-    value,
-  });
-  return [
-    gauge("svc_actors_active", "Actors in memory.", stats.active),
-    gauge("svc_actors_waiting", "Commands and messages waiting in mailboxes.", stats.mailboxed),
-    gauge(
-      "svc_actors_quarantined",
-      "Actors taken out of service after repeated crashes.",
-      stats.quarantined.length,
-    ),
-    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
-    counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
-    counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter(
-      "svc_actors_refused_commits_total",
-      "Commits of this process refused by the fence.",
-      stats.refusedCommits,
-    ),
-    counter(
-      "svc_fence_refusals_total",
-      "Commits of all nodes that were refused because another activation had the actor, as counted in the store.",
-      services.fence.total(),
-    ),
-    counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
-    ...insightReadings(services.insight.figures()),
-    gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
-  ];
-}
-
-/** The additional readings of a cluster node. */
-export function clusterReadings({
-  membership,
-  regionNames,
-  transportStats,
-}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
-  const members = regionNames.flatMap((region) => membership.view(region).members);
-  return [
-    gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
-    gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
-    gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
-  ];
 }
 
 /** The services that need no account: everything that anyone may check. */

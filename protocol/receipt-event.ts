@@ -10,6 +10,7 @@ export interface ReceiptEvent {
   readonly client_query_id: string | null;
 }
 
+/** The JSON text that is stored. */
 export function receiptEventText(event: ReceiptEvent): string {
   return JSON.stringify(event);
 }

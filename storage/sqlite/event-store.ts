@@ -1,5 +1,5 @@
 // The events of AI companies in SQLite: the port's obligations E1–E5. An event's position is its number in the file, which
-// the single writer's transaction gives it: whoever has seen a number has seen everything before it.
+// the single writer's transaction gives it: a reader that has seen a number has seen everything before it.
 
 import type { EventStore, StoredEvent } from "../event-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";

@@ -42,6 +42,8 @@ export interface AdmitRequest {
   readonly pushId: string;
   readonly keyId: string;
   readonly records: readonly Uint8Array[];
+  /** Number of records, if they are not given because nothing is planned with them. */
+  readonly count?: number;
   /** The countries that the mandate allows; null if there is no limit. */
   readonly countries: readonly string[] | null;
   /** The names that the business may use even though they are protected; null for all names. */
@@ -67,7 +69,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       type: "push.admit",
       push_id: request.pushId,
       key_id: request.keyId,
-      records: request.records.length,
+      records: request.count ?? request.records.length,
       may_hold: request.mayHold,
       plan: full,
     };

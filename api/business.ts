@@ -28,13 +28,14 @@ import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
+import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing {
+export interface Publishing extends Removing {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
@@ -59,6 +60,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   };
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
+    ...removalRoutes(deps),
     readPushRoute(deps),
     sealContextRoute(deps),
     ...notOffered,
@@ -221,10 +223,6 @@ function sealContextRoute(deps: BusinessDeps): Route {
 }
 
 const notOffered: readonly Route[] = [
-  ...collectionNames.flatMap((name) => [
-    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
-    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
-  ]),
   notOfferedRoute("GET", "/v1/catalogue", "The catalogue read"),
   notOfferedRoute("GET", "/v1/catalogue/:record_id", "The catalogue read"),
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),

@@ -16,6 +16,7 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
   type Effect,
@@ -317,6 +318,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...verification,
   ...signedReads,
   ...publishing(),
+  ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,
   ...notOffered,

@@ -1,6 +1,6 @@
 // The document of a withdrawal or deletion, and its seal: what every verifier judges, and what only their receiver can know.
 
-import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
+import type { KeyFacts } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { RemovalAction } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -19,11 +19,12 @@ import { type RemovalBody, removalBody } from "../protocol/wire/removal.ts";
 import { parseWithdrawal, type Withdrawal } from "../protocol/withdrawal.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
-import { type Refused, isRefused, refused } from "./answer.ts";
+import { isRefused, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
 import { readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
 import { checkType } from "./mandate-scope.ts";
+import type { Gate } from "./publish-gate.ts";
 import { namesWhatIsInForce, receivedInTime, standingRefused } from "./publish-standing.ts";
 import { keysOf } from "./published-keys.ts";
 import { type SealReason, sealRefused } from "./seal-refused.ts";
@@ -99,11 +100,7 @@ export async function openRemoval(deps: RemovalDeps, request: Asked): Promise<Se
 export async function judgeRemoval(
   deps: RemovalDeps,
   request: Asked,
-  judged: {
-    readonly opened: SealedDocument;
-    readonly facts: PublishingFacts;
-    readonly mandate: StandingMandate;
-  },
+  judged: Pick<Gate, "facts" | "mandate"> & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
   const { opened, facts } = judged;
   const nowMs = deps.clock.now();
@@ -123,7 +120,7 @@ export async function judgeRemoval(
     received: { at: formatTimestamp(nowMs) },
     policies: timelineOf(facts.policy),
   });
-  const faults: readonly Result<unknown, SealReason | "role_not_allowed">[] = [
+  const faults: readonly Result<unknown, SealReason>[] = [
     ...received,
     verdict.ok ? ok(undefined) : refuse(verdict.code, verdict.detail),
     judgeLive(key, nowMs),
@@ -131,9 +128,8 @@ export async function judgeRemoval(
     namesWhatIsInForce(seal, facts),
   ];
   const fault = faults.find((each) => !each.ok);
-  if (fault === undefined || fault.ok || fault.code === "role_not_allowed") return null;
-  const { code, detail } = fault;
-  return standingRefused({ ok: false, code, detail }, facts, "Seal the document again.");
+  if (fault === undefined || fault.ok) return null;
+  return standingRefused(fault, facts, "Seal the document again.");
 }
 
 /** The mandate of the integration key that sealed the document. */
@@ -154,7 +150,7 @@ function sealedUnder({ sealed }: StandingMandate, { seal }: SealedDocument, uuid
     business_uuid: uuid,
     key_id: seal.key_id,
     record_type: seal.record_type,
-    // A document names no country: whoever may publish a version that leaves countries out may take the record out.
+    // A document names no country: a key that may publish a version without a country may also take it out.
     countries: [],
     at: seal.sealed_at,
   });

@@ -6,12 +6,11 @@
 //       business; only where an integration key seals it, that key's mandate must cover the type.
 //   V3. A document is accepted once (X1 in actors/business/remove.ts). Sent again, however late, it is answered again and
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
-//   V4. A record that the business does not have is not found, whoever else has it: its own actor is asked, and no other.
+//   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.
 //
 // Publishing may refuse a seal that has no room left in the caps; a removal is charged as one record, so a stolen key cannot
 // empty a catalogue faster than it could overwrite it.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef, keyRef, regionRef } from "../actors/messages/refs.ts";
 import {
   type RemovalAction,
@@ -25,14 +24,13 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { RemovalAnswer } from "../protocol/wire/removal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused, refusedAs } from "./answer.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
-import { findMandate, keyRevoked, type StandingMandate } from "./find-mandate.ts";
+import { keyRevoked } from "./find-mandate.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { checkSource } from "./mandate-scope.ts";
 import { claimFor } from "./publish-claim.ts";
-import { judgeVerified } from "./publish-standing.ts";
+import { type Gate, passGate } from "./publish-gate.ts";
 import { judgeRemoval, openRemoval, type RemovalDeps, type SealedDocument } from "./removal-document.ts";
 import { sealRefused } from "./seal-refused.ts";
 
@@ -62,25 +60,15 @@ export interface RemovalRequest {
 const confirmedWithinMs = 2_000;
 
 export async function removeRecord(deps: RemoveRecordDeps, request: RemovalRequest): Promise<Outcome> {
-  const { actors, clock } = deps;
+  const { actors } = deps;
   const { party, key } = request.caller;
   const own = keyRef(party.uuid, key.key_id);
   const route = `${request.action}/${request.collection}`;
   const claim = claimFor(request, { key: own, route, replayed: () => {} });
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
-    const facts = await actors.ask(businessRef(party.uuid), {
-      type: "publishing.facts",
-      key_id: key.key_id,
-    });
-    const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
-    if (isRefused(mandate)) return mandate;
-    const outside = checkSource(mandate.sealed, request.sourceIp);
-    if (outside) return outside;
-    const capped = await actors.ask(own, { type: "caps.check", ...capsOf(request, mandate) });
-    if (capped.status === "over") return capRefused(capped);
-    const verified = judgeVerified(facts);
-    if (!verified.ok) return refusedAs(verified);
+    const gate = await passGate(deps, { ...request, collection: null });
+    if (isRefused(gate)) return gate;
     const opened = await openRemoval(deps, request);
     if (isRefused(opened)) return opened;
     const { removal: known } = await actors.ask(businessRef(party.uuid), {
@@ -88,26 +76,18 @@ export async function removeRecord(deps: RemoveRecordDeps, request: RemovalReque
       document_hash: opened.hash,
     });
     if (known === null) {
-      const fallen = await admitNew(deps, request, { opened, facts, mandate });
+      const fallen = await admitNew(deps, request, { opened, ...gate });
       if (fallen) return fallen;
     }
-    return apply(deps, request, { opened, receivedAtMs: facts.at_ms ?? clock.now() });
+    return apply(deps, request, { opened, receivedAtMs: gate.facts.at_ms ?? gate.askedAtMs });
   });
-}
-
-function capsOf({ contentDigest: digest, body }: RemovalRequest, { sealed }: StandingMandate) {
-  return { digest, content_length: body.length, caps: sealed.scope.caps };
 }
 
 /** What is judged only of a document that was not accepted before: what is in force, and the charge. */
 async function admitNew(
   deps: RemoveRecordDeps,
   request: RemovalRequest,
-  judged: {
-    readonly opened: SealedDocument;
-    readonly facts: PublishingFacts;
-    readonly mandate: StandingMandate;
-  },
+  judged: Gate & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
@@ -135,8 +115,6 @@ async function apply(
   const command = { type: "record.remove", record_id, action, at, document_hash, sealed } as const;
   const reply = await deps.actors.ask(businessRef(party.uuid), command);
   switch (reply.status) {
-    case "refused":
-      return refusedAs(reply);
     case "unknown_record":
       return notFound;
     case "not_later": {

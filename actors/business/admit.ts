@@ -44,14 +44,14 @@ export function admitPush(
   };
 }
 
-export const notVerified: Extract<AdmitReply, { status: "refused" }> = {
+const notVerified: AdmitReply = {
   status: "refused",
   code: "business_not_verified",
   detail: "Only a business with an active certificate may publish.",
 };
 
 /** AI companies have certificates in force as well, but publish nothing. */
-export function publishes({ snapshot }: BusinessView): boolean {
+function publishes({ snapshot }: BusinessView): boolean {
   return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
 

@@ -9,7 +9,6 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { notVerified, publishes } from "./admit.ts";
 import { countListings } from "./assign.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -18,11 +17,13 @@ import type { BusinessView } from "./view.ts";
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
-export function removeRecord(command: RemoveRecord, view: BusinessView): Decision<RemoveReply, BusinessEvent> {
+export function removeRecord(
+  command: RemoveRecord,
+  view: BusinessView,
+): Decision<RemoveReply, BusinessEvent> {
   const head = heads.read(view, command.record_id);
   const known = removals.read(view, command.document_hash);
   if (known) return { reply: removed(known, head?.live ?? false) };
-  if (!publishes(view)) return { reply: notVerified };
   if (!head) return { reply: { status: "unknown_record" } };
   // Removed without its document, as nodes of earlier releases ask for it.
   if (!head.live && head.removed_by === command.document_hash) return { reply: removed(head, false) };
@@ -84,5 +85,7 @@ export function selectRemovals({ after, limit }: ListCommand): readonly RowSelec
 
 export function listRemovals({ after, limit }: ListCommand, view: BusinessView): readonly RemovalPlace[] {
   const places = removalOrder.readAll(view).filter(({ k }) => k > after);
-  return places.slice(0, Math.min(limit, listedMax)).map(({ k, value }) => ({ number: k, document_hash: value }));
+  return places
+    .slice(0, Math.min(limit, listedMax))
+    .map(({ k, value }) => ({ number: k, document_hash: value }));
 }

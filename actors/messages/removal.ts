@@ -54,8 +54,7 @@ export type RemoveReply =
     }
   | { readonly status: "unknown_record" }
   /** The version that is served was sealed no earlier than `at`. */
-  | { readonly status: "not_later"; readonly sealed_at_ms: number }
-  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
+  | { readonly status: "not_later"; readonly sealed_at_ms: number };
 
 /** What serving and the indexes learn about a record that is out of serving. */
 export interface RemovedRecord {

@@ -39,7 +39,11 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       const applied = await apply(ports.index, params.work_id, params.changes);
       const found = await stillServed(ports, params.changes);
       if (applied.type !== "rows.applied" || found === null) return applied;
-      return { type: "rows.failed", work_id: params.work_id, detail: `${found} is still fetched in this region.` };
+      return {
+        type: "rows.failed",
+        work_id: params.work_id,
+        detail: `${found} is still fetched in this region.`,
+      };
     },
     indexRows: async (params: IndexRows, context: ActivityContext<"region">): Promise<RegionCommand> => {
       const changes = await readChanges(ports, params);

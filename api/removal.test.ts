@@ -213,7 +213,8 @@ it.each(collectionNames)("%s are withdrawn and deleted by the key that the servi
 });
 
 describe("a removal needs", () => {
-  const node = () => part<AttackNode>({ running: part<AttackNode["running"]>({ services: surfaces.services }) });
+  const node = () =>
+    part<AttackNode>({ running: part<AttackNode["running"]>({ services: surfaces.services }) });
   let merchants = 100;
   const merchant = (): Promise<TestBusiness> => {
     merchants += 1;

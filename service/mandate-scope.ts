@@ -5,6 +5,14 @@ import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import { addressAllowed } from "./source-address.ts";
 
+/** Null if the mandate covers publishing the collection from this address. */
+export function checkScope(
+  mandate: Pick<Mandate, "scope">,
+  request: { readonly collection: string; readonly sourceIp: string | null },
+): Refused | null {
+  return checkType(mandate, request.collection) ?? checkSource(mandate, request.sourceIp);
+}
+
 /** Null if the mandate covers publishing the collection, which includes taking its records out of serving. */
 export function checkType({ scope }: Pick<Mandate, "scope">, collection: string): Refused | null {
   return scope.record_types.includes(collection) && scope.directions.includes("publish")

@@ -17,8 +17,7 @@ export interface GateDeps extends FindMandateDeps {
 
 export interface GateRequest {
   readonly caller: Caller;
-  /** Null if the mandate is judged for a type later, or not at all (remove-record.ts, V2). */
-  readonly collection: string | null;
+  readonly collection: string;
   readonly contentDigest: string;
   readonly body: Uint8Array;
   readonly sourceIp: string | null;
@@ -32,7 +31,11 @@ export interface Gate {
   readonly askedAtMs: number;
 }
 
-export async function passGate(deps: GateDeps, request: GateRequest): Promise<Gate | Refused> {
+/** Without a `collection`, what the mandate covers is judged elsewhere (remove-record.ts, V2). */
+export async function passGate(
+  deps: GateDeps,
+  request: Omit<GateRequest, "collection"> & { readonly collection: string | null },
+): Promise<Gate | Refused> {
   const { actors, clock } = deps;
   const { party, key } = request.caller;
   const askedAtMs = clock.now();

@@ -1,6 +1,6 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), and accepted withdrawals and
-// deletions by the hash of their document (40) and their numbers in order (41).
+// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), cancelled pushes (40, cancel.ts),
+// and accepted withdrawals and deletions by the hash of their document (50) and in their order (51).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -152,9 +152,9 @@ export const admissions = defineJsonTable<Admission>("admissions", 19);
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);
-export const removals = defineJsonTable<Removal>("withdrawals and deletions", 40);
+export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
 /** The hashes of the documents, by number (`k`). */
-export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 41);
+export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);
 
 /** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";

@@ -30,6 +30,10 @@ function region(readable: readonly string[]) {
         return changes.map(() => "applied" as const);
       },
       search: async () => [],
+      isFindable: async (collection, id) => {
+        if (state.fails) throw new Error("no index");
+        return collection === "updates" && state.readable.includes(id);
+      },
       count: async () => 0,
     },
     receipts: part({}),
@@ -55,7 +59,9 @@ function region(readable: readonly string[]) {
       { work_id: "w", changes: [{ kind: "remove", record_id, collection: "updates", change }] },
       part({}),
     );
-  return { state, indexRows, remove };
+  const findRow = async (record_id: string) =>
+    activities["findRow"]?.({ work_id: "f", collection: "updates", record_id }, part({}));
+  return { state, indexRows, findRow, remove };
 }
 
 const reference = (record_id: string, change: number): RowReference => ({
@@ -135,6 +141,15 @@ describe("a removal", () => {
     const { state, remove } = region([]);
     state.heads.set("a", head(6, true));
     expect(await remove("a", 5)).toMatchObject({ type: "rows.applied" });
+  });
+});
+
+describe("the question whether a search finds a record", () => {
+  it("is answered by the index, and left open while it is away", async () => {
+    const { state, findRow } = region(["a"]);
+    expect([await findRow("a"), await findRow("b")]).toMatchObject([{ found: true }, { found: false }]);
+    state.fails = true;
+    expect(await findRow("a")).toEqual({ type: "rows.found", work_id: "f", found: null });
   });
 });
 

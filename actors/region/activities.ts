@@ -53,6 +53,11 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
     },
+    findRow: async (params: FindRow): Promise<RegionCommand> => {
+      const { work_id, collection, record_id } = params;
+      const found = await ports.index.isFindable(collection, record_id).catch(() => null);
+      return { type: "rows.found", work_id, found };
+    },
     closeReceipts: async (
       params: { region: string },
       context: ActivityContext<"region">,
@@ -81,6 +86,12 @@ async function stillServed({ records }: RegionPorts, changes: readonly RowChange
     if (head?.live && head.change < change) return record_id;
   }
   return null;
+}
+
+interface FindRow {
+  readonly work_id: string;
+  readonly collection: CollectionName;
+  readonly record_id: string;
 }
 
 interface IndexRows {

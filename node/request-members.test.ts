@@ -17,6 +17,7 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
   type Effect,
@@ -311,6 +312,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...signedReads,
   ...publishing(),
   ...readsOfInsight,
+  ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,
   ...businessReads,

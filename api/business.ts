@@ -26,6 +26,7 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -34,7 +35,7 @@ import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing {
+export interface Publishing extends Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
@@ -60,6 +61,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: (tag) => accepted(deps, tag) }),
     sealContextRoute(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),

@@ -70,6 +70,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision. */
+  readonly holdMs: number;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly parties: Parties;
@@ -129,6 +131,7 @@ export async function openNodeServices(
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
+    holdMs: config.retention.holdDays * dayMs,
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),

@@ -61,6 +61,8 @@ export interface PublishDeps
   readonly clock: Clock;
   /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
   /** The pause between two steps of reading a body (B1 in publish-body.ts). */
   readonly pause: Pause;
 }
@@ -137,7 +139,8 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     const { number, held_reasons } = admitted;
     const receivedAtMs = facts.at_ms ?? askedAtMs;
     const accepted = batchFacts(request, { batch, mandate, receivedAtMs, ownNames, number });
-    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+    const { acceptWithinMs, holdMs } = deps;
+    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };
     const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...within });
     return answerBatch(actors, push, { records, report });
   });

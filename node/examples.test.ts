@@ -18,7 +18,15 @@ import { collections } from "../collections/collections.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
-import { type AttackNode, awaitPush, newSigningKey, openAttackNode } from "./attack.fixture.ts";
+import {
+  type AttackNode,
+  awaitPush,
+  batchBody,
+  newSigningKey,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
+import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 
 interface Example {
@@ -125,7 +133,26 @@ async function publishing(): Promise<string> {
   const tag = "svc-business-read";
   await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
   await ask(base, pusher, { path: "/v1/seal-context", tag });
+  await holds(base);
   return queued;
+}
+
+/** A push of another business that is held, and rejected. */
+async function holds(base: string): Promise<void> {
+  const merchant = await openBusiness(node.running.services, "00000000-0000-4000-8000-0000000000e3");
+  const person = await newPerson(node, merchant);
+  const priced = (index: number, amount: string): Uint8Array =>
+    product(`example-${index}`, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
+  const catalogue = Array.from({ length: 20 }, (_, index) => priced(index, "10.00"));
+  await publishOver(node, merchant, (await batchBody(merchant, catalogue, { seq: 1 })).body);
+  const { body, pushId: push_id } = await batchBody(merchant, [priced(3, "95.50")], { seq: 2 });
+  await publishOver(node, merchant, body);
+  const caller = { key: merchant.signingKey, grant: "" };
+  await ask(base, caller, { path: "/v1/holds", tag: "svc-business-read" });
+  const decision = await sealDecision(merchant, person, { push_id, decision: "reject" });
+  const path = `/v1/pushes/${push_id}/hold`;
+  const asked = { path, route: "/v1/pushes/:push_id/hold", tag: "svc-push" } as const;
+  await ask(base, caller, { ...asked, body: JSON.stringify({ decision }) });
 }
 
 const search = { ...productSearch, limit: 2 };

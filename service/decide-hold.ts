@@ -32,7 +32,7 @@ export interface DecideHoldDeps {
 }
 
 export interface DecideHoldRequest {
-  readonly caller: Pick<Caller, "party">;
+  readonly caller: { readonly party: Pick<Caller["party"], "uuid"> };
   readonly pushId: string;
   /** The sealed decision (protocol/hold-decision.ts). */
   readonly decision: Envelope;

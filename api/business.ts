@@ -13,6 +13,7 @@ import {
   requestBytesMax,
 } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
+import { either } from "../protocol/shape.ts";
 import {
   inlineOutcome,
   publishBody,
@@ -21,6 +22,7 @@ import {
   recordOutcomes,
   sealContext,
 } from "../protocol/wire/push.ts";
+import { validationOutcome } from "../protocol/wire/validation.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
@@ -29,7 +31,7 @@ import type { ReadPushRequest } from "../service/push-status.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { single, sourceOfRequest } from "./request-parts.ts";
+import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
@@ -37,6 +39,8 @@ import { type SignedCall, signedHandler } from "./signed.ts";
 /** What the surface calls; each function checks its input beyond authentication. */
 export interface Publishing extends Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
+  /** The same request, which changes nothing and answers what it would come to. */
+  validateBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
 }
@@ -108,8 +112,16 @@ const publishProblems: readonly ProblemCode[] = [
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
-  const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
-    deps.publishing.publishBatch({
+  const answer = async ({
+    authenticated,
+    body,
+    query,
+    request,
+  }: SignedCall<"validate_only">): Promise<Outcome> => {
+    const validateOnly = parseFlag(query, "validate_only");
+    if (typeof validateOnly !== "boolean") return validateOnly;
+    const publish = validateOnly ? deps.publishing.validateBatch : deps.publishing.publishBatch;
+    return publish({
       caller: authenticated.caller,
       collection,
       idempotencyKey: single(request.headers["idempotency-key"]),
@@ -117,15 +129,22 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       body,
       sourceIp: sourceOfRequest(request, deps.http.edge),
     });
+  };
   return {
     method: "POST",
     path: `/v1/publish/${collections[collection].path}`,
     tags: ["svc-push"],
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
-      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).`,
+      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202). With \`validate_only=true\` nothing is stored, numbered or charged, and the answer says what would become of every record.`,
       parameters: [
         sandboxKey,
+        {
+          name: "validate_only",
+          in: "query",
+          description: "`true` to validate the batch only; the signature covers it with `@query`.",
+          schema: { enum: ["true", "false"] },
+        },
         {
           name: "Idempotency-Key",
           in: "header",
@@ -136,7 +155,10 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       ],
       body: publishBody,
       answers: {
-        200: { description: "The outcome of every record", body: inlineOutcome },
+        200: {
+          description: "The outcome of every record, or what it would be",
+          body: either(inlineOutcome, validationOutcome),
+        },
         202: {
           description: "The push was accepted and is processed; `Location` names where to poll",
           body: pushStatus,
@@ -149,7 +171,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       authentication: deps.authentication,
       accepted: accepted(deps, "svc-push"),
       limits,
-      queryNames: [],
+      queryNames: ["validate_only"],
       claimsMeanwhile: false,
       answer,
     }),

@@ -35,6 +35,7 @@ import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -283,6 +284,10 @@ function publishingOf(services: NodeServices): Publishing {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
+    },
+    validateBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateBatch(deps, request);
     },
     readPush: (request) => readPush(services.actors, request),
     listHolds: (request) => listHolds(services, request),

@@ -4,7 +4,7 @@
 //   D2. The same document again is answered with what the push has become; so a lost answer is repaired by sending it again.
 //   D3. An answer is sent only once the push has taken the decision.
 
-import type { HoldFault } from "../actors/messages/business.ts";
+import type { HoldFault } from "../actors/messages/hold.ts";
 import type { PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";

@@ -9,7 +9,7 @@
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
+import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
@@ -19,6 +19,7 @@ import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
+import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
 import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
@@ -45,6 +46,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "group.unblock": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
+    "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "holds.read": readHolds,
     "chunk.assign": assignChunk,
@@ -82,6 +84,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         admissions.select([command.push_id]),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
+    case "push.preview":
+      return selectForPreview(command);
     case "hold.settle":
       return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
     case "holds.read":
@@ -99,10 +103,6 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     default:
       return selectForChange(command, uuid);
   }
-}
-
-function plannedRecords(plan: PushPlan): readonly string[] {
-  return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
 }
 
 /** Forgets what only a repetition of the push's own commands would need. */

@@ -10,7 +10,6 @@ import type {
   CustodyFacts,
   HeldReason,
   KeptAct,
-  KeptDecision,
   KeyFacts,
   LeafAssignment,
   ListedMandate,
@@ -20,6 +19,7 @@ import type {
   PolicyFacts,
   RecordHeadFacts,
 } from "../messages/business.ts";
+import type { KeptDecision } from "../messages/hold.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 

@@ -8,14 +8,8 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type {
-  BusinessProtocol,
-  HeldPush,
-  HoldFault,
-  HoldReply,
-  HoldsReply,
-  KeptDecision,
-} from "../messages/business.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, KeptDecision } from "../messages/hold.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { publishes } from "./admit.ts";

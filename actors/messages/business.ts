@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { Commands } from "./protocol.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -187,6 +188,12 @@ export interface BusinessProtocol {
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
+  /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
+  "push.preview"(command: {
+    readonly push_id: string;
+    readonly may_hold: boolean;
+    readonly plan: PushPlan;
+  }): PreviewReply;
   /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
   "hold.settle"(command: {
     readonly push_id: string;
@@ -306,58 +313,17 @@ export type AdmitReply =
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 
-/** What a held push was sealed with, which is judged again when its hold is confirmed. */
-export interface HeldPush {
-  readonly key_id: string;
-  readonly mandate_id: string | null;
-  readonly cert_id: string;
-  readonly ai_policy_version: number;
-}
+/** The generation that a record would get, and whether the record would be live before it. */
+export type PlannedVersion = readonly [generation: number, live: boolean];
 
-/** A decision whose signature was verified. */
-export interface SealedDecision {
-  /** The passkey that sealed it. */
-  readonly key_id: string;
-  /** As sealed. */
-  readonly at: string;
-  /** The envelope as JSON text. */
-  readonly envelope: string;
-}
-
-/** The decision on a hold, as it is kept for ever. */
-export interface KeptDecision extends SealedDecision {
-  readonly confirmed: boolean;
-  /** When the business accepted it. */
-  readonly decided_at: string;
-  /** Why a confirmed push is not published. */
-  readonly fault: HoldFault | null;
-}
-
-/** Why a held push cannot be published any more, although it was confirmed. */
-export interface HoldFault {
-  readonly code: HoldFaultCode;
-  readonly detail: string;
-}
-
-export type HoldFaultCode =
-  | "business_not_verified"
-  | "key_revoked"
-  | "mandate_revoked"
-  | "certificate_not_in_force"
-  | "ai_policy_version_mismatch";
-
-export type HoldReply =
-  | { readonly status: "done" }
+export type PreviewReply =
   | {
-      readonly status: "refused";
-      /** `hold_decided`: the other decision stands. `sealed_at_skew`: sealed too early or too late. */
-      readonly code: "hold_unknown" | "hold_decided" | "sealed_at_skew";
-      readonly detail: string;
-    };
-
-export interface HoldsReply {
-  readonly holds: readonly { readonly push_id: string; readonly number: number }[];
-}
+      readonly status: "admitted";
+      readonly held_reasons: readonly HeldReason[];
+      /** By the records of `plan.listings`, in their order. */
+      readonly versions: readonly PlannedVersion[];
+    }
+  | Exclude<AdmitReply, { status: "admitted" }>;
 
 export interface AssignReply {
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */

@@ -23,6 +23,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "group.unblock": "ask",
   "publishing.facts": "ask",
   "push.admit": "ask",
+  "push.preview": "ask",
   "hold.settle": "ask",
   "holds.read": "ask",
   "chunk.assign": "ask",

@@ -16,6 +16,15 @@ export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcom
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
 
+/** An uploaded file in the staging area. */
+export interface StagedFileFacts {
+  readonly upload_id: string;
+  /** The name of the file in the staging area. */
+  readonly name: string;
+  /** `sha256:<hex>`: the sealed root over its records. */
+  readonly root: string;
+}
+
 /** The facts of a push that never change. They are small and kept in the machine's context. */
 export interface PushFacts {
   readonly push_id: string;
@@ -44,6 +53,8 @@ export interface PushFacts {
    * as its own.
    */
   readonly own_names?: readonly string[];
+  /** The uploaded file that contains the records; absent if they came with the request, and are staged with the push. */
+  readonly file?: StagedFileFacts;
   /** The push's position among the pushes, withdrawals and deletions of the business. */
   readonly number: number;
 }

@@ -9,6 +9,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
@@ -179,13 +180,7 @@ function outcomeOf(assignment: LeafAssignment): PublishOutcome {
     ]);
   }
   if (outcome === "duplicate") {
-    return rejected(leaf_index, record_id, [
-      {
-        code: "duplicate_in_batch",
-        pointer: "/business_product_id",
-        detail: "An earlier leaf of this batch is the same product.",
-      },
-    ]);
+    return rejected(leaf_index, record_id, [duplicateInBatch]);
   }
   return { leaf_index, outcome, record_id, version: generation, errors: [] };
 }

@@ -2,10 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newCaller, type ReceivedAnswer, send } from "../api/surfaces.fixture.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { holdDecisionPayload } from "../protocol/hold-decision.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
+import { publishRecord } from "../service/publish-record.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import { createVerifier } from "../verifier/verifier.ts";
 import {
@@ -30,6 +33,7 @@ import {
   sealDecision,
   sendDecision,
 } from "./hold-decisions.fixture.ts";
+import { publishDeps, sealHosted } from "./publishing.fixture.ts";
 
 let node: AttackNode;
 beforeAll(async () => {
@@ -329,6 +333,24 @@ describe("a decision is refused, and the push stays held,", () => {
     });
     expect(read.status).toBe(401);
     await stillHeld(held);
+  });
+
+  it("about a record that was sealed alone, which is not a push of this interface", async () => {
+    const business = await newBusiness(node);
+    const owner = await newPerson(node, business);
+    const { services } = node.running;
+    const record = priced("alone", "1.00");
+    const sealing = { uuid: business.party.uuid, certId: business.certId };
+    const seal = await sealHosted(services, sealing, {
+      record,
+      record_type: "products",
+      ai_policy_version: 0,
+    });
+    const sealed = { businessUuid: business.party.uuid, collection: "products", record, seal } as const;
+    expect(await publishRecord(publishDeps(services), sealed)).toMatchObject({ ok: true });
+    const pushId = pushIdOf(business.party.uuid, parseBase64(seal.payload) ?? record, nativeCrypto.sha256);
+    const alone = { business, owner, pushId, body: record };
+    expect((await decide(alone, await confirmation(alone))).status).toBe(404);
   });
 
   it("of a push that was published at once", async () => {

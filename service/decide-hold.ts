@@ -47,8 +47,7 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
   if (!isPushId(request.pushId)) return pushUnknown();
   const push = pushRef(uuid, request.pushId);
   const report = await actors.ask(push, wholeStatus);
-  if (report === null || report.facts.business_uuid !== uuid || report.facts.path === "B")
-    return pushUnknown();
+  if (report === null || report.facts.path === "B") return pushUnknown();
   const sealed = await judgeDecision(deps, request);
   if (isRefused(sealed)) return sealed;
   const { facts } = report;

@@ -5,13 +5,7 @@ import { collections } from "../collections/collections.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import { parseContentDigest } from "../protocol/content-digest.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import {
-  idempotencyKeyPattern,
-  inlineRecordsMax,
-  publishBytesMax,
-  pushPageMax,
-  requestBytesMax,
-} from "../protocol/limits.ts";
+import { idempotencyKeyPattern, inlineRecordsMax, publishBytesMax, pushPageMax } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
 import { either } from "../protocol/shape.ts";
 import {
@@ -24,13 +18,17 @@ import {
 } from "../protocol/wire/push.ts";
 import { validationOutcome } from "../protocol/wire/validation.ts";
 import type { Outcome } from "../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
+import type { AcceptedCallers } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
+import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type BusinessCallers, businessRead } from "./business-read.ts";
+import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
+import { cancelPushRoute } from "./push-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -42,16 +40,15 @@ export interface Publishing extends Holds {
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
+  cancelPush(request: CancelRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
 }
 
-export interface BusinessDeps {
+export interface BusinessDeps extends BusinessCallers {
   readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
-  readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly catalogue: Catalogue;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -65,33 +62,18 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
-    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: (tag) => accepted(deps, tag) }),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
+    ...catalogueRoutes(deps, deps.catalogue),
     ...notOffered,
     ...(deps.sandbox ?? []),
   ];
   return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
 }
 
-function accepted(deps: BusinessDeps, tag: "svc-push" | "svc-business-read"): AcceptedCallers {
-  return { authorities: deps.authorities, tags: [tag], roles: ["integration"], bearer: false };
-}
-
-function signedRead<N extends string>(
-  deps: BusinessDeps,
-  queryNames: readonly N[],
-  answer: (call: SignedCall<N>) => Promise<Outcome>,
-): Route["handle"] {
-  const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
-  const callers = accepted(deps, "svc-business-read");
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: callers,
-    limits,
-    queryNames,
-    claimsMeanwhile: false,
-    answer,
-  });
+function acceptedPushers(deps: BusinessDeps): AcceptedCallers {
+  return { authorities: deps.authorities, tags: ["svc-push"], roles: ["integration"], bearer: false };
 }
 
 const publishProblems: readonly ProblemCode[] = [
@@ -169,7 +151,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     },
     handle: signedHandler({
       authentication: deps.authentication,
-      accepted: accepted(deps, "svc-push"),
+      accepted: acceptedPushers(deps),
       limits,
       queryNames: ["validate_only"],
       claimsMeanwhile: false,
@@ -215,7 +197,7 @@ function readPushRoute(deps: BusinessDeps): Route {
       answers: { 200: { description: "The push, with a page of its results", body: pushStatus } },
       problems: ["request_invalid", "not_found"],
     },
-    handle: signedRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
+    handle: businessRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
       const { push_id: pushId } = request.params as { readonly push_id: string };
       return deps.publishing.readPush({
         caller: authenticated.caller,
@@ -238,7 +220,7 @@ function sealContextRoute(deps: BusinessDeps): Route {
       answers: { 200: { description: "What is in force now", body: sealContext } },
       problems: ["business_not_verified"],
     },
-    handle: signedRead(deps, [], ({ authenticated }) =>
+    handle: businessRead(deps, [], ({ authenticated }) =>
       deps.publishing.sealContext({ caller: authenticated.caller }),
     ),
   };
@@ -249,8 +231,6 @@ const notOffered: readonly Route[] = [
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
   ]),
-  notOfferedRoute("GET", "/v1/catalogue", "The catalogue read"),
-  notOfferedRoute("GET", "/v1/catalogue/:record_id", "The catalogue read"),
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),

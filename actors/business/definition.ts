@@ -17,6 +17,7 @@ import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
+import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
@@ -50,6 +51,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "hold.settle": settleHold,
     "holds.read": readHolds,
     "chunk.assign": assignChunk,
+    "push.cancel": cancelPush,
     "push.finished": finishPush,
     "record.remove": removeRecord,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
@@ -66,6 +68,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     releaseHold: ({ push_id, ...release }: { push_id: string } & HoldRelease, view) => [
       tell(pushRef(view.id, push_id), { type: "hold.release", ...release }),
+    ],
+    endCancelled: ({ push_id }: { push_id: string }, view) => [
+      tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
   },
@@ -93,8 +98,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),
+        selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
       ];
+    case "push.cancel":
+      return selectForCancel(command);
     case "push.finished":
       return [];
     case "record.remove":

@@ -139,7 +139,7 @@ async function publishing(): Promise<string> {
   return queued;
 }
 
-/** A push of another business that is held, and rejected. */
+/** Two pushes of another business that are held: one is rejected, the other cancelled. */
 async function holds(base: string): Promise<void> {
   const merchant = await openBusiness(node.running.services, "00000000-0000-4000-8000-0000000000e3");
   const person = await newPerson(node, merchant);
@@ -147,14 +147,21 @@ async function holds(base: string): Promise<void> {
     product(`example-${index}`, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
   const catalogue = Array.from({ length: 20 }, (_, index) => priced(index, "10.00"));
   await publishOver(node, merchant, (await batchBody(merchant, catalogue, { seq: 1 })).body);
-  const { body, pushId: push_id } = await batchBody(merchant, [priced(3, "95.50")], { seq: 2 });
-  await publishOver(node, merchant, body);
+  const push = async (amount: string, seq: number): Promise<string> => {
+    const { body, pushId } = await batchBody(merchant, [priced(3, amount)], { seq });
+    await publishOver(node, merchant, body);
+    return pushId;
+  };
+  const push_id = await push("95.50", 2);
   const caller = { key: merchant.signingKey, grant: "" };
   await ask(base, caller, { path: "/v1/holds", tag: "svc-business-read" });
   const decision = await sealDecision(merchant, person, { push_id, decision: "reject" });
   const path = `/v1/pushes/${push_id}/hold`;
   const asked = { path, route: "/v1/pushes/:push_id/hold", tag: "svc-push" } as const;
   await ask(base, caller, { ...asked, body: JSON.stringify({ decision }) });
+  const route = "/v1/pushes/:push_id/cancel";
+  const another = await push("96.50", 3);
+  await ask(base, caller, { method: "POST", path: `/v1/pushes/${another}/cancel`, route, tag: "svc-push" });
 }
 
 const search = { ...productSearch, limit: 2 };

@@ -9,7 +9,7 @@ export interface OperatorLists {
   readonly protectedNames: readonly ProtectedName[];
   /** Words that are never judged, even if a company has that name. */
   readonly exemptNames: readonly string[];
-  /** Hosts of malware and phishing, in lower case; their subdomains are covered as well. */
+  /** Hosts and addresses of malware and phishing, as `parseBlocked` in url-rule.ts returns them. */
   readonly blockedHosts: readonly string[];
 }
 

@@ -23,6 +23,7 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import type { AsTable } from "../service/as-table.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -34,13 +35,13 @@ import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
-import { loadContentLists } from "./content-lists.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -70,8 +71,11 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  readonly operatorFiles: OperatorFiles;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -104,13 +108,18 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const operatorFiles = await openOperatorFiles(config, register.certifiedNames, log).catch(
+    async (error: unknown) => {
+      await stores.close();
+      throw error;
+    },
+  );
   const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
   const common = {
@@ -129,7 +138,9 @@ export async function openNodeServices(
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
-    lists: { ...operatorLists, certified: register.certifiedNames },
+    operatorFiles,
+    lists: operatorFiles.lists,
+    asTable: operatorFiles.asTable,
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: createHostedKeys({
@@ -183,7 +194,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -191,10 +202,11 @@ function beginBackground(
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping()];
+    return [stopFollowing(), stopSweeping(), stopLooking()];
   };
 }
 

@@ -34,6 +34,7 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import { acceptPush } from "./accept-push.ts";
 import { isRefused, type Outcome, refused, refusedAs } from "./answer.ts";
+import type { AsTable } from "./as-table.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused, notCharged, seqRefused } from "./charge-refused.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
@@ -61,6 +62,8 @@ export interface PublishDeps
   readonly clock: Clock;
   /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
+  /** The operator's table of autonomous systems as it is now; null if there is none. */
+  readonly asTable: () => AsTable | null;
   /** The pause between two steps of reading a body (B1 in publish-body.ts). */
   readonly pause: Pause;
 }
@@ -92,7 +95,7 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
     if (isRefused(mandate)) return mandate;
     const { caps, countries } = mandate.sealed.scope;
-    const outside = checkScope(mandate.sealed, request);
+    const outside = checkScope(mandate.sealed, request, deps.asTable());
     if (outside) return outside;
     const capped = await actors.ask(own, { type: "caps.check", digest, content_length: sent.length, caps });
     if (capped.status === "over") return capRefused(capped);

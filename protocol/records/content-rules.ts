@@ -28,7 +28,8 @@ interface Compiled {
   /** Filters on words, at least one of which a text must contain for a word rule to find anything in it. */
   readonly telling: readonly WordFilter[];
   readonly exempt: NameIndex;
-  readonly blocked: BlockedUrls;
+  readonly blocked: readonly BlockedUrls[];
+  readonly version: number | undefined;
 }
 
 const compiledLists = new WeakMap<ContentLists, Compiled>();
@@ -56,7 +57,8 @@ export function contentFaults(
       const { role } = place;
       if (role !== "url") {
         const found = scanWords(text, telling);
-        if (found !== "none") wordFaults(found, { text, pointer, role, language }, { lists, ownNames }, faults);
+        if (found !== "none")
+          wordFaults(found, { text, pointer, role, language }, { lists, ownNames }, faults);
       }
       const unsafe = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
       if (unsafe !== null) faults.add("url_flagged", pointer, `${unsafe} is flagged as unsafe.`);
@@ -145,14 +147,15 @@ function freeIn(words: readonly string[], names: readonly NameIndex[]): IsFree {
 
 function compile(lists: ContentLists): Compiled {
   const known = compiledLists.get(lists);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.version === lists.version) return known;
   const names = lists.protectedNames.map((each) => (typeof each === "string" ? each : each.name));
   const protectedNames = createNameIndex(names.filter(isFindable).map(foldedWords));
   const compiled = {
     names: protectedNames,
     telling: [directiveOpenings, protectedNames.firstWords, lists.certified.index.firstWords],
     exempt: createNameIndex(lists.exemptNames.map(foldedWords)),
-    blocked: blockedUrls(lists.blockedHosts),
+    blocked: [blockedUrls(lists.blockedHosts), ...(lists.blockedUrls ? [lists.blockedUrls] : [])],
+    version: lists.version,
   };
   compiledLists.set(lists, compiled);
   return compiled;

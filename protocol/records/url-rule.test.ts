@@ -12,7 +12,7 @@ const entries = [
   "203.0.113.7",
   "2001:db8::bad",
 ];
-const blocked = blockedUrls(entries.map((entry) => parseBlocked(entry) ?? `refused ${entry}`));
+const blocked = [blockedUrls(entries.map((entry) => parseBlocked(entry) ?? `refused ${entry}`))];
 
 describe("a blocked address", () => {
   it.each([

@@ -66,35 +66,43 @@ function isBlockable(host: string): boolean {
 }
 
 /** Prepares canonical entries, together with the test hosts. */
-export function blockedUrls(entries: readonly string[]): BlockedUrls {
-  const hosts = new Set<string>(flaggedTestHosts);
+export function blockedUrls(entries: Iterable<string>): BlockedUrls {
+  const { add, ...blocked } = collectBlocked();
+  for (const host of flaggedTestHosts) add(host);
+  for (const entry of entries) add(entry);
+  return blocked;
+}
+
+/** A list to which canonical entries are added one by one. */
+export function collectBlocked(): BlockedUrls & { readonly add: (entry: string) => void } {
+  const hosts = new Set<string>();
   const under = new Set<string>();
   const prefixes = new Map<string, Prefix[]>();
-  for (const entry of entries) {
+  const add = (entry: string): void => {
     const slash = entry.indexOf("/");
     if (slash < 0) {
       if (entry.startsWith("*.")) under.add(entry.slice(2));
       else hosts.add(entry);
-      continue;
+      return;
     }
     const [, host = "", port = null] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]+))?$/.exec(entry.slice(0, slash)) ?? [];
     const known = prefixes.get(host);
     const prefix = { port, path: entry.slice(slash) };
     if (known === undefined) prefixes.set(host, [prefix]);
     else known.push(prefix);
-  }
-  return { hosts, under, prefixes };
+  };
+  return { hosts, under, prefixes, add };
 }
 
 /** The blocked host or address that a member leads to: an address, a host or a mailbox; null when there is none. */
-export function blockedOfMember(text: string, blocked: BlockedUrls): string | null {
+export function blockedOfMember(text: string, blocked: readonly BlockedUrls[]): string | null {
   const target = readTarget(text);
   if (target === null) return null;
   return entryFor(target, blocked) ?? nested(target, blocked);
 }
 
 /** The first blocked host or address among those written in a text; null when there is none. */
-export function blockedInText(text: string, blocked: BlockedUrls): string | null {
+export function blockedInText(text: string, blocked: readonly BlockedUrls[]): string | null {
   if (!telling.test(text) || !candidate.test(text)) return null;
   for (const [token] of text.matchAll(tokens)) {
     if (!candidate.test(token)) continue;
@@ -106,7 +114,7 @@ export function blockedInText(text: string, blocked: BlockedUrls): string | null
   return null;
 }
 
-function nested({ rest }: Target, blocked: BlockedUrls): string | null {
+function nested({ rest }: Target, blocked: readonly BlockedUrls[]): string | null {
   return inner.test(rest) ? blockedInText(unescaped(rest), blocked) : null;
 }
 
@@ -175,7 +183,15 @@ function pathOf(rest: string): string {
   return `/${segments.join("/")}${more}`;
 }
 
-function entryFor({ host, port, rest }: Target, { hosts, under, prefixes }: BlockedUrls): string | null {
+function entryFor(target: Target, blocked: readonly BlockedUrls[]): string | null {
+  for (const each of blocked) {
+    const entry = entryIn(target, each);
+    if (entry !== null) return entry;
+  }
+  return null;
+}
+
+function entryIn({ host, port, rest }: Target, { hosts, under, prefixes }: BlockedUrls): string | null {
   for (let at = 0; at >= 0; at = host.indexOf(".", at) + 1 || -1) {
     const parent = host.slice(at);
     if (hosts.has(parent)) return parent;

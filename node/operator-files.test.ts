@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { LogEntry } from "../actors/system/ports.ts";
-import { noCertifiedNames } from "../protocol/records/content-lists.ts";
+import { type ContentLists, noCertifiedNames } from "../protocol/records/content-lists.ts";
 import { contentFaults } from "../protocol/records/content-rules.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { type OperatorFiles, type OperatorPaths, openOperatorFiles } from "./operator-files.ts";
@@ -43,8 +43,13 @@ function names(...protectedNames: readonly string[]): string {
   return JSON.stringify({ protected_names: protectedNames, blocked_hosts: [] });
 }
 
-function open(changes: Partial<OperatorPaths> = {}): Promise<OperatorFiles> {
-  return openOperatorFiles({ ...paths, ...changes }, noCertifiedNames, (entry) => lines.push(entry));
+interface Opened extends OperatorFiles {
+  readonly lists: ContentLists;
+}
+
+async function open(changes: Partial<OperatorPaths> = {}): Promise<Opened> {
+  const files = await openOperatorFiles({ ...paths, ...changes }, (entry) => lines.push(entry));
+  return { ...files, lists: files.listsWith(noCertifiedNames) };
 }
 
 /** Replaces a file as a whole, as operators should. */
@@ -54,12 +59,12 @@ async function replace(path: string, text: string | Uint8Array): Promise<void> {
 }
 
 /** A change is taken over by the second look that sees it. */
-async function lookTwice(files: OperatorFiles): Promise<void> {
+async function lookTwice(files: Pick<OperatorFiles, "look">): Promise<void> {
   await files.look();
   await files.look();
 }
 
-function codes({ lists }: OperatorFiles, short_description: string): readonly string[] {
+function codes({ lists }: Opened, short_description: string): readonly string[] {
   const record = { ...sampleRecords.products, short_description };
   return contentFaults("products", record, lists).map(({ code }) => code);
 }

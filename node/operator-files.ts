@@ -16,16 +16,17 @@ import { readLines } from "./line-file.ts";
 import { WatchedFile } from "./watched-file.ts";
 
 /** How often the files are looked at. */
-export const lookEveryMs = 5_000;
+const lookEveryMs = 5_000;
 const fileBytesMax = 128 * 1024 * 1024;
-export const blockedUrlsMax = 1_000_000;
-export const asPrefixesMax = 2_000_000;
+const blockedUrlsMax = 1_000_000;
+const asPrefixesMax = 2_000_000;
 
+/** The files that the settings name. */
 export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable">;
 
 export interface OperatorFiles {
-  /** The lists in force; the same object for as long as the node runs. */
-  readonly lists: ContentLists;
+  /** The lists in force beside these names; the same object for as long as the node runs. */
+  readonly listsWith: (certified: CertifiedNames) => ContentLists;
   readonly asTable: () => AsTable | null;
   readonly readings: () => readonly Reading[];
   /** Looks at all files once. */
@@ -35,7 +36,6 @@ export interface OperatorFiles {
 /** Reads the files. Throws `ConfigError` for the first that cannot be used. */
 export async function openOperatorFiles(
   paths: OperatorPaths,
-  certified: CertifiedNames,
   log: (entry: LogEntry) => void,
 ): Promise<OperatorFiles> {
   const names = await watched("SVC_CONTENT_LISTS", paths.contentLists, {
@@ -56,7 +56,8 @@ export async function openOperatorFiles(
   });
   const files = [names, urls, systems].filter((file) => file !== null);
   return {
-    lists: new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
+    listsWith: (certified) =>
+      new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
     asTable: () => systems?.value ?? null,
     readings: () => readingsOf(files, urls?.value, systems?.value),
     look: async () => {

@@ -110,18 +110,13 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
+  const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
-  const operatorFiles = await openOperatorFiles(config, register.certifiedNames, log).catch(
-    async (error: unknown) => {
-      await stores.close();
-      throw error;
-    },
-  );
   const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
   const common = {
@@ -140,9 +135,7 @@ export async function openNodeServices(
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
-    operatorFiles,
-    lists: operatorFiles.lists,
-    asTable: operatorFiles.asTable,
+    ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
@@ -179,6 +172,14 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: Register,
+): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }
 
 function witnessOf(

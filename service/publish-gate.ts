@@ -5,7 +5,6 @@ import type { PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef, keyRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { isRefused, type Refused, refusedAs } from "./answer.ts";
-import type { AsTable } from "./as-table.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
 import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
@@ -14,8 +13,6 @@ import { judgeVerified } from "./publish-standing.ts";
 
 export interface GateDeps extends FindMandateDeps {
   readonly clock: Clock;
-  /** The operator's table of autonomous systems as it is now; null if there is none. */
-  readonly asTable: () => AsTable | null;
 }
 
 export interface GateRequest {

@@ -14,7 +14,7 @@ import { mayHaveWords } from "./word-filter.ts";
 
 const grammar = createPhraseGrammar([...latinLanguages, ...otherScripts]);
 
-/** Codes of the languages in which directives are found. */
+/** @internal for tests: codes of the languages in which directives are found. */
 export const directiveLanguages: readonly string[] = [
   ...[...latinLanguages, ...otherScripts].map(({ code }) => code),
   ...["zh", "ja"],

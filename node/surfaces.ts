@@ -138,7 +138,7 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
+      readings: () => [...readingsOf(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),

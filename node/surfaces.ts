@@ -22,10 +22,12 @@ import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { cancelPush } from "../service/cancel-push.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
+import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
@@ -155,7 +157,7 @@ function opsOf(
   return buildOps({
     ...given,
     incarnation: services.incarnation,
-    readings: () => [...nodeReadings(services), ...edgeReadings(edge)],
+    readings: () => [...nodeReadings(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
     ready: () => readiness(services),
     inspect: (ref) => services.actors.inspect(ref),
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -318,6 +320,8 @@ function publishingOf(services: NodeServices): Publishing {
     },
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
+    listHolds: (request) => listHolds(services, request),
+    decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
   };
 }

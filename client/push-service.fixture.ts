@@ -6,11 +6,12 @@ import type { Envelope } from "../protocol/dsse.ts";
 import { pushIdOf } from "../protocol/identifiers.ts";
 import { openBatchSeal } from "../protocol/seal.ts";
 import { recordsRoot } from "./batch.ts";
+import type { BulkClient } from "./bulk.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer, PushStatus, SvcClient } from "./service-client.ts";
 
 export interface ModelService {
-  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext">;
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> & BulkClient;
   /** How many times each record (keyed by its text) was published. */
   readonly published: ReadonlyMap<string, number>;
   /** The batches accepted so far. */
@@ -20,6 +21,11 @@ export interface ModelService {
   aiPolicyVersion: number;
   /** Texts of the records that the service rejects. */
   readonly rejects: Set<string>;
+  /** The bulk files that arrived, and those of them that were imported. */
+  readonly uploads: Map<string, readonly string[]>;
+  readonly imported: readonly string[];
+  /** When false, the bulk routes answer that this deployment does not offer them. */
+  offersBulk: boolean;
   /** When true, batches are held instead of published. */
   holds: boolean;
 }
@@ -39,8 +45,14 @@ export function createModelService(now: () => number): ModelService {
   const pushes = new Map<string, Push>();
   const published = new Map<string, number>();
   const accepted: string[] = [];
+  let issued = 0;
   const seqs: number[] = [];
+  const uploads = new Map<string, readonly string[]>();
+  const imported: string[] = [];
   const service = {
+    uploads,
+    imported,
+    offersBulk: true,
     published,
     accepted,
     seqs,
@@ -88,6 +100,35 @@ export function createModelService(now: () => number): ModelService {
       const texts = records.map((record) => new TextDecoder().decode(parseBase64(record) ?? undefined));
       const pushId = pushIdOf(businessUuid, parseBase64(batch_seal.payload) ?? new Uint8Array());
       if (!pushes.has(pushId)) acceptNew(pushId, batch_seal, texts);
+      return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
+    },
+    requestUpload: async () => {
+      if (!service.offersBulk)
+        throw new SvcProblemError({ ...nothing, status: 501, code: "not_offered", detail: "" });
+      issued += 1;
+      const limits = { max_bytes: 268_435_456, max_records: 100_000, expires_at: "2027-01-31T08:00:00.000Z" };
+      const upload_id = `bup_${String(issued).padStart(24, "0")}`;
+      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" };
+      return answer(201, { upload_id, record_type: "products", fields: { upload_id }, ...form, ...limits });
+    },
+    sendFile: async ({ upload_id }, file) => {
+      const lines = (await file.text()).split("\n").slice(0, -1);
+      uploads.set(
+        upload_id,
+        lines.map((line) => new TextDecoder().decode(parseBase64(line) ?? undefined)),
+      );
+      return { upload_id, bytes: file.size, records: lines.length, sha256: "" };
+    },
+    importFile: async ({ uploadId, batchSeal }) => {
+      const pushId = pushIdOf(businessUuid, parseBase64(batchSeal.payload) ?? new Uint8Array());
+      if (!pushes.has(pushId)) {
+        const texts = uploads.get(uploadId);
+        if (texts === undefined)
+          throw new SvcProblemError({ ...nothing, status: 404, code: "not_found", detail: "" });
+        acceptNew(pushId, batchSeal, texts);
+        imported.push(uploadId);
+        uploads.delete(uploadId);
+      }
       return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
     },
     pushStatus: async (pushId, page = {}) => {

@@ -56,7 +56,7 @@ export class SpoolWriter {
     const offsets = offsetsOf(this.#lengths);
     const rangeOf = (first: number, count: number): readonly [number, number] => [
       offsets[first] ?? 0,
-      offsets[first + count] ?? 0,
+      offsets[Math.min(first + count, this.#lengths.length)] ?? 0,
     ];
     return {
       leaves: this.#leaves,
@@ -64,9 +64,10 @@ export class SpoolWriter {
       places: this.#places,
       read: async (first, count) => {
         const [from, until] = rangeOf(first, count);
+        if (until === from) return [];
         const text = Buffer.alloc(until - from);
         await file.read(text, 0, text.length, from);
-        return text.toString("latin1").split("\n", count).map(recordOf);
+        return text.toString("latin1").trimEnd().split("\n").map(recordOf);
       },
       bulkFile: async (first, count) => (await openAsBlob(this.path)).slice(...rangeOf(first, count)),
       [Symbol.asyncDispose]: () => this.drop(),

@@ -18,6 +18,7 @@ import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { cancelPush } from "../service/cancel-push.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
@@ -33,9 +34,11 @@ import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
+import { catalogueOf } from "./business-reads.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
@@ -120,6 +123,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      catalogue: catalogueOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -282,6 +286,11 @@ function publishingOf(services: NodeServices): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
     },
+    validateBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateBatch(deps, request);
+    },
+    cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };

@@ -21,9 +21,9 @@ import { rateLimited } from "./rate-limited.ts";
 import type { StagedBatch } from "./staged-batch.ts";
 
 /** If other pushes of the business are admitted in the meantime, the plan is gathered again. */
-const attemptsMax = 8;
+export const attemptsMax = 8;
 /** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
-const plannedLeavesMax = 100_000;
+export const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";
 
@@ -42,6 +42,8 @@ export interface AdmitRequest {
   readonly pushId: string;
   readonly keyId: string;
   readonly records: readonly Uint8Array[];
+  /** Number of records, if they are not given because nothing is planned with them. */
+  readonly count?: number;
   /** The countries that the mandate allows; null if there is no limit. */
   readonly countries: readonly string[] | null;
   /** The names that the business may use even though they are protected; null for all names. */
@@ -67,7 +69,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       type: "push.admit",
       push_id: request.pushId,
       key_id: request.keyId,
-      records: request.records.length,
+      records: request.count ?? request.records.length,
       may_hold: request.mayHold,
       plan: full,
     };
@@ -85,10 +87,12 @@ export async function notAdmitted(
   staged: StagedBatch,
   admitted: Exclude<Admitted, { status: "admitted" }>,
 ): Promise<Refused> {
-  if (admitted.status === "refused") {
-    await staged.drop();
-    return refusedAs(admitted);
-  }
+  if (admitted.status === "refused") await staged.drop();
+  return admissionRefused(admitted);
+}
+
+export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted" }>): Refused {
+  if (admitted.status === "refused") return refusedAs(admitted);
   const { retry_after_seconds } = admitted;
   return rateLimited("Too many pushes of this business are waiting; resend this batch later.", {
     retry_after_seconds,
@@ -113,18 +117,31 @@ async function fullPlan(
     planDocument,
     JSON.stringify(listings),
   );
+  return { pending, earlier: await earlierPlans(deps, request, pending), listings };
+}
+
+/** The plans of the pending pushes other than this one, oldest first. */
+export async function earlierPlans(
+  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
+  { businessUuid, pushId }: Pick<AdmitRequest, "businessUuid" | "pushId">,
+  pending: readonly string[],
+): Promise<readonly PlannedListings[]> {
   const earlier: PlannedListings[] = [];
-  for (const pushId of pending) {
-    if (pushId !== request.pushId) earlier.push(await loadPlan(deps, request.businessUuid, pushId));
+  for (const each of pending) {
+    if (each !== pushId) earlier.push(await loadPlan(deps, businessUuid, each));
   }
-  return { pending, earlier, listings };
+  return earlier;
 }
 
 /**
  * The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered
  * them all and all names were its own.
  */
-async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
+async function loadPlan(
+  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
+  businessUuid: string,
+  pushId: string,
+): Promise<PlannedListings> {
   const staged = pushRef(businessUuid, pushId).id;
   const stored = await deps.records.readStagedDocument(staged, planDocument);
   if (stored !== null) return JSON.parse(stored) as PlannedListings;

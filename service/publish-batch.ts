@@ -2,14 +2,14 @@
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
-import { openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatHash } from "../protocol/hash.ts";
 import { type CollectionName, pushIdOf } from "../protocol/identifiers.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { type BatchSealV2, parseBatchSealV2 } from "../protocol/seal.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
 import type { Trust } from "../verifier/trust.ts";
-import type { Refused } from "./answer.ts";
+import { isRefused, type Refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { readSigner } from "./home-evidence.ts";
 import type { PublishBody } from "./publish-body.ts";
@@ -22,23 +22,56 @@ export const publishedType = "products" satisfies CollectionName;
 /** A pushed batch is always sealed in the current format. */
 export type PushSeal = BatchSealV2;
 
-export interface Batch {
+export interface SealedBatch {
   readonly seal: PushSeal;
   readonly pushId: string;
+}
+
+export interface Batch extends SealedBatch {
   readonly tree: MerkleTree;
 }
 
-/**
- * Checks the batch seal and the Merkle root. A seal by another key of the business is accepted here: whether its push is
- * known is judged later.
- */
+/** What a batch seal is judged against, besides itself. */
+export interface SealQuestion {
+  readonly caller: Caller;
+  /** The type that the request is about. */
+  readonly collection: string;
+  readonly batchSeal: Envelope;
+}
+
+interface SealDeps {
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
+}
+
+/** Checks the batch seal of a publish request, and the Merkle root over its records. */
 export async function openBatch(
-  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: () => Trust },
+  deps: SealDeps,
   request: { readonly caller: Caller; readonly collection: string },
   { batchSeal, records }: PublishBody,
 ): Promise<Batch | Refused> {
   const { sha256 } = deps.crypto;
-  const { key, party } = request.caller;
+  const opened = await judgeBatchSeal(deps, { ...request, batchSeal });
+  if (isRefused(opened)) return opened;
+  const miscounted = countFault(opened.seal, records.length, "the request");
+  if (miscounted) return miscounted;
+  const tree = buildTree(
+    records.map((record) => leafHash(record, sha256)),
+    sha256,
+  );
+  return rootFault(opened.seal, formatHash(tree.root)) ?? { ...opened, tree };
+}
+
+/**
+ * Checks the batch seal itself. A seal by another key of the business is accepted here: whether its push is known is
+ * judged later.
+ */
+export async function judgeBatchSeal(
+  deps: SealDeps,
+  { caller, collection, batchSeal }: SealQuestion,
+): Promise<SealedBatch | Refused> {
+  const { key, party } = caller;
   // The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key as well.
   const isCallers = batchSeal.signatures[0]?.keyid === key.key_id;
   const signer = isCallers ? key : await readSigner(deps.actors, party.uuid, batchSeal);
@@ -50,21 +83,22 @@ export async function openBatch(
   const keys = keysOf(party.uuid, [signer]);
   const sealer = verifySealer(deps.trust(), keys, batchSeal, { keyId: seal.key_id, kinds: ["system"] });
   if (!sealer.ok) return sealRefused(sealer.code, sealer.detail);
-  if (seal.record_type !== request.collection) {
-    const detail = `The seal is for ${seal.record_type}, but the request is for ${request.collection}.`;
+  if (seal.record_type !== collection) {
+    const detail = `The seal is for ${seal.record_type}, but the request is for ${collection}.`;
     return sealRefused("record_type_mismatch", detail);
   }
-  if (seal.tree_size !== records.length) {
-    const detail = `The seal is over ${seal.tree_size} records, the request has ${records.length}.`;
-    return sealRefused("inclusion_invalid", detail);
-  }
-  const tree = buildTree(
-    records.map((record) => leafHash(record, sha256)),
-    sha256,
-  );
-  if (formatHash(tree.root) !== seal.root) {
-    const detail = "The records are not exactly those that the seal's root covers, in order.";
-    return sealRefused("hash_mismatch", detail);
-  }
-  return { seal, pushId: pushIdOf(party.uuid, opened.value, sha256), tree };
+  return { seal, pushId: pushIdOf(party.uuid, opened.value, deps.crypto.sha256) };
+}
+
+/** `where` says what has that many records. */
+export function countFault(seal: PushSeal, records: number, where: string): Refused | null {
+  if (seal.tree_size === records) return null;
+  const detail = `The seal is over ${seal.tree_size} records, ${where} has ${records}.`;
+  return sealRefused("inclusion_invalid", detail);
+}
+
+export function rootFault(seal: PushSeal, root: string): Refused | null {
+  if (root === seal.root) return null;
+  const detail = "The records are not exactly those that the seal's root covers, in order.";
+  return sealRefused("hash_mismatch", detail);
 }

@@ -9,7 +9,8 @@
 //       is refused as unavailable, and sending it again continues it.
 //
 // The table lists what is asked of which actor, and what each step refuses. The signature and its key have already been
-// judged (authenticate.ts). {@link publishBatch} proceeds in this order.
+// judged (authenticate.ts). {@link publishBatch} proceeds in this order, with the steps that it shares with the import of
+// a file (publish-gate.ts, accept-batch.ts) and with a validation (judge-batch.ts).
 //   | step                              | asked of | command                                 | refused as |
 //   |-----------------------------------|----------|-----------------------------------------|------------|
 //   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
@@ -29,41 +30,17 @@
 //   | settlement, of up to 50 records   | push     | push.await                              | unavailable |
 //   | the answer                        | key      | idempotency.settle, or .release         | |
 
-import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
-import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { problem } from "../protocol/problem.ts";
-import { acceptPush } from "./accept-push.ts";
-import { isRefused, type Outcome, refused, refusedAs } from "./answer.ts";
+import { keyRef } from "../actors/messages/refs.ts";
+import { type AcceptDeps, acceptBatch } from "./accept-batch.ts";
+import { isRefused, type Outcome } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { capRefused, notCharged, seqRefused } from "./charge-refused.ts";
-import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
-import { readIssuances } from "./home-evidence.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { checkScope } from "./mandate-scope.ts";
-import { decideOwnNames } from "./own-names.ts";
-import { type AdmitDeps, admit, notAdmitted } from "./publish-admit.ts";
+import { type JudgeDeps, judgeBatch } from "./judge-batch.ts";
 import { answerBatch } from "./publish-answer.ts";
-import { openBatch, publishedType } from "./publish-batch.ts";
-import { type Pause, parsePublishBody } from "./publish-body.ts";
 import { claimOf } from "./publish-claim.ts";
-import { checkStanding, judgeVerified } from "./publish-standing.ts";
-import { batchFacts } from "./push-facts.ts";
-import { wholeStatus } from "./push-status.ts";
-import { sealRefused } from "./seal-refused.ts";
 import { type StagingDeps, stageBatch } from "./staged-batch.ts";
 
-export interface PublishDeps
-  extends FindMandateDeps,
-    AdmitDeps,
-    StagingDeps,
-    Pick<IdempotencyDeps, "timers"> {
-  readonly crypto: CryptoPort;
-  readonly clock: Clock;
-  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
-  readonly acceptWithinMs?: number | undefined;
-  /** The pause between two steps of reading a body (B1 in publish-body.ts). */
-  readonly pause: Pause;
-}
+export interface PublishDeps extends JudgeDeps, AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {}
 
 export interface PublishRequest {
   readonly caller: Caller;
@@ -78,73 +55,22 @@ export interface PublishRequest {
 }
 
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
-  const { actors, clock } = deps;
+  const { actors } = deps;
   const { party, key } = request.caller;
-  const { contentDigest: digest, body: sent } = request;
-  const [home, own] = [businessRef(party.uuid), keyRef(party.uuid, key.key_id)];
-  const claim = claimOf(actors, request, own);
+  const claim = claimOf(actors, request, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
-    if (request.collection !== publishedType) return notPublishable;
-    // The key, its mandate and what that covers.
-    const askedAtMs = clock.now();
-    const facts = await actors.ask(home, { type: "publishing.facts", key_id: key.key_id });
-    const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
-    if (isRefused(mandate)) return mandate;
-    const { caps, countries } = mandate.sealed.scope;
-    const outside = checkScope(mandate.sealed, request);
-    if (outside) return outside;
-    const capped = await actors.ask(own, { type: "caps.check", digest, content_length: sent.length, caps });
-    if (capped.status === "over") return capRefused(capped);
-    const verified = judgeVerified(facts);
-    if (!verified.ok) return refusedAs(verified);
-    // The body: batch seal and Merkle root.
-    const body = await parsePublishBody(sent, deps.pause);
-    if (isRefused(body)) return body;
-    const batch = await openBatch(deps, request, body);
-    if (isRefused(batch)) return batch;
-    const { seal, pushId } = batch;
-    const push = pushRef(party.uuid, pushId);
-    const records = body.records.length;
-    const known = await actors.ask(push, wholeStatus);
-    if (known !== null) return answerBatch(actors, push, { records, report: known });
-    // For a batch that was not accepted before (W3): the moment of sealing, and seq.
-    if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
-    const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
-    const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
-    const fallen = checkStanding(seal, question);
-    const use = { seq: seal.seq, push_id: pushId };
-    const used = await actors.ask(own, { type: "seq.check", ...use });
-    // Charged before a crash and resent: the standing was judged when it was charged.
-    if (fallen && used.status !== "known") return fallen;
-    if (used.status === "seq_not_increasing") return seqRefused(used);
-    // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
-    const staged = await stageBatch(deps, push, { body, batch });
-    const charge = { ...use, digest, records, bytes: sent.length, caps };
-    const charged = await actors.ask(own, { type: "push.charge", ...charge });
-    if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
-    const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
-    const { listings, pending } = facts;
-    const admission = {
-      businessUuid: party.uuid,
-      pushId,
-      keyId: key.key_id,
+    const judged = await judgeBatch(deps, request);
+    if (isRefused(judged)) return judged;
+    const { gate, body, batch, push } = judged;
+    const accepted = await acceptBatch(deps, request, gate, {
+      sealed: batch,
+      source: { source: "api" },
+      bytes: request.body.length,
+      stage: () => stageBatch(deps, push, { body, batch }),
       records: body.records,
-      countries,
-    };
-    const admitted = await admit(deps, { ...admission, ownNames, mayHold: true, listings, pending });
-    if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
-    const { number, held_reasons } = admitted;
-    const receivedAtMs = facts.at_ms ?? askedAtMs;
-    const accepted = batchFacts(request, { batch, mandate, receivedAtMs, ownNames, number });
-    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
-    const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...within });
-    return answerBatch(actors, push, { records, report });
+    });
+    if (isRefused(accepted)) return accepted;
+    return answerBatch(actors, push, { records: body.records.length, report: accepted.report });
   });
 }
-
-const notPublishable = refused(
-  problem("type_not_publishable", "Only products are published through this interface."),
-);
-const notTheCallers =
-  "The seal's key_id is not the key that signed the request, and this batch was not accepted before.";

@@ -5,10 +5,16 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { inlineRecordsMax } from "../protocol/limits.ts";
 import type { Caller } from "./caller.ts";
 import type { StandingMandate } from "./find-mandate.ts";
-import { type Batch, publishedType } from "./publish-batch.ts";
+import { publishedType, type SealedBatch } from "./publish-batch.ts";
+
+/** Where the records of a batch come from. */
+export type BatchSource =
+  | { readonly source: "api" }
+  | { readonly source: "bulk"; readonly file: NonNullable<PushFacts["file"]> };
 
 export interface AdmittedBatch {
-  readonly batch: Batch;
+  readonly sealed: SealedBatch;
+  readonly source: BatchSource;
   readonly mandate: StandingMandate;
   readonly receivedAtMs: number;
   readonly ownNames: readonly string[];
@@ -17,19 +23,19 @@ export interface AdmittedBatch {
 
 export function batchFacts(
   { caller }: { readonly caller: Caller },
-  { batch, mandate, receivedAtMs, ownNames, number }: AdmittedBatch,
+  { sealed, source, mandate, receivedAtMs, ownNames, number }: AdmittedBatch,
 ): PushFacts {
-  const { seal } = batch;
+  const { seal, pushId } = sealed;
+  const isInline = source.source === "api" && seal.tree_size <= inlineRecordsMax;
   return {
-    push_id: batch.pushId,
+    push_id: pushId,
     business_uuid: caller.party.uuid,
     path: "A",
     key_id: caller.key.key_id,
     sealer: "system",
     collection: publishedType,
     seq: seal.seq,
-    source: "api",
-    mode: seal.tree_size <= inlineRecordsMax ? "inline" : "queued",
+    mode: isInline ? "inline" : "queued",
     records: seal.tree_size,
     cert_id: seal.cert_id,
     ai_policy_version: seal.ai_policy_version,
@@ -39,5 +45,6 @@ export function batchFacts(
     countries: mandate.sealed.scope.countries,
     number,
     own_names: ownNames,
+    ...source,
   };
 }

@@ -1,0 +1,123 @@
+// The acceptance of a sealed batch whose content has been judged, wherever its records came from: what is checked only
+// for a batch that was not accepted before, then the steps that store, charge, admit and accept it (W2, W3 in
+// publish.ts).
+
+import type { PushReport } from "../actors/messages/push.ts";
+import { keyRef, pushRef } from "../actors/messages/refs.ts";
+import type { Clock } from "../crypto/port.ts";
+import { acceptPush } from "./accept-push.ts";
+import { isRefused, type Refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { notCharged, seqRefused } from "./charge-refused.ts";
+import type { FindMandateDeps } from "./find-mandate.ts";
+import { readIssuances } from "./home-evidence.ts";
+import { decideOwnNames } from "./own-names.ts";
+import { type AdmitDeps, type AdmitRequest, admit, notAdmitted } from "./publish-admit.ts";
+import type { SealedBatch } from "./publish-batch.ts";
+import type { Gate, GateDeps } from "./publish-gate.ts";
+import { checkStanding } from "./publish-standing.ts";
+import { type BatchSource, batchFacts } from "./push-facts.ts";
+import { wholeStatus } from "./push-status.ts";
+import { sealRefused } from "./seal-refused.ts";
+import type { StagedBatch } from "./staged-batch.ts";
+
+export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
+  readonly clock: Clock;
+  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
+  readonly acceptWithinMs?: number | undefined;
+}
+
+/** A batch whose seal is genuine and covers exactly its records. */
+export interface OfferedBatch {
+  readonly sealed: SealedBatch;
+  readonly source: BatchSource;
+  /** Size of what is published, as the mandate's cap counts it. */
+  readonly bytes: number;
+  /** Stores what its push will need. */
+  readonly stage: () => Promise<StagedBatch>;
+  /** The records, for the hold; null if the push itself decides later whether it is held. */
+  readonly records: AdmitRequest["records"] | null;
+}
+
+export interface AcceptRequest {
+  readonly caller: Caller;
+  readonly contentDigest: string;
+}
+
+/**
+ * The push, if this batch was accepted before; otherwise null, once what is checked only for a new batch was found in
+ * order (W3). It changes nothing.
+ */
+export async function judgeNewness(
+  { actors, clock }: GateDeps,
+  { caller: { party, key } }: AcceptRequest,
+  { facts, mandate }: Gate,
+  { seal, pushId }: SealedBatch,
+): Promise<{ readonly known: PushReport | null } | Refused> {
+  const known = await actors.ask(pushRef(party.uuid, pushId), wholeStatus);
+  if (known !== null) return { known };
+  // The moment of sealing, and seq.
+  if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
+  const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
+  const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
+  const fallen = checkStanding(seal, question);
+  const use = { seq: seal.seq, push_id: pushId };
+  const used = await actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.check", ...use });
+  // Charged before a crash and resent: the standing was judged when it was charged.
+  if (fallen && used.status !== "known") return fallen;
+  return used.status === "seq_not_increasing" ? seqRefused(used) : { known: null };
+}
+
+/** The report of the push, if its actor gave one; null where it has to be asked. */
+export async function acceptBatch(
+  deps: AcceptDeps,
+  request: AcceptRequest,
+  gate: Gate,
+  offered: OfferedBatch,
+): Promise<{ readonly report: PushReport | null } | Refused> {
+  const { party, key } = request.caller;
+  const { sealed, bytes } = offered;
+  const { seal, pushId } = sealed;
+  const judged = await judgeNewness(deps, request, gate, sealed);
+  if (isRefused(judged)) return judged;
+  if (judged.known !== null) return { report: judged.known };
+  // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
+  const staged = await offered.stage();
+  const { caps } = gate.mandate.sealed.scope;
+  const use = { seq: seal.seq, push_id: pushId };
+  const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };
+  const own = keyRef(party.uuid, key.key_id);
+  const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
+  if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
+  return admitAndAccept(deps, request, gate, { ...offered, staged });
+}
+
+async function admitAndAccept(
+  deps: AcceptDeps,
+  request: AcceptRequest,
+  { facts, mandate, askedAtMs }: Gate,
+  offered: OfferedBatch & { readonly staged: StagedBatch },
+): Promise<{ readonly report: PushReport | null } | Refused> {
+  const { party, key } = request.caller;
+  const { sealed, source, staged, records } = offered;
+  const push = pushRef(party.uuid, sealed.pushId);
+  const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
+  const { countries } = mandate.sealed.scope;
+  const admission = { businessUuid: party.uuid, pushId: sealed.pushId, keyId: key.key_id, countries };
+  const count = sealed.seal.tree_size;
+  const { listings, pending } = facts;
+  const plan =
+    records === null
+      ? { records: [], count, mayHold: false, listings: 0, pending: [] }
+      : { records, count, mayHold: true, listings, pending };
+  const admitted = await admit(deps, { ...admission, ...plan, ownNames });
+  if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
+  const { number, held_reasons } = admitted;
+  const receivedAtMs = facts.at_ms ?? askedAtMs;
+  const accepted = batchFacts(request, { sealed, source, mandate, receivedAtMs, ownNames, number });
+  const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+  return { report: await acceptPush(deps.actors, push, { facts: accepted, held_reasons, ...within }) };
+}
+
+const notTheCallers =
+  "The seal's key_id is not the key that signed the request, and this batch was not accepted before.";

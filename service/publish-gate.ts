@@ -1,0 +1,53 @@
+// The checks of a publishing request that precede its content, for batches and for imports of a file: key, mandate,
+// what that covers, its caps, and whether the business may publish at all. The table in publish.ts shows them in order.
+
+import type { PublishingFacts } from "../actors/messages/business.ts";
+import { businessRef, keyRef } from "../actors/messages/refs.ts";
+import type { Clock } from "../crypto/port.ts";
+import { isRefused, type Refused, refusedAs } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { capRefused } from "./charge-refused.ts";
+import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
+import { checkScope } from "./mandate-scope.ts";
+import { judgeVerified } from "./publish-standing.ts";
+
+export interface GateDeps extends FindMandateDeps {
+  readonly clock: Clock;
+}
+
+export interface GateRequest {
+  readonly caller: Caller;
+  readonly collection: string;
+  readonly contentDigest: string;
+  readonly body: Uint8Array;
+  readonly sourceIp: string | null;
+}
+
+/** What is known of a request that may publish. */
+export interface Gate {
+  readonly facts: PublishingFacts;
+  readonly mandate: StandingMandate;
+  /** Read before the home was asked. */
+  readonly askedAtMs: number;
+}
+
+export async function passGate(deps: GateDeps, request: GateRequest): Promise<Gate | Refused> {
+  const { actors, clock } = deps;
+  const { party, key } = request.caller;
+  const askedAtMs = clock.now();
+  const question = { type: "publishing.facts", key_id: key.key_id } as const;
+  const facts = await actors.ask(businessRef(party.uuid), question);
+  const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
+  if (isRefused(mandate)) return mandate;
+  const outside = checkScope(mandate.sealed, request);
+  if (outside) return outside;
+  const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
+    type: "caps.check",
+    digest: request.contentDigest,
+    content_length: request.body.length,
+    caps: mandate.sealed.scope.caps,
+  });
+  if (capped.status === "over") return capRefused(capped);
+  const verified = judgeVerified(facts);
+  return verified.ok ? { facts, mandate, askedAtMs } : refusedAs(verified);
+}

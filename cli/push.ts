@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
 import { productFaults } from "../client/product-check.ts";
 import type { PushDeps } from "../client/push-event.ts";

@@ -1,7 +1,7 @@
 // The requests by which a business's own system publishes, removes and reads its records: one method per route of the
 // business machine API, all signed with an integration key.
 
-import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { toBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import type { InlineOutcome, PushStatus, SealContext } from "../protocol/wire/push.ts";
@@ -62,9 +62,9 @@ export interface BusinessClient extends BulkClient {
   validateProducts(request: PublishRequest): Promise<JsonAnswer<ValidationOutcome>>;
   pushStatus(pushId: string, page?: PushPage): Promise<JsonAnswer<PushStatus>>;
   /** Takes back a push of which nothing was published. */
-  cancelPush(pushId: string, idempotencyKey: string): Promise<JsonAnswer<PushStatus>>;
+  cancelPush(pushId: string): Promise<JsonAnswer<PushStatus>>;
   /** Hands in the decision of an owner or admin about a held push. */
-  decideHold(pushId: string, decision: Envelope, idempotencyKey: string): Promise<JsonAnswer<PushStatus>>;
+  decideHold(pushId: string, decision: Envelope): Promise<JsonAnswer<PushStatus>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
   cataloguePage(query?: CatalogueQuery): Promise<JsonAnswer<CataloguePage>>;
   /** One record, by its id or the business's own id of it. */
@@ -90,7 +90,9 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
         path,
         tag: "svc-push",
         body: request.body,
-        headers: { "idempotency-key": request.idempotencyKey },
+        ...(request.idempotencyKey === undefined
+          ? {}
+          : { headers: { "idempotency-key": request.idempotencyKey } }),
         ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
       }),
     );
@@ -101,10 +103,8 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
     publishProducts: (request) => post("/v1/publish/products", { ...request, timeoutMs }),
     validateProducts: (request) => post("/v1/publish/products?validate_only=true", { ...request, timeoutMs }),
     pushStatus: (pushId, page = {}) => get(`${push(pushId)}${queryOf(page)}`),
-    cancelPush: (pushId, idempotencyKey) =>
-      post(`${push(pushId)}/cancel`, { body: utf8("{}"), idempotencyKey }),
-    decideHold: (pushId, decision, idempotencyKey) =>
-      post(`${push(pushId)}/hold`, { body: jsonBody({ decision }), idempotencyKey }),
+    cancelPush: (pushId) => post(`${push(pushId)}/cancel`, { body: null }),
+    decideHold: (pushId, decision) => post(`${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
     remove: ({ type, action, document, seal, idempotencyKey }) =>
       post(`/v1/publish/${type}/${action}`, {
         body: jsonBody({ document_base64: toBase64(document), seal }),
@@ -134,8 +134,8 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
 }
 
 interface Posted {
-  readonly body: Uint8Array;
-  readonly idempotencyKey: string;
+  readonly body: Uint8Array | null;
+  readonly idempotencyKey?: string;
   readonly timeoutMs?: number;
 }
 

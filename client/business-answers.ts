@@ -1,19 +1,11 @@
 // What the service answers about a business's own data, as documented in its OpenAPI document.
 
-import type { CollectionName } from "../protocol/identifiers.ts";
-import type { HeldReason, PublishOutcome, PushCounts, RecordFault } from "../protocol/wire/push.ts";
+import type { Of } from "../protocol/shape.ts";
+import type { catalogueRecord } from "../protocol/wire/catalogue.ts";
+import type { PublishOutcome, RecordFault } from "../protocol/wire/push.ts";
 
-/** POST /v1/publish/products?validate_only=true */
-export interface ValidationOutcome {
-  readonly validate_only: true;
-  readonly batch_id: string;
-  readonly seq: number;
-  readonly held: boolean;
-  readonly held_reasons: readonly HeldReason[];
-  readonly records: number;
-  readonly counts: PushCounts;
-  readonly results: readonly PublishOutcome[];
-}
+export type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.ts";
+export type { ValidationOutcome } from "../protocol/wire/validation.ts";
 
 /** POST /v1/publish/{type}/withdraw and …/delete */
 export interface RemovalOutcome {
@@ -23,27 +15,8 @@ export interface RemovalOutcome {
   readonly live_in: readonly string[];
 }
 
-export interface CatalogueEntry {
-  readonly record_id: string;
-  readonly business_product_id: string;
-  readonly last_updated: string;
-  readonly source: "manual" | "import" | "api";
-}
-
-/** GET /v1/catalogue */
-export interface CataloguePage {
-  readonly entries: readonly CatalogueEntry[];
-  readonly next_cursor: string | null;
-}
-
-/** GET /v1/catalogue/{record_id} */
-export interface CatalogueRecord extends CatalogueEntry {
-  readonly type: CollectionName;
-  /** As parsed; the exact text is in the answer's text. */
-  readonly record: unknown;
-  readonly seal: unknown;
-  readonly live_in: readonly string[];
-}
+/** GET /v1/catalogue/{record_id}. The record's exact text is in the answer's text. */
+export type CatalogueRecord = Of<typeof catalogueRecord>;
 
 /** One record of one push; or a whole batch that was refused, with `leaf_index` null. */
 export interface PushAttempt {

@@ -75,7 +75,14 @@ export function createBusiness(options: BusinessOptions): Business {
   const now = options.now ?? Date.now;
   const wait = options.wait ?? ((delayMs: number) => new Promise<void>((wake) => setTimeout(wake, delayMs)));
   const fetchOf = options.fetch ?? ((url, init) => fetch(url, init));
-  const client = createSvcClient({ ...sender, fetch: fetchOf, key, businessUrl, baseUrl: null, verifyUrl: null });
+  const client = createSvcClient({
+    ...sender,
+    fetch: fetchOf,
+    key,
+    businessUrl,
+    baseUrl: null,
+    verifyUrl: null,
+  });
   const patience: Patience = { now, wait, patienceMs, onWaiting };
   const how = () => ({ client, key, now, wait, patienceMs, runId: randomId() });
   const remove = async (recordId: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {

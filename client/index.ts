@@ -2,7 +2,13 @@
 
 export { type SealedBatch, type SealFacts, sealBatch, sealLeaves } from "./batch.ts";
 export { type BulkImportRequest, type BulkUpload, type UploadedFile, uploadFile } from "./bulk.ts";
-export { type Business, type BusinessOptions, createBusiness, type PushOptions, type Records } from "./business.ts";
+export {
+  type Business,
+  type BusinessOptions,
+  createBusiness,
+  type PushOptions,
+  type Records,
+} from "./business.ts";
 export type {
   AttemptsPage,
   CatalogueEntry,
@@ -21,7 +27,13 @@ export type {
 } from "./business-client.ts";
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export { collectEvidence, type Report, verifyEvidenceFile } from "./evidence.ts";
-export { FeedError, type FeedItem, type FeedNote, type NoteCode, type NoteEffect } from "./feeds/feed-item.ts";
+export {
+  FeedError,
+  type FeedItem,
+  type FeedNote,
+  type NoteCode,
+  type NoteEffect,
+} from "./feeds/feed-item.ts";
 export { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feeds/feed-mapping.ts";
 export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } from "./feeds/read-feed.ts";
 export { fileJournal, memoryJournal } from "./file-journal.ts";
@@ -46,6 +58,12 @@ export {
   type SvcClientOptions,
 } from "./service-client.ts";
 export type { SignedRequest } from "./sign-request.ts";
-export { createSigner, importSigningKey, type RequestParts, type Signer, type SignerOptions } from "./signer.ts";
+export {
+  createSigner,
+  importSigningKey,
+  type RequestParts,
+  type Signer,
+  type SignerOptions,
+} from "./signer.ts";
 export { generatePrivateJwk, type SigningKey } from "./signing-key.ts";
 export { type Validation, validateRecords } from "./validate-run.ts";

@@ -31,7 +31,8 @@ export interface SealedRemoval {
 export async function sealRemoval(facts: RemovalFacts, key: SigningKey): Promise<SealedRemoval> {
   const { recordId, action, atMs } = facts;
   const collection = collectionNames.find((name) => name === recordType(recordId));
-  if (collection === undefined) throw new RangeError(`${JSON.stringify(recordId)} is not the id of a record.`);
+  if (collection === undefined)
+    throw new RangeError(`${JSON.stringify(recordId)} is not the id of a record.`);
   const at = formatTimestamp(atMs);
   const document = utf8(JSON.stringify({ record_id: recordId, action, at }));
   const payload = sealPayload({

@@ -35,7 +35,7 @@ export interface SealedBatch {
   readonly batch_seal: Envelope;
 }
 
-/** The RFC 6962 root over the exact bytes of the records, in order, as `sha256:<hex>`. */
+/** @internal The RFC 6962 root over the exact bytes of the records, in order, as `sha256:<hex>`. */
 export function recordsRoot(records: readonly Uint8Array[]): string {
   return rootOf(records.map((record) => leafHash(record)));
 }

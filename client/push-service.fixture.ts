@@ -45,7 +45,6 @@ export function createModelService(now: () => number): ModelService {
   const pushes = new Map<string, Push>();
   const published = new Map<string, number>();
   const accepted: string[] = [];
-  let issued = 0;
   const seqs: number[] = [];
   const uploads = new Map<string, readonly string[]>();
   const imported: string[] = [];
@@ -102,35 +101,12 @@ export function createModelService(now: () => number): ModelService {
       if (!pushes.has(pushId)) acceptNew(pushId, batch_seal, texts);
       return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
     },
-    requestUpload: async () => {
-      if (!service.offersBulk)
-        throw new SvcProblemError({ ...nothing, status: 501, code: "not_offered", detail: "" });
-      issued += 1;
-      const limits = { max_bytes: 268_435_456, max_records: 100_000, expires_at: "2027-01-31T08:00:00.000Z" };
-      const upload_id = `bup_${String(issued).padStart(24, "0")}`;
-      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" };
-      return answer(201, { upload_id, record_type: "products", fields: { upload_id }, ...form, ...limits });
-    },
-    sendFile: async ({ upload_id }, file) => {
-      const lines = (await file.text()).split("\n").slice(0, -1);
-      uploads.set(
-        upload_id,
-        lines.map((line) => new TextDecoder().decode(parseBase64(line) ?? undefined)),
-      );
-      return { upload_id, bytes: file.size, records: lines.length, sha256: "" };
-    },
-    importFile: async ({ uploadId, batchSeal }) => {
+    ...bulkRoutes(service, (batchSeal, texts) => {
       const pushId = pushIdOf(businessUuid, parseBase64(batchSeal.payload) ?? new Uint8Array());
-      if (!pushes.has(pushId)) {
-        const texts = uploads.get(uploadId);
-        if (texts === undefined)
-          throw new SvcProblemError({ ...nothing, status: 404, code: "not_found", detail: "" });
-        acceptNew(pushId, batchSeal, texts);
-        imported.push(uploadId);
-        uploads.delete(uploadId);
-      }
-      return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
-    },
+      const isNew = !pushes.has(pushId);
+      if (isNew) acceptNew(pushId, batchSeal, texts());
+      return { isNew, status: () => statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null) };
+    }),
     pushStatus: async (pushId, page = {}) => {
       const push = pushes.get(pushId);
       if (push === undefined)
@@ -142,10 +118,52 @@ export function createModelService(now: () => number): ModelService {
   return Object.assign(service, { client });
 }
 
+type Uploads = Pick<ModelService, "uploads" | "offersBulk"> & { readonly imported: string[] };
+type Accept = (
+  batchSeal: Envelope,
+  texts: () => readonly string[],
+) => { readonly isNew: boolean; readonly status: () => PushStatus };
+
+function bulkRoutes(service: Uploads, accept: Accept): BulkClient {
+  let issued = 0;
+  return {
+    requestUpload: async () => {
+      if (!service.offersBulk) throw problem(501, "not_offered");
+      issued += 1;
+      const limits = { max_bytes: 268_435_456, max_records: 100_000, expires_at: "2027-01-31T08:00:00.000Z" };
+      const upload_id = `bup_${String(issued).padStart(24, "0")}`;
+      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" };
+      return answer(201, { upload_id, record_type: "products", fields: { upload_id }, ...form, ...limits });
+    },
+    sendFile: async ({ upload_id }, file) => {
+      const lines = (await file.text()).split("\n").slice(0, -1);
+      service.uploads.set(
+        upload_id,
+        lines.map((line) => new TextDecoder().decode(parseBase64(line) ?? undefined)),
+      );
+      return { upload_id, bytes: file.size, records: lines.length, sha256: "" };
+    },
+    importFile: async ({ uploadId, batchSeal }) => {
+      const { isNew, status } = accept(batchSeal, () => {
+        const texts = service.uploads.get(uploadId);
+        if (texts === undefined) throw problem(404, "not_found");
+        return texts;
+      });
+      if (isNew) service.imported.push(uploadId);
+      if (isNew) service.uploads.delete(uploadId);
+      return answer(202, status());
+    },
+  };
+}
+
 const nothing = { retryAfterSeconds: null, problem: {} };
 
 function refusal(code: string, detail: string): SvcProblemError {
   return new SvcProblemError({ ...nothing, status: 422, code, detail });
+}
+
+function problem(status: number, code: string): SvcProblemError {
+  return new SvcProblemError({ ...nothing, status, code, detail: "" });
 }
 
 function answer<T>(status: number, body: T): JsonAnswer<T> {

@@ -1,5 +1,5 @@
 // The items of a JSON array, one after another, so that an array of any length is read in little memory. The texts between
-// the brackets and commas are parsed strictly by whoever takes them.
+// the brackets and commas are parsed strictly by the caller.
 
 import { FeedError } from "./feed-item.ts";
 

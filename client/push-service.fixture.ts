@@ -83,14 +83,7 @@ export function createModelService(now: () => number): ModelService {
     pushes.set(pushId, { records, seq: seal.seq, settled: 0, held: service.holds });
   };
   const client: ModelService["client"] = {
-    sealContext: async () =>
-      answer(200, {
-        business_uuid: businessUuid,
-        cert_id: service.certId,
-        certificate_status: "active",
-        ai_policy_version: service.aiPolicyVersion,
-        ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
-      }),
+    sealContext: async () => sealContextOf(service),
     publishProducts: async ({ body }) => {
       const { batch_seal, records } = JSON.parse(new TextDecoder().decode(body)) as {
         batch_seal: Envelope;
@@ -116,6 +109,16 @@ export function createModelService(now: () => number): ModelService {
     },
   };
   return Object.assign(service, { client });
+}
+
+function sealContextOf({ certId, aiPolicyVersion }: Pick<ModelService, "certId" | "aiPolicyVersion">) {
+  return answer(200, {
+    business_uuid: businessUuid,
+    cert_id: certId,
+    certificate_status: "active" as const,
+    ai_policy_version: aiPolicyVersion,
+    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
+  });
 }
 
 type Uploads = Pick<ModelService, "uploads" | "offersBulk"> & { readonly imported: string[] };

@@ -8,12 +8,13 @@
 //       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
 //   U6. An event that the machine would not take in its state leaves neither an event nor a row.
 
-import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
+import { chunkCount, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
 import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import { chunksOfPage } from "./pages.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -74,12 +75,16 @@ function finishEffects(view: PushView): readonly Effect[] {
   return [{ kind: "activity", name: "finishPush", params }];
 }
 
-function rowsFor(command: PushCommand): readonly RowSelection[] {
+function rowsFor(
+  command: PushCommand,
+  _id: string,
+  { context }: PushView["snapshot"],
+): readonly RowSelection[] {
   switch (command.type) {
     case "push.status":
-      return [
-        outcomes.selectPage(chunksRead(command), beforeChunk(Math.floor(command.from_leaf / chunkSize))),
-      ];
+      return chunksOfPage(context, command).map(({ first, chunks }) =>
+        outcomes.selectPage(chunks, beforeChunk(first)),
+      );
     case "push.await":
       return [outcomes.selectPage(3)];
     case "push.references":
@@ -87,11 +92,6 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
     default:
       return [];
   }
-}
-
-/** A filter may have to read every chunk; a page without one is contained in at most two. */
-function chunksRead({ outcome }: Asked<"push.status">): number {
-  return outcome === null ? 2 : chunkCount(100_000);
 }
 
 /** The position just before the rows of a chunk: their text keys are never empty. */

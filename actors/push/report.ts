@@ -15,14 +15,9 @@ import type {
 } from "../messages/push.ts";
 import type { ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { type Page, pageOf } from "./pages.ts";
 
 export type PushView = ViewOf<typeof pushMachine>;
-
-interface Page {
-  readonly outcome: RecordOutcome | null;
-  readonly from_leaf: number;
-  readonly limit: number;
-}
 
 /** The stored form of an outcome, without the members that are usually empty. */
 type Packed = readonly [number, RecordOutcome, string | null, number | null, (readonly RecordFault[])?];
@@ -69,7 +64,7 @@ export function reportAccepted(
 function reportOf(reported: Reported, page: Page): PushReport {
   const { context, facts, state } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf(reported, page, settled);
+  const { results, nextLeaf } = pageOf({ ...reported, records: facts.records }, page);
   return {
     facts,
     state,
@@ -104,45 +99,6 @@ function countsOf(context: PushContext, facts: PushFacts, settled: number, state
     rejected: state === "failed" ? rejected + open : rejected,
     held: state === "held" ? open : 0,
     pending: state === "held" || state === "failed" ? 0 : open,
-  };
-}
-
-function pageOf(
-  { context: { error }, facts: { records }, state, chunks }: Reported,
-  page: Page,
-  settled: number,
-) {
-  const results: PublishOutcome[] = [];
-  let leaf = page.from_leaf;
-  let chunk = -1;
-  let settledOnes: readonly PublishOutcome[] = [];
-  for (; leaf < records && results.length < page.limit; leaf += 1) {
-    if (leaf >= settled) {
-      const outcome = openOutcome(leaf, state, error);
-      if (page.outcome === null || page.outcome === outcome.outcome) results.push(outcome);
-      continue;
-    }
-    if (Math.floor(leaf / chunkSize) !== chunk) {
-      chunk = Math.floor(leaf / chunkSize);
-      const known = chunks.get(chunk);
-      if (known === undefined) break;
-      settledOnes = known;
-    }
-    const entry = settledOnes[leaf % chunkSize];
-    if (entry && (page.outcome === null || page.outcome === entry.outcome)) results.push(entry);
-  }
-  return { results, nextLeaf: leaf < records ? leaf : null };
-}
-
-/** The outcome of a leaf that is not settled: it waits, or will never be published because the push failed. */
-function openOutcome(leafIndex: number, state: PushState, error: PushContext["error"]): PublishOutcome {
-  const failed = state === "failed" && error !== null;
-  return {
-    leaf_index: leafIndex,
-    outcome: failed ? "rejected" : state === "held" ? "held" : "pending",
-    record_id: null,
-    version: null,
-    errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
   };
 }
 

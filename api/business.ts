@@ -20,12 +20,14 @@ import { validationOutcome } from "../protocol/wire/validation.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { AcceptedCallers } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
+import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
+import { cancelPushRoute } from "./push-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -37,6 +39,7 @@ export interface Publishing {
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
+  cancelPush(request: CancelRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
 }
 
@@ -58,6 +61,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: accepted(deps, "svc-push") }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     ...notOffered,

@@ -4,6 +4,8 @@
 //   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
+//   P6. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
+//       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
@@ -37,7 +39,14 @@ export interface PushContext {
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
-  readonly error: { readonly code: string; readonly detail: string } | null;
+  readonly error: PushError | null;
+  /** Why a chunk was given up, the first one if there are several; the push ends as failed then. */
+  readonly failure?: PushError;
+}
+
+export interface PushError {
+  readonly code: string;
+  readonly detail: string;
 }
 
 export type PushEvent =
@@ -52,6 +61,8 @@ export type PushEvent =
       readonly chunk: number;
       readonly tally: PushTally;
       readonly unindexed: readonly string[];
+      /** Why the chunk was given up, if it was. */
+      readonly failed?: PushError;
       readonly at_ms: number;
     }
   | {
@@ -83,6 +94,7 @@ function settle(
       rejected: context.tally.rejected + event.tally.rejected,
     },
     ...withTally(context, event),
+    ...(event.failed === undefined || context.failure !== undefined ? {} : { failure: event.failed }),
     unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
     stalled: false,
     updatedAtMs: event.at_ms,
@@ -113,6 +125,7 @@ export const pushMachine = setup({
       context.facts !== null &&
       event.chunk + 1 === chunkCount(context.facts.records),
     isHeld: ({ event }) => event.type === "push.accepted" && event.held_reasons.length > 0,
+    isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -155,6 +168,10 @@ export const pushMachine = setup({
             }
           : {},
     ),
+    noteGivenUp: assign(({ context }) => ({
+      error: context.failure ?? null,
+      completedAtMs: context.updatedAtMs,
+    })),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
     // Effects: named here, performed by the actor system.
     processChunk: (_, _params: { chunk: number }) => {},
@@ -221,12 +238,16 @@ export const pushMachine = setup({
     },
     settled: {
       always: [
+        { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
         { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
         { target: "indexing", actions: "finish" },
       ],
     },
     indexing: {
-      always: { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+      always: [
+        { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
+        { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+      ],
       after: { stall: { actions: "markStalled" } },
       on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
     },
@@ -237,6 +258,7 @@ export const pushMachine = setup({
           actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }],
         },
         "hold.rejected": { target: "failed", actions: "noteFailure" },
+        "push.failed": { target: "failed", actions: "noteFailure" },
       },
     },
     // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.

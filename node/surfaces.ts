@@ -18,6 +18,7 @@ import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { cancelPush } from "../service/cancel-push.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
@@ -289,6 +290,7 @@ function publishingOf(services: NodeServices): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return validateBatch(deps, request);
     },
+    cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };

@@ -16,6 +16,7 @@ import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
+import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
@@ -47,6 +48,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "chunk.assign": assignChunk,
+    "push.cancel": cancelPush,
     "push.finished": finishPush,
     "record.remove": removeRecord,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
@@ -63,6 +65,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     releaseHold: (params: { push_id: string; confirmed: boolean }, view) => [
       tell(pushRef(view.id, params.push_id), { type: "hold.release", confirmed: params.confirmed }),
+    ],
+    endCancelled: ({ push_id }: { push_id: string }, view) => [
+      tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
   },
@@ -88,8 +93,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),
+        selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
       ];
+    case "push.cancel":
+      return selectForCancel(command);
     case "push.finished":
       return [];
     case "record.remove":

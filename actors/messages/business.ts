@@ -203,6 +203,8 @@ export interface BusinessProtocol {
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
   }): AssignReply;
+  /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
+  "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
   "record.remove"(command: {
@@ -315,7 +317,14 @@ export type PreviewReply =
     }
   | Exclude<AdmitReply, { status: "admitted" }>;
 
+/** `too_late`: records of the push have their generations, or the push is over. */
+export interface CancelReply {
+  readonly status: "cancelled" | "too_late";
+}
+
 export interface AssignReply {
+  /** The push was cancelled: nothing of it is published. */
+  readonly cancelled?: true;
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];

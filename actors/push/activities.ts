@@ -4,15 +4,17 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts } from "./ports.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
+  const failures = createChunkFailures();
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
-      processChunk({ ports, pipelines }, params, context),
+      processChunk({ ports, pipelines, failures }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },

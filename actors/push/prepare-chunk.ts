@@ -42,6 +42,14 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
+/** The business has cancelled the push: nothing of it is published. */
+export class PushCancelled extends Error {
+  constructor() {
+    super("The push was cancelled.");
+    this.name = "PushCancelled";
+  }
+}
+
 /** Judges the records and has the business assign their generations. */
 export async function assignChunk(
   ports: PushPorts,
@@ -58,6 +66,7 @@ export async function assignChunk(
   const { push_id, number, collection } = facts;
   const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
+  if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };
 }
 

@@ -23,6 +23,7 @@ import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
@@ -48,6 +49,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly businessUrl: string;
   readonly publishing: Publishing;
   readonly catalogue: Catalogue;
+  readonly readAttempts: ReadAttempts;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -61,9 +63,10 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
-    cancelPushRoute({ ...deps, ...deps.publishing, accepted: accepted(deps, "svc-push") }),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),
+    attemptsRoute(deps, deps.readAttempts),
     ...notOffered,
     ...(deps.sandbox ?? []),
   ];
@@ -229,7 +232,6 @@ const notOffered: readonly Route[] = [
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
   ]),
-  notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
   notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),

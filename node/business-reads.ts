@@ -1,9 +1,11 @@
 // What a business reads of its own data, composed for the surfaces of a node.
 
+import type { ReadAttempts } from "../api/attempts-route.ts";
 import type { Catalogue } from "../api/catalogue-routes.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
+import { readPushAttempts } from "../service/push-attempts.ts";
 import { type NodeServices, servingRegions } from "./services.ts";
 
 export function catalogueOf(services: NodeServices): Catalogue {
@@ -13,4 +15,9 @@ export function catalogueOf(services: NodeServices): Catalogue {
     list: (request) => listCatalogue(deps, request),
     read: (request) => readCatalogueRecord(deps, request),
   };
+}
+
+export function attemptsOf(services: NodeServices): ReadAttempts {
+  const deps = { ...services, crypto: nativeCrypto };
+  return (request) => readPushAttempts(deps, request);
 }

@@ -38,7 +38,7 @@ import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
-import { catalogueOf } from "./business-reads.ts";
+import { attemptsOf, catalogueOf } from "./business-reads.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
@@ -124,6 +124,7 @@ export function buildSurfaces(
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
       catalogue: catalogueOf(services),
+      readAttempts: attemptsOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({

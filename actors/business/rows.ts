@@ -26,6 +26,8 @@ export type HeadRow = RecordHeadFacts;
 export interface Admission {
   readonly number: number;
   readonly held_reasons: readonly HeldReason[];
+  /** Under which time the push is listed; absent if it is not listed. */
+  readonly received_at_ms?: number;
 }
 
 export interface RegisterRow {

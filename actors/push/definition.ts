@@ -14,6 +14,7 @@ import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
 import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import type { FinishedPush } from "./activities.ts";
 import { chunksOfPage } from "./pages.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
@@ -72,8 +73,12 @@ function factsOf(view: PushView): PushFacts {
 }
 
 function finishEffects(view: PushView): readonly Effect[] {
-  const { push_id, business_uuid, records } = factsOf(view);
-  const params = { push_id, business_uuid, chunks: chunkCount(records) };
+  const { push_id, business_uuid, records, number, received_at } = factsOf(view);
+  const { accepted, updated } = view.snapshot.context.tally;
+  // Whatever was not published will not be.
+  const counts = { accepted, updated, rejected: records - accepted - updated };
+  const ended = { received_at_ms: Date.parse(received_at), number, counts };
+  const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 
@@ -167,7 +172,9 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;
-  const settled = outcomes.write("o", command.outcomes, { k: command.chunk });
+  const [first, ...others] = command.outcomes;
+  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
+  const settled = outcomes.write("o", stamped, { k: command.chunk });
   const told = references.write("r", command.references, { k: command.chunk });
   return { ...decided, puts: command.unindexed.length > 0 ? [settled, told] : [settled] };
 }

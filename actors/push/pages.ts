@@ -9,12 +9,18 @@ import {
   chunksPerPage,
   type PushContext,
 } from "../../machines/push.ts";
-import type { PublishOutcome, PushState, RecordOutcome } from "../messages/push.ts";
+import type { PushState, RecordOutcome, SettledOutcome } from "../messages/push.ts";
+
+/** An outcome as it is kept. */
+export interface KeptOutcome extends SettledOutcome {
+  readonly settled_at_ms?: number;
+}
 
 export interface Page {
   readonly outcome: RecordOutcome | null;
   readonly from_leaf: number;
   readonly limit: number;
+  readonly details?: boolean;
 }
 
 /** Neighbouring chunks. */
@@ -67,15 +73,15 @@ function tallyOf(
 
 /** What a page is made from. */
 export interface Paged {
-  readonly context: Pick<PushContext, "error" | "chunksSettled" | "chunkTallies">;
+  readonly context: Pick<PushContext, "error" | "completedAtMs" | "chunksSettled" | "chunkTallies">;
   readonly records: number;
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
-  readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
+  readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
 }
 
 export interface PageOfOutcomes {
-  readonly results: readonly PublishOutcome[];
+  readonly results: readonly KeptOutcome[];
   /** The leaf at which the next page starts; null on the last page. */
   readonly nextLeaf: number | null;
 }
@@ -83,7 +89,7 @@ export interface PageOfOutcomes {
 export function pageOf(paged: Paged, page: Page): PageOfOutcomes {
   const { context, records } = paged;
   const { outcome, limit } = page;
-  const results: PublishOutcome[] = [];
+  const results: KeptOutcome[] = [];
   const settled = Math.min(context.chunksSettled * chunkSize, records);
   let leaf = page.from_leaf;
   while (leaf < settled && results.length < limit) {
@@ -108,7 +114,7 @@ export function pageOf(paged: Paged, page: Page): PageOfOutcomes {
 }
 
 /** The outcome of a leaf that is not settled: it waits, or will never be published because the push failed. */
-function openOutcome(leafIndex: number, { state, context: { error } }: Paged): PublishOutcome {
+function openOutcome(leafIndex: number, { state, context: { error, completedAtMs } }: Paged): KeptOutcome {
   const failed = state === "failed" && error !== null;
   return {
     leaf_index: leafIndex,
@@ -116,5 +122,6 @@ function openOutcome(leafIndex: number, { state, context: { error } }: Paged): P
     record_id: null,
     version: null,
     errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
+    ...(failed && completedAtMs !== null ? { settled_at_ms: completedAtMs } : {}),
   };
 }

@@ -11,23 +11,37 @@ import type {
   PushState,
   RecordFault,
   RecordOutcome,
+  ResultDetails,
   RowReference,
 } from "../messages/push.ts";
 import type { ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
-import { type Page, pageOf } from "./pages.ts";
+import { type KeptOutcome, type Page, pageOf } from "./pages.ts";
 
 export type PushView = ViewOf<typeof pushMachine>;
 
 /** The stored form of an outcome, without the members that are usually empty. */
-type Packed = readonly [number, RecordOutcome, string | null, number | null, (readonly RecordFault[])?];
+type Packed = readonly [
+  leafIndex: number,
+  outcome: RecordOutcome,
+  recordId: string | null,
+  version: number | null,
+  errors?: readonly RecordFault[],
+  ownId?: string | null,
+  /** When the chunk was settled, with its first leaf only. */
+  settledAtMs?: number,
+];
 
 /** The outcomes of a settled chunk, in leaf order; the key is the chunk's number. */
-export const outcomes = defineTable<readonly PublishOutcome[]>({
+export const outcomes = defineTable<readonly KeptOutcome[]>({
   name: "outcomes",
   rt: 16,
   encode: (chunk) => JSON.stringify(chunk.map(pack)),
-  decode: (text) => (JSON.parse(text) as Packed[]).map(unpack),
+  decode: (text) => {
+    const packed = JSON.parse(text) as Packed[];
+    const settledAtMs = packed[0]?.[6];
+    return packed.map((each) => unpack(each, settledAtMs));
+  },
 });
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
@@ -38,7 +52,7 @@ interface Reported {
   readonly facts: PushFacts;
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
-  readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
+  readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
 }
 
 /** Returns null if no such push was accepted. */
@@ -75,7 +89,8 @@ function reportOf(reported: Reported, page: Page): PushReport {
     updated_at: timestamp(context.updatedAtMs),
     completed_at: context.completedAtMs === null ? null : timestamp(context.completedAtMs),
     error: context.error,
-    results,
+    results: results.map(shown),
+    ...(page.details === true ? { details: results.map(detailsOf) } : {}),
     next_leaf: nextLeaf,
   };
 }
@@ -102,11 +117,28 @@ function countsOf(context: PushContext, facts: PushFacts, settled: number, state
   };
 }
 
-function pack({ leaf_index, outcome, record_id, version, errors }: PublishOutcome): Packed {
+function pack(kept: KeptOutcome, place: number): Packed {
+  const { leaf_index, outcome, record_id, version, errors, own_id, settled_at_ms } = kept;
   const packed = [leaf_index, outcome, record_id, version] as const;
+  if (place === 0 && settled_at_ms !== undefined) return [...packed, errors, own_id ?? null, settled_at_ms];
+  if (own_id !== undefined) return [...packed, errors, own_id];
   return errors.length > 0 ? [...packed, errors] : packed;
 }
 
-function unpack([leaf_index, outcome, record_id, version, errors]: Packed): PublishOutcome {
-  return { leaf_index, outcome, record_id, version, errors: errors ?? [] };
+function unpack(packed: Packed, settledAtMs: number | undefined): KeptOutcome {
+  const [leaf_index, outcome, record_id, version, errors, ownId] = packed;
+  return {
+    ...{ leaf_index, outcome, record_id, version, errors: errors ?? [] },
+    ...(typeof ownId === "string" ? { own_id: ownId } : {}),
+    ...(settledAtMs === undefined ? {} : { settled_at_ms: settledAtMs }),
+  };
+}
+
+/** The outcome as the wire shows it. */
+function shown({ leaf_index, outcome, record_id, version, errors }: KeptOutcome): PublishOutcome {
+  return { leaf_index, outcome, record_id, version, errors };
+}
+
+function detailsOf({ own_id, settled_at_ms }: KeptOutcome): ResultDetails {
+  return { own_id: own_id ?? null, settled_at_ms: settled_at_ms ?? null };
 }

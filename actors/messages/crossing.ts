@@ -32,6 +32,8 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "attempts.read": "ask",
   "own_ids.read": "ask",
   "record.remove": "ask",
+  "removal.read": "ask",
+  "removals.list": "ask",
   "register.read": "ask",
   "acts.read": "ask",
   "record.read": "ask",
@@ -45,6 +47,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
+  "removal.charge": "ask",
   "key.retire": "deliver",
 };
 

@@ -26,6 +26,7 @@ import type { ReadPushRequest } from "../service/push-status.ts";
 import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
+import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { cancelPushRoute } from "./push-routes.ts";
@@ -36,7 +37,7 @@ import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing extends Removing {
+export interface Publishing extends Removing, Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
@@ -65,6 +66,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     ...removalRoutes(deps),
     readPushRoute(deps),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),

@@ -154,7 +154,7 @@ describe("the attempts of a business", () => {
     expect(await attempts("status=pending")).toEqual([]);
   });
 
-  it("are found by when they were received: from inclusive, to exclusive, an instant or a date", async () => {
+  it("are found by when they were received, from inclusive and to exclusive, by an instant or a date", async () => {
     const id = await push([product("a")]);
     const [attempt] = await attempts();
     const at = attempt?.received_at ?? "";

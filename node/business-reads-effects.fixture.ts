@@ -2,7 +2,8 @@
 
 import type { Proof } from "./request-effects.fixture.ts";
 
-const byTime = "are found by when they were received: from inclusive, to exclusive, an instant or a date";
+const byTime =
+  "are found by when they were received, from inclusive and to exclusive, by an instant or a date";
 
 export const businessReads: Readonly<Record<string, Proof>> = {
   "GET /v1/catalogue query type": {

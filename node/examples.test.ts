@@ -19,7 +19,15 @@ import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { removalActions } from "../protocol/wire/removal.ts";
-import { type AttackNode, awaitPush, newSigningKey, openAttackNode } from "./attack.fixture.ts";
+import {
+  type AttackNode,
+  awaitPush,
+  batchBody,
+  newSigningKey,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
+import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
 
@@ -130,7 +138,33 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: "/v1/catalogue", tag });
   await ask(base, pusher, { path: "/v1/push-attempts?status=rejected", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
+  await holds(base);
   return queued;
+}
+
+/** Two pushes of another business that are held: one is rejected, the other cancelled. */
+async function holds(base: string): Promise<void> {
+  const merchant = await openBusiness(node.running.services, "00000000-0000-4000-8000-0000000000e3");
+  const person = await newPerson(node, merchant);
+  const priced = (index: number, amount: string): Uint8Array =>
+    product(`example-${index}`, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
+  const catalogue = Array.from({ length: 20 }, (_, index) => priced(index, "10.00"));
+  await publishOver(node, merchant, (await batchBody(merchant, catalogue, { seq: 1 })).body);
+  const push = async (amount: string, seq: number): Promise<string> => {
+    const { body, pushId } = await batchBody(merchant, [priced(3, amount)], { seq });
+    await publishOver(node, merchant, body);
+    return pushId;
+  };
+  const push_id = await push("95.50", 2);
+  const caller = { key: merchant.signingKey, grant: "" };
+  await ask(base, caller, { path: "/v1/holds", tag: "svc-business-read" });
+  const decision = await sealDecision(merchant, person, { push_id, decision: "reject" });
+  const path = `/v1/pushes/${push_id}/hold`;
+  const asked = { path, route: "/v1/pushes/:push_id/hold", tag: "svc-push" } as const;
+  await ask(base, caller, { ...asked, body: JSON.stringify({ decision }) });
+  const route = "/v1/pushes/:push_id/cancel";
+  const another = await push("96.50", 3);
+  await ask(base, caller, { method: "POST", path: `/v1/pushes/${another}/cancel`, route, tag: "svc-push" });
 }
 
 async function removing(): Promise<void> {
@@ -264,6 +298,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
   [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
   [/bat_[0-9a-f]{24}/g, "<push id>"],
+  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];

@@ -209,7 +209,7 @@ function readAhead(
     const push = waiting.shift();
     if (push === undefined) return;
     const reading = readRecords(deps, uuid, push, wanted);
-    // A failure counts for whoever needs the push.
+    // A failure counts once the push is needed.
     reading.catch(() => {});
     underWay.set(push.id, reading);
   };

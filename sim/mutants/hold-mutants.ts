@@ -24,7 +24,7 @@ export const holdMutants: readonly Mutant[] = [
   ),
   mutant(
     "otherDecisionIsTaken",
-    "whoever decides the other way is told that it was done",
+    "a second person who decides the other way is told that it was done",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
       const isOther = (decision.reply as { code?: string } | undefined)?.code === "hold_decided";

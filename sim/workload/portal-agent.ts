@@ -88,13 +88,17 @@ export class PortalAgent {
       const report = await this.#once((node) =>
         node.system.ask(pushRef(this.#business.uuid, batch.pushId), status),
       );
-      if (report?.state !== "held") continue;
-      // Nobody may decide in time; and what the push was sealed with may be taken back or replaced first.
-      if (this.#world.parts.holdMs !== undefined && this.#random.chance(0.3)) continue;
-      if (this.#random.chance(0.15)) await this.#revoke();
-      else if (this.#random.chance(0.15)) await this.#sealPolicy();
-      await this.#settleHold(batch.pushId, this.#random.chance(0.6) ? "confirm" : "reject");
+      if (report?.state === "held") await this.#takeCareOf(batch.pushId);
     }
+  }
+
+  /** Nobody may decide in time; and what the push was sealed with may be taken back or replaced before somebody does. */
+  async #takeCareOf(pushId: string): Promise<void> {
+    if (this.#world.parts.holdMs !== undefined && this.#random.chance(0.3)) return;
+    const meanwhile = this.#random.weighted({ nothing: 70, revoke: 15, policy: 15 });
+    if (meanwhile === "revoke") await this.#revoke();
+    if (meanwhile === "policy") await this.#sealPolicy();
+    await this.#settleHold(pushId, this.#random.chance(0.6) ? "confirm" : "reject");
   }
 
   /** Two people may decide, the second perhaps otherwise than the first. */

@@ -2,11 +2,9 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { collections } from "../collections/collections.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import { parseContentDigest } from "../protocol/content-digest.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import {
-  idempotencyKeyPattern,
+  bulkFileBytesMax,
   inlineRecordsMax,
   publishBytesMax,
   pushPageMax,
@@ -22,10 +20,12 @@ import {
   sealContext,
 } from "../protocol/wire/push.ts";
 import type { Outcome } from "../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
+import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
+import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -47,6 +47,7 @@ export interface BusinessDeps {
   readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly bulk: Bulk;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -61,14 +62,11 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
     sealContextRoute(deps),
+    ...bulkRoutes(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),
   ];
-  return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
-}
-
-function accepted(deps: BusinessDeps, tag: "svc-push" | "svc-business-read"): AcceptedCallers {
-  return { authorities: deps.authorities, tags: [tag], roles: ["integration"], bearer: false };
+  return buildServer(deps.http, { name: "business", info, routes, isPublic: false, bodyBytesMax: bulkFileBytesMax });
 }
 
 function signedRead<N extends string>(
@@ -77,7 +75,7 @@ function signedRead<N extends string>(
   answer: (call: SignedCall<N>) => Promise<Outcome>,
 ): Route["handle"] {
   const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
-  const callers = accepted(deps, "svc-business-read");
+  const callers = acceptedWith(deps, "svc-business-read");
   return signedHandler({
     authentication: deps.authentication,
     accepted: callers,
@@ -124,13 +122,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).`,
       parameters: [
         sandboxKey,
-        {
-          name: "Idempotency-Key",
-          in: "header",
-          required: true,
-          description: "Sending the same key with the same request replays the first answer.",
-          schema: { type: "string", pattern: idempotencyKeyPattern.source },
-        },
+        idempotencyKey,
       ],
       body: publishBody,
       answers: {
@@ -145,19 +137,13 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     },
     handle: signedHandler({
       authentication: deps.authentication,
-      accepted: accepted(deps, "svc-push"),
+      accepted: acceptedWith(deps, "svc-push"),
       limits,
       queryNames: [],
       claimsMeanwhile: false,
       answer,
     }),
   };
-}
-
-/** One form for the same digest, however the verified header spelled it. */
-function verifiedDigest(request: FastifyRequest): string {
-  const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
-  return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
 }
 
 function readPushRoute(deps: BusinessDeps): Route {
@@ -228,8 +214,6 @@ const notOffered: readonly Route[] = [
   notOfferedRoute("GET", "/v1/catalogue", "The catalogue read"),
   notOfferedRoute("GET", "/v1/catalogue/:record_id", "The catalogue read"),
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
-  notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
-  notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
   notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
   notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
 ];

@@ -4,6 +4,7 @@
 //   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
+//   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
 
 import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
@@ -39,6 +40,7 @@ export type PushEvent =
       readonly held_reasons: readonly HeldReason[];
       readonly at_ms: number;
     }
+  | { readonly type: "push.prepared"; readonly held_reasons: readonly HeldReason[]; readonly at_ms: number }
   | {
       readonly type: "chunk.settled";
       readonly chunk: number;
@@ -91,7 +93,9 @@ export const pushMachine = setup({
       event.chunk === context.chunksSettled &&
       context.facts !== null &&
       event.chunk + 1 === chunkCount(context.facts.records),
-    isHeld: ({ event }) => event.type === "push.accepted" && event.held_reasons.length > 0,
+    isHeld: ({ event }) =>
+      (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
+    hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -135,7 +139,14 @@ export const pushMachine = setup({
           : {},
     ),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
+    noteReasons: assign(({ event }) =>
+      event.type === "push.prepared"
+        ? { heldReasons: event.held_reasons, stalled: false, updatedAtMs: event.at_ms }
+        : {},
+    ),
     // Effects: named here, performed by the actor system.
+    useFile: () => {},
+    prepare: () => {},
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
@@ -158,6 +169,7 @@ export const pushMachine = setup({
     received: {
       on: {
         "push.accepted": [
+          { guard: "hasFile", target: "working.preparing", actions: ["remember", "useFile", "prepare"] },
           { guard: "isHeld", target: "held", actions: "remember" },
           { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
         ],
@@ -165,7 +177,23 @@ export const pushMachine = setup({
     },
     working: {
       initial: "queued",
-      states: { queued: {}, processing: {} },
+      states: {
+        queued: {},
+        // Whether it is held is decided over the whole file, before anything of it is published (P6).
+        preparing: {
+          on: {
+            "push.prepared": [
+              { guard: "isHeld", target: "#push.held", actions: "noteReasons" },
+              {
+                target: "#push.working",
+                reenter: true,
+                actions: ["noteReasons", { type: "processChunk", params: { chunk: 0 } }],
+              },
+            ],
+          },
+        },
+        processing: {},
+      },
       after: { stall: { actions: "markStalled" } },
       on: {
         "chunk.settled": [

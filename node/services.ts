@@ -3,6 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
+import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -25,9 +27,10 @@ import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
+import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -66,7 +69,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
+  readonly uploadTokens: UploadTokens;
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
@@ -126,7 +130,8 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    trees: createPushTrees(stores.records, nativeCrypto.sha256),
+    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause: () => nextTurn() }),
+    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
     lists: { ...operatorLists, certified: register.certifiedNames },
@@ -286,8 +291,9 @@ function createActors(
   const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
+    definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
     activities: {
+      ...bulkUploadActivities(services),
       ...businessActivities({
         register: registerStore,
         records,
@@ -299,7 +305,7 @@ function createActors(
         crypto: nativeCrypto,
         projection: keys.projection,
         sidecar: keys.sidecar,
-        trees: services.trees,
+        leaves: services.leaves,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,

@@ -24,6 +24,7 @@ import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
+import { openFolderStagingArea } from "../storage/folder/staging-area.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
 import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
@@ -31,6 +32,7 @@ import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import type { StagingArea } from "../storage/staging-area.ts";
 import { hostOf, namesHost } from "../transport/ws/certificate-name.ts";
 import type { MutualTls } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
@@ -48,6 +50,8 @@ export interface NodeStores {
   readonly receipts: ReceiptStore;
   readonly registerStore: RegisterStore;
   readonly fenceLedger: FenceLedger;
+  /** Where uploaded files wait for their import; null if this deployment takes none. */
+  readonly staging: StagingArea | null;
   close(): Promise<void>;
 }
 
@@ -75,6 +79,10 @@ export async function openEmbeddedStores(
     receipts: openSqliteReceiptStore(database),
     registerStore: openSqliteRegisterStore(database),
     fenceLedger: openSqliteFenceLedger(database),
+    staging:
+      config.bulkFolder === null
+        ? null
+        : await openFolderStagingArea({ folder: config.bulkFolder, now: clock.now }),
     close: async () => {
       await rows[Symbol.asyncDispose]();
       database.close();
@@ -144,6 +152,7 @@ export async function openEngineStores(
           }),
       }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
+      staging: null,
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },

@@ -3,6 +3,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
+import type { Bulk } from "../api/bulk-routes.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -22,7 +23,10 @@ import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
+import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../service/mandate-renewal.ts";
+import { receiveFile } from "../service/bulk-file.ts";
+import { importFile } from "../service/bulk-import.ts";
+import { issueUpload } from "../service/bulk-upload.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
@@ -120,6 +124,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      bulk: bulkOf(services, urls.business_url),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -275,8 +280,7 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 
 function publishingOf(services: NodeServices): Publishing {
   const deps = { ...services, crypto: nativeCrypto };
-  const isSandbox = services.keys.environment === "sandbox";
-  const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
+  const keep = mandateKeeperOf(services);
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
@@ -284,6 +288,28 @@ function publishingOf(services: NodeServices): Publishing {
     },
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
+  };
+}
+
+/** In the sandbox the mandates of keys are renewed before they end. */
+function mandateKeeperOf(services: NodeServices): KeepMandate {
+  const isSandbox = services.keys.environment === "sandbox";
+  return isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
+}
+
+function bulkOf(services: NodeServices, businessUrl: string): Bulk {
+  const deps = { ...services, crypto: nativeCrypto, businessUrl };
+  const keep = mandateKeeperOf(services);
+  return {
+    issueUpload: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return issueUpload(deps, request);
+    },
+    receiveFile: (request) => receiveFile(deps, request),
+    importFile: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return importFile(deps, request);
+    },
   };
 }
 

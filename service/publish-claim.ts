@@ -12,7 +12,8 @@ import { wholeStatus } from "./push-status.ts";
 
 export interface ClaimedRequest {
   readonly caller: Caller;
-  readonly collection: string;
+  /** The route, as far as it tells requests apart that may share an Idempotency-Key. */
+  readonly route: string;
   readonly idempotencyKey: string | null;
   readonly contentDigest: string;
 }
@@ -23,7 +24,7 @@ export function claimOf(
   request: ClaimedRequest,
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
-  const { caller, collection, idempotencyKey, contentDigest } = request;
+  const { caller, route, idempotencyKey, contentDigest } = request;
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     return refused(
       problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
@@ -33,7 +34,7 @@ export function claimOf(
   }
   return {
     key,
-    scope: `publish/${collection} ${idempotencyKey}`,
+    scope: `${route} ${idempotencyKey}`,
     digest: contentDigest,
     replayed: (answer) => nudge(actors, caller.party.uuid, answer),
   };

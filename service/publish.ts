@@ -65,7 +65,8 @@ export interface PublishRequest {
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
   const { actors } = deps;
   const { party, key } = request.caller;
-  const claim = claimOf(actors, request, keyRef(party.uuid, key.key_id));
+  const route = `publish/${request.collection}`;
+  const claim = claimOf(actors, { ...request, route }, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
     if (request.collection !== publishedType) return notPublishable;

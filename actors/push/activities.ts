@@ -2,10 +2,11 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
-import { businessRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts } from "./ports.ts";
+import { preparePush } from "./prepare-push.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
@@ -14,11 +15,18 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
       processChunk({ ports, pipelines }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
-    finishPush: (
-      params: { push_id: string; business_uuid: string; chunks: number },
-      context: ActivityContext<"push">,
-    ) => finishPush(ports, params, context),
+    preparePush: (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
+      preparePush(ports, params.facts, context),
+    finishPush: (params: FinishPush, context: ActivityContext<"push">) => finishPush(ports, params, context),
   };
+}
+
+interface FinishPush {
+  readonly push_id: string;
+  readonly business_uuid: string;
+  readonly chunks: number;
+  /** The upload whose file contains the records, if they are in one. */
+  readonly upload_id?: string;
 }
 
 interface IndexChunk {
@@ -48,13 +56,15 @@ async function indexChunk(
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
 async function finishPush(
   ports: PushPorts,
-  params: { push_id: string; business_uuid: string; chunks: number },
+  params: FinishPush,
   context: ActivityContext<"push">,
 ): Promise<null> {
-  const { push_id, chunks } = params;
+  const { push_id, business_uuid, chunks, upload_id } = params;
   await context.ask(businessRef(params.business_uuid), { type: "push.finished", push_id, chunks });
   await ports.records.dropStaged(context.actor.id);
-  ports.trees.drop(context.actor.id);
+  if (upload_id !== undefined)
+    await context.ask(bulkUploadRef(business_uuid, upload_id), { type: "import.end", push_id });
+  ports.leaves.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);
   return null;
 }

@@ -13,7 +13,8 @@ import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
-import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import { bulkUploadRef } from "../messages/refs.ts";
+import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -31,6 +32,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   rows: rowsFor,
   decide: {
     "push.accept": accept,
+    "push.prepared": ({ held_reasons }, view) =>
+      takeUp(view, { type: "push.prepared", held_reasons, at_ms: view.nowMs }),
     "chunk.settle": settleChunk,
     "chunk.indexed": noteIndexed,
     "push.references": (command, view) => ({
@@ -49,6 +52,10 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   // Any key of a business may ask about any push_id.
   absent: { "push.status": { reply: null } },
   effects: {
+    useFile: (_params, view: PushView) => useFile(factsOf(view)),
+    prepare: (_params, view: PushView) => [
+      { kind: "activity", name: "preparePush", params: { facts: factsOf(view) } },
+    ],
     processChunk: (params: { chunk: number }, view: PushView) => [
       { kind: "activity", name: "processChunk", params: { facts: factsOf(view), chunk: params.chunk } },
     ],
@@ -68,9 +75,16 @@ function factsOf(view: PushView): PushFacts {
   return facts;
 }
 
+/** The upload keeps its file until this push is over. */
+function useFile({ push_id, business_uuid, file }: PushFacts): readonly Effect[] {
+  if (file === undefined) return [];
+  return [tell(bulkUploadRef(business_uuid, file.upload_id), { type: "import.begin", push_id })];
+}
+
 function finishEffects(view: PushView): readonly Effect[] {
-  const { push_id, business_uuid, records } = factsOf(view);
-  const params = { push_id, business_uuid, chunks: chunkCount(records) };
+  const { push_id, business_uuid, records, file } = factsOf(view);
+  const upload = file === undefined ? {} : { upload_id: file.upload_id };
+  const params = { push_id, business_uuid, chunks: chunkCount(records), ...upload };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 

@@ -6,13 +6,19 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
+import type { PushFacts } from "../messages/push.ts";
 
 export interface PushPorts {
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
   readonly projection: SignerAt;
   readonly sidecar: SignerAt;
-  readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
+  /** The records of a push, and the tree over them, wherever they are staged. Both throw `FileUnfit`. */
+  readonly leaves: {
+    load(push: PushFacts, first: number, count: number): Promise<readonly Uint8Array[]>;
+    tree(push: PushFacts): Promise<MerkleTree>;
+    drop(push: string): void;
+  };
   /** Leaves that were judged at admission and are still in memory, with their record ids; each is returned once. */
   readonly parsed: {
     take(

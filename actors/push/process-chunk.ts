@@ -12,6 +12,7 @@ import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
+import { FileUnfit } from "../../storage/staging-area.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
@@ -46,11 +47,21 @@ export async function processChunk(
 ): Promise<PushCommand> {
   const { id } = pushRef(facts.business_uuid, facts.push_id);
   const place = { chunk, chunks: chunkCount(facts.records) };
-  const published = await pipelines.take(id, place, {
-    begin: (each) => assignChunk(ports, { facts, chunk: each }, context.ask),
-    finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
-  });
-  return { type: "chunk.settle", chunk, ...published };
+  const stages = {
+    begin: (each: number) => assignChunk(ports, { facts, chunk: each }, context.ask),
+    finish: (assigned: AssignedChunk) => publishChunk(ports, { facts, assigned }, context),
+  };
+  try {
+    return { type: "chunk.settle", chunk, ...(await pipelines.take(id, place, stages)) };
+  } catch (error) {
+    if (error instanceof FileUnfit) return unfit(error);
+    throw error;
+  }
+}
+
+/** How a push ends whose file is not what its seal names any more. */
+export function unfit({ message }: FileUnfit): PushCommand {
+  return { type: "push.fail", code: "seal_invalid", detail: `${message} Upload it again, and seal it again.` };
 }
 
 async function publishChunk(
@@ -90,10 +101,7 @@ async function storeVersions(
   { published, publishedAtMs }: PreparedChunk,
 ): Promise<readonly RowChange[]> {
   if (published.length === 0) return [];
-  const tree =
-    facts.path === "A"
-      ? await ports.trees.load(pushRef(facts.business_uuid, facts.push_id).id, facts.records)
-      : null;
+  const tree = facts.path === "A" ? await ports.leaves.tree(facts) : null;
   const versions: RecordVersion[] = [];
   const heads: RecordHead[] = [];
   const changes: RowChange[] = [];

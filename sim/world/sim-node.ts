@@ -19,7 +19,7 @@ import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
-import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
+import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
@@ -92,7 +92,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index, lists } = stores;
+  const { register, records, leaves, parsed, index, lists } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -122,7 +122,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       limitFields: null,
     },
     publishing: {
-      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
+      ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
@@ -150,7 +150,7 @@ interface NodeStores {
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
   readonly index: RowIndex;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
 }
@@ -171,7 +171,10 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
-    trees: createPushTrees(records, parts.crypto.sha256),
+    leaves: createPushLeaves({
+      ...{ records, staging: null, sha256: parts.crypto.sha256 },
+      pause: () => Promise.resolve(),
+    }),
     parsed: createParsedLeaves(),
   };
 }
@@ -180,7 +183,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees, parsed, lists } = stores;
+  const { records, receipts, register, registerStore, index, leaves, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -188,7 +191,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       registerChanged: () => register.refresh(),
     }),
     ...pushActivities({
-      ...{ records, crypto, trees, parsed, region: slot.region, regions },
+      ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),

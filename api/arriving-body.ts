@@ -14,7 +14,10 @@ export type BodyPiece =
   /** The body does not arrive whole: the last piece. */
   | { readonly kind: "fault"; readonly problem: Problem };
 
-export async function* arrivingBody(request: IncomingMessage, limits: BodyLimits): AsyncGenerator<BodyPiece, void> {
+export async function* arrivingBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+): AsyncGenerator<BodyPiece, void> {
   const fault = lengthFault(request, limits);
   if (fault !== null) return yield { kind: "fault", problem: fault };
   const { edge, bytesMax } = limits;

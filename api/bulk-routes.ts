@@ -5,7 +5,14 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { bulkFileBytesMax, bulkRecordsMax, requestBytesMax } from "../protocol/limits.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
-import { bulkImportBody, bulkUpload, bulkUploadBody, uploadedFile, uploadForm, uploadId } from "../protocol/wire/bulk.ts";
+import {
+  bulkImportBody,
+  bulkUpload,
+  bulkUploadBody,
+  uploadedFile,
+  uploadForm,
+  uploadId,
+} from "../protocol/wire/bulk.ts";
 import { pushStatus } from "../protocol/wire/push.ts";
 import { type Outcome, refused } from "../service/answer.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
@@ -36,8 +43,8 @@ export interface BulkRoutesDeps {
   readonly bulk: Bulk;
 }
 
-/** What a form adds to its file: delimiters, heads and fields. */
-const formBytesMax = 16_384;
+/** What a form may add to its file: far more than delimiters, heads and fields, and than one piece of what arrives. */
+const formBytesMax = 131_072;
 /** What one upload takes of the memory for bodies: pieces of the file, and a hash and a number for each record. */
 const uploadRoomBytes = 8 * 1_048_576;
 const retrySeconds = 2;
@@ -129,7 +136,13 @@ function fileRoute(deps: BulkRoutesDeps): Route {
       parameters: [{ name: "upload_id", in: "path", description: "Upload id.", schema: uploadId.schema }],
       body: { ...uploadForm, mediaType: "multipart/form-data" },
       answers: { 201: { description: "The file is durable", body: uploadedFile } },
-      problems: ["request_invalid", "not_found", "record_too_large", "media_type_unsupported", "upload_conflict"],
+      problems: [
+        "request_invalid",
+        "not_found",
+        "record_too_large",
+        "media_type_unsupported",
+        "upload_conflict",
+      ],
     },
     handle: (request, reply) => handleFile(deps, request, reply),
   };
@@ -178,7 +191,10 @@ const noRoom = refused(
 );
 
 /** The events of a form as it arrives. */
-async function* formEvents(pieces: AsyncIterable<BodyPiece>, boundary: string): AsyncGenerator<FormEvent, void> {
+async function* formEvents(
+  pieces: AsyncIterable<BodyPiece>,
+  boundary: string,
+): AsyncGenerator<FormEvent, void> {
   const reader = new MultipartReader(boundary);
   try {
     for await (const piece of pieces) {

@@ -1,6 +1,6 @@
 // The business machine surface (specification, «B. Business machine API»).
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { collections } from "../collections/collections.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import {
@@ -24,8 +24,9 @@ import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
-import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
+import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
+import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -34,7 +35,7 @@ import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing {
+export interface Publishing extends Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
@@ -61,12 +62,19 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: (tag) => acceptedWith(deps, tag) }),
     sealContextRoute(deps),
     ...bulkRoutes(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),
   ];
-  return buildServer(deps.http, { name: "business", info, routes, isPublic: false, bodyBytesMax: bulkFileBytesMax });
+  return buildServer(deps.http, {
+    name: "business",
+    info,
+    routes,
+    isPublic: false,
+    bodyBytesMax: bulkFileBytesMax,
+  });
 }
 
 function signedRead<N extends string>(
@@ -120,10 +128,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
       description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).`,
-      parameters: [
-        sandboxKey,
-        idempotencyKey,
-      ],
+      parameters: [sandboxKey, idempotencyKey],
       body: publishBody,
       answers: {
         200: { description: "The outcome of every record", body: inlineOutcome },

@@ -7,6 +7,7 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
+import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -74,10 +75,17 @@ export type BusinessEvent =
       readonly number?: number;
       readonly held: boolean;
     }
+  /** A push that was admitted without a plan is held. */
+  | { readonly type: "push.held"; readonly push_id: string }
   | {
       readonly type: "hold.settled";
       readonly push_id: string;
+      /** Whether the push is published. */
       readonly confirmed: boolean;
+      /** Who decided what, and when; earlier releases did not know. */
+      readonly decision?: HoldDecided;
+      /** Why a confirmed push is not published. */
+      readonly error?: { readonly code: string; readonly detail: string };
       /** The position among the pending pushes that follows from the number of the confirmed push. */
       readonly position: number;
     }
@@ -125,7 +133,7 @@ export const businessMachine = setup({
     // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
-    releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
+    releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
   },
 }).createMachine({
@@ -176,6 +184,12 @@ export const businessMachine = setup({
         held: event.held ? [...context.held, event.push_id] : context.held,
       })),
     },
+    "push.held": {
+      actions: assign(({ context, event }) => ({
+        pending: context.pending.filter((id) => id !== event.push_id),
+        held: [...context.held, event.push_id],
+      })),
+    },
     "hold.settled": {
       actions: [
         assign(({ context, event }) => ({
@@ -186,7 +200,12 @@ export const businessMachine = setup({
         })),
         {
           type: "releaseHold",
-          params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }),
+          params: ({ event }) => ({
+            push_id: event.push_id,
+            confirmed: event.confirmed,
+            ...(event.decision === undefined ? {} : { decision: event.decision }),
+            ...(event.error === undefined ? {} : { error: event.error }),
+          }),
         },
       ],
     },

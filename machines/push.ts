@@ -4,13 +4,17 @@
 //   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
+//   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
 //   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
 
 import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
-import type { PushFacts } from "../actors/messages/push.ts";
+import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
 export const chunkSize = 200;
+
+/** How long a hold waits if the acceptance does not say: 30 days. */
+const holdMsDefault = 30 * 86_400_000;
 
 /** A chunk that a region's index has not confirmed yet. */
 export type Unindexed = readonly [chunk: number, region: string];
@@ -31,6 +35,9 @@ export interface PushContext {
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
   readonly error: { readonly code: string; readonly detail: string } | null;
+  /** When the hold ends if nobody decides; absent unless the push was held by this release or a later one. */
+  readonly holdEndsAtMs?: number;
+  readonly holdDecision?: HoldDecided;
 }
 
 export type PushEvent =
@@ -38,9 +45,15 @@ export type PushEvent =
       readonly type: "push.accepted";
       readonly facts: PushFacts;
       readonly held_reasons: readonly HeldReason[];
+      readonly hold_ms?: number;
       readonly at_ms: number;
     }
-  | { readonly type: "push.prepared"; readonly held_reasons: readonly HeldReason[]; readonly at_ms: number }
+  | {
+      readonly type: "push.prepared";
+      readonly held_reasons: readonly HeldReason[];
+      readonly hold_ms?: number;
+      readonly at_ms: number;
+    }
   | {
       readonly type: "chunk.settled";
       readonly chunk: number;
@@ -55,13 +68,36 @@ export type PushEvent =
       readonly at_ms: number;
     }
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
-  | { readonly type: "hold.confirmed"; readonly at_ms: number }
-  | { readonly type: "hold.rejected"; readonly at_ms: number };
+  | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision?: HoldDecided }
+  | {
+      readonly type: "hold.rejected";
+      readonly at_ms: number;
+      readonly decision?: HoldDecided;
+      /** Why it is not published although it was confirmed; absent for a rejection. */
+      readonly error?: { readonly code: string; readonly detail: string };
+    };
+
+/** When a hold of a push that is accepted now ends, unless it is decided. */
+export function holdEnds(
+  acceptedAtMs: number,
+  holdMs: number = holdMsDefault,
+): Pick<PushContext, "holdEndsAtMs"> {
+  return { holdEndsAtMs: acceptedAtMs + holdMs };
+}
 
 /** Number of chunks of a push with `records` leaves. */
 export function chunkCount(records: number): number {
   return Math.ceil(records / chunkSize);
 }
+
+const holdRejected = {
+  code: "hold_rejected",
+  detail: "An owner or admin of the business rejected the held push.",
+};
+const holdExpired = {
+  code: "hold_expired",
+  detail: "No owner or admin of the business confirmed the held push in time.",
+};
 
 const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
 
@@ -84,7 +120,11 @@ function settle(
 
 export const pushMachine = setup({
   types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
-  delays: { stall: 600_000 },
+  delays: {
+    stall: 600_000,
+    holdEnds: ({ context }) =>
+      (context.holdEndsAtMs ?? context.updatedAtMs + holdMsDefault) - context.updatedAtMs,
+  },
   guards: {
     isNextChunk: ({ context, event }) =>
       event.type === "chunk.settled" && event.chunk === context.chunksSettled,
@@ -101,7 +141,12 @@ export const pushMachine = setup({
   actions: {
     remember: assign(({ event }) =>
       event.type === "push.accepted"
-        ? { facts: event.facts, heldReasons: event.held_reasons, updatedAtMs: event.at_ms }
+        ? {
+            facts: event.facts,
+            heldReasons: event.held_reasons,
+            updatedAtMs: event.at_ms,
+            ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
+          }
         : {},
     ),
     settleChunk: assign(({ context, event }) =>
@@ -118,7 +163,18 @@ export const pushMachine = setup({
           }
         : {},
     ),
-    noteTime: assign(({ event }) => ("at_ms" in event ? { updatedAtMs: event.at_ms } : {})),
+    noteDecision: assign(({ event }) =>
+      event.type === "hold.confirmed" || event.type === "hold.rejected"
+        ? {
+            updatedAtMs: event.at_ms,
+            ...(event.decision === undefined ? {} : { holdDecision: event.decision }),
+          }
+        : {},
+    ),
+    noteExpiry: assign(({ context }) => {
+      const { holdEndsAtMs: endedAtMs = context.updatedAtMs } = context;
+      return { error: holdExpired, completedAtMs: endedAtMs, updatedAtMs: endedAtMs };
+    }),
     markStalled: assign({ stalled: true }),
     noteFailure: assign(({ event }) =>
       event.type === "push.failed"
@@ -129,10 +185,7 @@ export const pushMachine = setup({
           }
         : event.type === "hold.rejected"
           ? {
-              error: {
-                code: "hold_rejected",
-                detail: "An owner or admin of the business rejected the held push.",
-              },
+              error: event.error ?? holdRejected,
               completedAtMs: event.at_ms,
               updatedAtMs: event.at_ms,
             }
@@ -141,7 +194,12 @@ export const pushMachine = setup({
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
     noteReasons: assign(({ event }) =>
       event.type === "push.prepared"
-        ? { heldReasons: event.held_reasons, stalled: false, updatedAtMs: event.at_ms }
+        ? {
+            heldReasons: event.held_reasons,
+            stalled: false,
+            updatedAtMs: event.at_ms,
+            ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
+          }
         : {},
     ),
     // Effects: named here, performed by the actor system.
@@ -238,12 +296,13 @@ export const pushMachine = setup({
       on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
     },
     held: {
+      after: { holdEnds: { target: "failed", actions: "noteExpiry" } },
       on: {
         "hold.confirmed": {
           target: "working",
-          actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }],
+          actions: ["noteDecision", { type: "processChunk", params: { chunk: 0 } }],
         },
-        "hold.rejected": { target: "failed", actions: "noteFailure" },
+        "hold.rejected": { target: "failed", actions: ["noteDecision", "noteFailure"] },
       },
     },
     // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.

@@ -27,6 +27,7 @@ import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
+import { loadPlan } from "../service/publish-admit.ts";
 import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
@@ -74,6 +75,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision. */
+  readonly holdMs: number;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly parties: Parties;
@@ -130,10 +133,8 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause: () => nextTurn() }),
-    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
-    parsed: createParsedLeaves(),
-    pause: () => nextTurn(),
+    ...publishingParts(stores, recordIdKey),
+    holdMs: config.retention.holdDays * dayMs,
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
@@ -170,6 +171,20 @@ export async function openNodeServices(
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
+  };
+}
+
+/** What the requests that publish share with the pushes that follow from them. */
+function publishingParts(
+  stores: NodeStores,
+  recordIdKey: Uint8Array,
+): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
+  const pause = (): Promise<void> => nextTurn();
+  return {
+    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
+    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
+    parsed: createParsedLeaves(),
+    pause,
   };
 }
 
@@ -306,6 +321,9 @@ function createActors(
         projection: keys.projection,
         sidecar: keys.sidecar,
         leaves: services.leaves,
+        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
+        pause: services.pause,
+        holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,

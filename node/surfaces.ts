@@ -2,8 +2,8 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
-import { buildBusiness, type Publishing } from "../api/business.ts";
 import type { Bulk } from "../api/bulk-routes.ts";
+import { buildBusiness, type Publishing } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -19,14 +19,16 @@ import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { receiveFile } from "../service/bulk-file.ts";
+import { importFile } from "../service/bulk-import.ts";
+import { issueUpload } from "../service/bulk-upload.ts";
+import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../service/mandate-renewal.ts";
-import { receiveFile } from "../service/bulk-file.ts";
-import { importFile } from "../service/bulk-import.ts";
-import { issueUpload } from "../service/bulk-upload.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
@@ -287,6 +289,8 @@ function publishingOf(services: NodeServices): Publishing {
       return publishBatch(deps, request);
     },
     readPush: (request) => readPush(services.actors, request),
+    listHolds: (request) => listHolds(services, request),
+    decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
   };
 }

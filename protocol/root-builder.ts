@@ -9,6 +9,7 @@ export interface RootBuilder {
   root(): Uint8Array;
 }
 
+/** Begins a tree without leaves. */
 export function createRootBuilder(sha256: Sha256 = portableSha256): RootBuilder {
   // The roots of complete subtrees, largest first: one for each bit of the number of leaves.
   const complete: Uint8Array[] = [];

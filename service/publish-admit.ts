@@ -124,9 +124,13 @@ async function fullPlan(
 
 /**
  * The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered
- * them all and all names were its own.
+ * them all and all names were its own. One whose records are in a file has no plan (H3 in actors/push/prepare-push.ts).
  */
-async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
+export async function loadPlan(
+  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
+  businessUuid: string,
+  pushId: string,
+): Promise<PlannedListings> {
   const staged = pushRef(businessUuid, pushId).id;
   const stored = await deps.records.readStagedDocument(staged, planDocument);
   if (stored !== null) return JSON.parse(stored) as PlannedListings;

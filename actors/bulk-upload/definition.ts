@@ -107,7 +107,7 @@ function refused(reason: UploadConflict) {
   return { reply: { status: "refused", reason } } as const;
 }
 
-/** Why the upload takes no file any more, whoever sends it. */
+/** Why the upload takes no file from anybody any more. */
 function conflictOf(view: View): UploadConflict | null {
   const state = stateOf(view);
   if (state === "issued") return null;

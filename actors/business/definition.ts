@@ -11,16 +11,19 @@ import { type BusinessEvent, businessMachine } from "../../machines/business.ts"
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
+import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
-import { admitPush, pendingMax, settleHold } from "./admit.ts";
+import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
 import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
+import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
@@ -44,6 +47,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
     "hold.settle": settleHold,
+    "holds.read": readHolds,
+    "listings.read": readListings,
+    "push.hold": holdPush,
     "chunk.assign": assignChunk,
     "push.finished": finishPush,
     "record.remove": removeRecord,
@@ -51,7 +57,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
-  absent: { "acts.read": { reply: { acts: [] } } },
+  absent: { "acts.read": { reply: { acts: [] } }, "holds.read": { reply: { holds: [] } } },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },
@@ -59,8 +65,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     retireKey: (params: { key_id: string }, view) => [
       tell(keyRef(view.id, params.key_id), { type: "key.retire" }),
     ],
-    releaseHold: (params: { push_id: string; confirmed: boolean }, view) => [
-      tell(pushRef(view.id, params.push_id), { type: "hold.release", confirmed: params.confirmed }),
+    releaseHold: ({ push_id, ...release }: { push_id: string } & HoldRelease, view) => [
+      tell(pushRef(view.id, push_id), { type: "hold.release", ...release }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
   },
@@ -80,7 +86,13 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "hold.settle":
+      return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
+    case "holds.read":
       return [admissions.selectPage(pendingMax)];
+    case "listings.read":
+      return [admissions.select([command.push_id]), heads.select(command.record_ids)];
+    case "push.hold":
+      return [admissions.select([command.push_id])];
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),

@@ -1,5 +1,6 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), and acts recorded with a name and a reason (22, acts.ts).
+// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), and decisions on holds (30,
+// settle-hold.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -9,6 +10,7 @@ import type {
   CustodyFacts,
   HeldReason,
   KeptAct,
+  KeptDecision,
   KeyFacts,
   LeafAssignment,
   ListedMandate,
@@ -140,6 +142,7 @@ export const admissions = defineJsonTable<Admission>("admissions", 19);
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);
+export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds", 30);
 
 /** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";

@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -187,8 +188,27 @@ export interface BusinessProtocol {
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
-  /** Confirms or rejects a held push, as decided in the business portal. */
-  "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
+  /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
+  "hold.settle"(command: {
+    readonly push_id: string;
+    readonly confirmed: boolean;
+    readonly held: HeldPush;
+    readonly decision: SealedDecision;
+    /** Why the push must not be published, as far as only the caller can judge it. */
+    readonly fallen: HoldFault | null;
+  }): HoldReply;
+  /** Read-only: the held pushes, oldest first, from the given number on. */
+  "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
+  /** Read-only: what the hold of a push that is decided later needs to know of these records. */
+  "listings.read"(command: {
+    readonly push_id: string;
+    readonly record_ids: readonly string[];
+  }): ListingsReply;
+  /** Holds a push that was admitted without a plan; repeatable by push_id. */
+  "push.hold"(command: {
+    readonly push_id: string;
+    readonly held_reasons: readonly HeldReason[];
+  }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -296,6 +316,59 @@ export type AdmitReply =
   | { readonly status: "busy"; readonly retry_after_seconds: number }
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
+
+/** What a held push was sealed with, which is judged again when its hold is confirmed. */
+export interface HeldPush {
+  readonly key_id: string;
+  readonly mandate_id: string | null;
+  readonly cert_id: string;
+  readonly ai_policy_version: number;
+}
+
+/** A decision whose signature was verified. */
+export interface SealedDecision {
+  /** The passkey that sealed it. */
+  readonly key_id: string;
+  /** As sealed. */
+  readonly at: string;
+  /** The envelope as JSON text. */
+  readonly envelope: string;
+}
+
+/** The decision on a hold, as it is kept for ever. */
+export interface KeptDecision extends SealedDecision {
+  readonly confirmed: boolean;
+  /** When the business accepted it. */
+  readonly decided_at: string;
+  /** Why a confirmed push is not published. */
+  readonly fault: HoldFault | null;
+}
+
+/** Why a held push cannot be published any more, although it was confirmed. */
+export interface HoldFault {
+  readonly code: HoldFaultCode;
+  readonly detail: string;
+}
+
+export type HoldFaultCode =
+  | "business_not_verified"
+  | "key_revoked"
+  | "mandate_revoked"
+  | "certificate_not_in_force"
+  | "ai_policy_version_mismatch";
+
+export type HoldReply =
+  | { readonly status: "done" }
+  | {
+      readonly status: "refused";
+      /** `hold_decided`: the other decision stands. `sealed_at_skew`: sealed too early or too late. */
+      readonly code: "hold_unknown" | "hold_decided" | "sealed_at_skew";
+      readonly detail: string;
+    };
+
+export interface HoldsReply {
+  readonly holds: readonly { readonly push_id: string; readonly number: number }[];
+}
 
 export interface AssignReply {
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */

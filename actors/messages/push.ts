@@ -4,6 +4,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type {
   HeldReason,
+  HoldDecided,
   PublishOutcome,
   PushCounts,
   RecordFault,
@@ -11,7 +12,7 @@ import type {
 } from "../../protocol/wire/push.ts";
 import type { Commands, DoneReply } from "./protocol.ts";
 
-export type { PublishOutcome, PushCounts, RecordFault, RecordOutcome };
+export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcome };
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
 
@@ -70,11 +71,17 @@ export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
     readonly held_reasons: readonly HeldReason[];
+    /** How long a hold waits for a decision, in milliseconds; nodes of earlier releases omit it. */
+    readonly hold_ms?: number;
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
   /** The result of the activity that decides the hold of a push whose records are in a file. */
-  "push.prepared"(command: { readonly held_reasons: readonly HeldReason[] }): DoneReply;
+  "push.prepared"(command: {
+    readonly held_reasons: readonly HeldReason[];
+    /** How long the hold waits for a decision; absent for the default. */
+    readonly hold_ms?: number;
+  }): DoneReply;
   /** The result of the chunk activity. `unindexed` names the regions whose index must be notified again. */
   "chunk.settle"(command: {
     readonly chunk: number;
@@ -86,7 +93,7 @@ export interface PushProtocol {
   /** Read-only: the rows of a settled chunk, for an index that must be notified again. */
   "push.references"(command: { readonly chunk: number }): ReferencesReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
-  "hold.release"(command: { readonly confirmed: boolean }): DoneReply;
+  "hold.release"(command: HoldRelease): DoneReply;
   /** Read-only: the report of a push, with one page of its outcomes. */
   "push.status"(command: {
     readonly outcome: RecordOutcome | null;
@@ -95,15 +102,30 @@ export interface PushProtocol {
   }): PushReport | null;
   /** Like `push.status`, but answered only once every record is settled, or the push is held or failed. */
   "push.await"(): PushReport | null;
+  /** Like `push.status`, but answered only once the push is not held any more. */
+  "hold.await"(): PushReport | null;
 }
 
 export type PushCommand = Commands<PushProtocol>;
+
+/** What the business tells a held push once its hold was decided. */
+export interface HoldRelease {
+  /** Whether the push is published now. */
+  readonly confirmed: boolean;
+  /** Who decided what, and when; nodes of earlier releases omit it. */
+  readonly decision?: HoldDecided;
+  /** Why it is not published, unless the decision was to reject it. */
+  readonly error?: { readonly code: string; readonly detail: string };
+}
 
 /** Null if no such push was accepted. */
 export interface PushReport {
   readonly facts: PushFacts;
   readonly state: PushState;
   readonly held_reasons: readonly HeldReason[];
+  /** When the hold ends if nobody decides; null unless the push is held. Nodes of earlier releases omit it. */
+  readonly hold_expires_at?: string | null;
+  readonly hold_decision?: HoldDecided | null;
   readonly counts: PushCounts;
   /** Number of records settled so far. */
   readonly settled: number;

@@ -6,6 +6,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
+import type { PlannedListings } from "../messages/business.ts";
 import type { PushFacts } from "../messages/push.ts";
 
 export interface PushPorts {
@@ -27,6 +28,12 @@ export interface PushPorts {
     ): { readonly record: JsonObject; readonly recordId: string } | undefined;
     drop(push: string): void;
   };
+  /** What a pending push of the business would leave for each record. */
+  readonly planOf: (businessUuid: string, pushId: string) => Promise<PlannedListings>;
+  /** Yields to whatever else waits. */
+  readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** The lists that the content rules use. */
   readonly lists: ContentLists;

@@ -36,6 +36,8 @@ function activitiesOf(stored: string[]) {
     projection: () => signer,
     sidecar: () => signer,
     leaves: { load: async () => [record], tree: async () => tree, drop: () => {} },
+    planOf: async () => [],
+    pause: async () => {},
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

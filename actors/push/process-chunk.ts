@@ -12,8 +12,8 @@ import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
-import { FileUnfit } from "../../storage/staging-area.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import { FileUnfit } from "../../storage/staging-area.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
@@ -61,7 +61,11 @@ export async function processChunk(
 
 /** How a push ends whose file is not what its seal names any more. */
 export function unfit({ message }: FileUnfit): PushCommand {
-  return { type: "push.fail", code: "seal_invalid", detail: `${message} Upload it again, and seal it again.` };
+  return {
+    type: "push.fail",
+    code: "seal_invalid",
+    detail: `${message} Upload it again, and seal it again.`,
+  };
 }
 
 async function publishChunk(

@@ -19,6 +19,7 @@ import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
+import { loadPlan } from "../../service/publish-admit.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
@@ -192,6 +193,8 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
+      planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
+      pause: () => Promise.resolve(),
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),

@@ -3,14 +3,9 @@
 import type { FastifyInstance } from "fastify";
 import { collections } from "../collections/collections.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import {
-  bulkFileBytesMax,
-  inlineRecordsMax,
-  publishBytesMax,
-  pushPageMax,
-  requestBytesMax,
-} from "../protocol/limits.ts";
+import { bulkFileBytesMax, inlineRecordsMax, publishBytesMax, pushPageMax } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
+import { either } from "../protocol/shape.ts";
 import {
   inlineOutcome,
   publishBody,
@@ -19,17 +14,21 @@ import {
   recordOutcomes,
   sealContext,
 } from "../protocol/wire/push.ts";
+import { validationOutcome } from "../protocol/wire/validation.ts";
 import type { Outcome } from "../service/answer.ts";
-import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
+import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
+import { type BusinessCallers, businessRead } from "./business-read.ts";
+import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { single, sourceOfRequest } from "./request-parts.ts";
+import { cancelPushRoute } from "./push-routes.ts";
+import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
@@ -37,18 +36,19 @@ import { type SignedCall, signedHandler } from "./signed.ts";
 /** What the surface calls; each function checks its input beyond authentication. */
 export interface Publishing extends Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
+  /** The same request, which changes nothing and answers what it would come to. */
+  validateBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
+  cancelPush(request: CancelRequest): Promise<Outcome>;
   sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
 }
 
-export interface BusinessDeps {
+export interface BusinessDeps extends BusinessCallers {
   readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
-  readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
   readonly bulk: Bulk;
+  readonly catalogue: Catalogue;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -63,7 +63,9 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
     ...holdRoutes({ ...deps, holds: deps.publishing, accepted: (tag) => acceptedWith(deps, tag) }),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
     sealContextRoute(deps),
+    ...catalogueRoutes(deps, deps.catalogue),
     ...bulkRoutes(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),
@@ -74,23 +76,6 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     routes,
     isPublic: false,
     bodyBytesMax: bulkFileBytesMax,
-  });
-}
-
-function signedRead<N extends string>(
-  deps: BusinessDeps,
-  queryNames: readonly N[],
-  answer: (call: SignedCall<N>) => Promise<Outcome>,
-): Route["handle"] {
-  const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
-  const callers = acceptedWith(deps, "svc-business-read");
-  return signedHandler({
-    authentication: deps.authentication,
-    accepted: callers,
-    limits,
-    queryNames,
-    claimsMeanwhile: false,
-    answer,
   });
 }
 
@@ -112,8 +97,16 @@ const publishProblems: readonly ProblemCode[] = [
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
-  const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
-    deps.publishing.publishBatch({
+  const answer = async ({
+    authenticated,
+    body,
+    query,
+    request,
+  }: SignedCall<"validate_only">): Promise<Outcome> => {
+    const validateOnly = parseFlag(query, "validate_only");
+    if (typeof validateOnly !== "boolean") return validateOnly;
+    const publish = validateOnly ? deps.publishing.validateBatch : deps.publishing.publishBatch;
+    return publish({
       caller: authenticated.caller,
       collection,
       idempotencyKey: single(request.headers["idempotency-key"]),
@@ -121,17 +114,30 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       body,
       sourceIp: sourceOfRequest(request, deps.http.edge),
     });
+  };
   return {
     method: "POST",
     path: `/v1/publish/${collections[collection].path}`,
     tags: ["svc-push"],
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
-      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).`,
-      parameters: [sandboxKey, idempotencyKey],
+      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202). With \`validate_only=true\` nothing is stored, numbered or charged, and the answer says what would become of every record.`,
+      parameters: [
+        sandboxKey,
+        {
+          name: "validate_only",
+          in: "query",
+          description: "`true` to validate the batch only; the signature covers it with `@query`.",
+          schema: { enum: ["true", "false"] },
+        },
+        idempotencyKey,
+      ],
       body: publishBody,
       answers: {
-        200: { description: "The outcome of every record", body: inlineOutcome },
+        200: {
+          description: "The outcome of every record, or what it would be",
+          body: either(inlineOutcome, validationOutcome),
+        },
         202: {
           description: "The push was accepted and is processed; `Location` names where to poll",
           body: pushStatus,
@@ -144,7 +150,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       authentication: deps.authentication,
       accepted: acceptedWith(deps, "svc-push"),
       limits,
-      queryNames: [],
+      queryNames: ["validate_only"],
       claimsMeanwhile: false,
       answer,
     }),
@@ -182,7 +188,7 @@ function readPushRoute(deps: BusinessDeps): Route {
       answers: { 200: { description: "The push, with a page of its results", body: pushStatus } },
       problems: ["request_invalid", "not_found"],
     },
-    handle: signedRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
+    handle: businessRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
       const { push_id: pushId } = request.params as { readonly push_id: string };
       return deps.publishing.readPush({
         caller: authenticated.caller,
@@ -205,7 +211,7 @@ function sealContextRoute(deps: BusinessDeps): Route {
       answers: { 200: { description: "What is in force now", body: sealContext } },
       problems: ["business_not_verified"],
     },
-    handle: signedRead(deps, [], ({ authenticated }) =>
+    handle: businessRead(deps, [], ({ authenticated }) =>
       deps.publishing.sealContext({ caller: authenticated.caller }),
     ),
   };
@@ -216,8 +222,6 @@ const notOffered: readonly Route[] = [
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
     notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
   ]),
-  notOfferedRoute("GET", "/v1/catalogue", "The catalogue read"),
-  notOfferedRoute("GET", "/v1/catalogue/:record_id", "The catalogue read"),
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
   notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),

@@ -88,6 +88,14 @@ export function parseQuery<N extends string>(url: string, names: readonly N[]): 
   return values as Query<N>;
 }
 
+/** A query parameter that is `true` or `false`; absent means false. */
+export function parseFlag<N extends string>(query: Query<N>, name: N): boolean | Refused {
+  const value = query[name];
+  if (value === null || value === "false") return false;
+  if (value === "true") return true;
+  return refused(problem("request_invalid", `${name} is true or false.`, { pointer: `/query/${name}` }));
+}
+
 function unknownParameter(name: string, names: readonly string[]): Refused {
   const suggestion = nearestName(name, names);
   return refused(

@@ -91,6 +91,7 @@ export type BusinessEvent =
     }
   | { readonly type: "chunk.assigned"; readonly listings: number; readonly live: number }
   | { readonly type: "push.finished"; readonly push_id: string }
+  | { readonly type: "push.cancelled"; readonly push_id: string }
   | {
       readonly type: "record.removed";
       readonly number?: number;
@@ -134,6 +135,7 @@ export const businessMachine = setup({
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
     releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
+    endCancelled: (_, _params: { push_id: string }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
   },
 }).createMachine({
@@ -220,6 +222,15 @@ export const businessMachine = setup({
         pending: ({ context, event }) => context.pending.filter((id) => id !== event.push_id),
         held: ({ context, event }) => context.held.filter((id) => id !== event.push_id),
       }),
+    },
+    "push.cancelled": {
+      actions: [
+        assign(({ context, event }) => ({
+          pending: context.pending.filter((id) => id !== event.push_id),
+          held: context.held.filter((id) => id !== event.push_id),
+        })),
+        { type: "endCancelled", params: ({ event }) => ({ push_id: event.push_id }) },
+      ],
     },
     "record.removed": {
       actions: [

@@ -6,6 +6,8 @@
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
 //   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
+//   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
+//       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
@@ -34,10 +36,17 @@ export interface PushContext {
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
-  readonly error: { readonly code: string; readonly detail: string } | null;
   /** When the hold ends if nobody decides; absent unless the push was held by this release or a later one. */
   readonly holdEndsAtMs?: number;
   readonly holdDecision?: HoldDecided;
+  readonly error: PushError | null;
+  /** Why a chunk was given up, the first one if there are several; the push ends as failed then. */
+  readonly failure?: PushError;
+}
+
+export interface PushError {
+  readonly code: string;
+  readonly detail: string;
 }
 
 export type PushEvent =
@@ -59,6 +68,8 @@ export type PushEvent =
       readonly chunk: number;
       readonly tally: PushTally;
       readonly unindexed: readonly string[];
+      /** Why the chunk was given up, if it was. */
+      readonly failed?: PushError;
       readonly at_ms: number;
     }
   | {
@@ -112,6 +123,7 @@ function settle(
       updated: context.tally.updated + event.tally.updated,
       rejected: context.tally.rejected + event.tally.rejected,
     },
+    ...(event.failed === undefined || context.failure !== undefined ? {} : { failure: event.failed }),
     unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
     stalled: false,
     updatedAtMs: event.at_ms,
@@ -136,6 +148,7 @@ export const pushMachine = setup({
     isHeld: ({ event }) =>
       (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
     hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
+    isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -191,6 +204,10 @@ export const pushMachine = setup({
             }
           : {},
     ),
+    noteGivenUp: assign(({ context }) => ({
+      error: context.failure ?? null,
+      completedAtMs: context.updatedAtMs,
+    })),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
     noteReasons: assign(({ event }) =>
       event.type === "push.prepared"
@@ -286,12 +303,16 @@ export const pushMachine = setup({
     },
     settled: {
       always: [
+        { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
         { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
         { target: "indexing", actions: "finish" },
       ],
     },
     indexing: {
-      always: { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+      always: [
+        { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
+        { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+      ],
       after: { stall: { actions: "markStalled" } },
       on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
     },
@@ -303,6 +324,7 @@ export const pushMachine = setup({
           actions: ["noteDecision", { type: "processChunk", params: { chunk: 0 } }],
         },
         "hold.rejected": { target: "failed", actions: ["noteDecision", "noteFailure"] },
+        "push.failed": { target: "failed", actions: "noteFailure" },
       },
     },
     // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.

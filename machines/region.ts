@@ -18,11 +18,13 @@ export interface RegionContext {
 
 export type WorkResult =
   | { readonly status: "applied"; readonly stale: number }
+  | { readonly status: "found"; readonly found: boolean | null }
   | { readonly status: "failed" };
 
 export type RegionEvent =
   | { readonly type: "rows.queued"; readonly work_id: string }
   | { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number; readonly rows: number }
+  | { readonly type: "rows.found"; readonly work_id: string; readonly found: boolean | null }
   | { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string }
   | { readonly type: "rows.answered"; readonly work_id: string }
   | { readonly type: "receipts.closed"; readonly batches: number }
@@ -61,6 +63,11 @@ export const regionMachine = setup({
   type: "parallel",
   on: {
     "rows.queued": { actions: assign(({ context, event }) => withWork(context, event.work_id, null)) },
+    "rows.found": {
+      actions: assign(({ context, event }) =>
+        withWork(context, event.work_id, { status: "found", found: event.found }),
+      ),
+    },
     "rows.answered": { actions: assign(({ context, event }) => withoutWork(context, event.work_id)) },
     "receipts.closed": {
       actions: assign(({ context, event }) => ({ batchesClosed: context.batchesClosed + event.batches })),

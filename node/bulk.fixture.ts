@@ -81,7 +81,7 @@ export async function sendForm(
   const answer = await fetch(upload_url, {
     method: "POST",
     headers: { "content-type": type },
-    body: body as BodyInit,
+    body: body instanceof Uint8Array ? new Uint8Array(body) : body,
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
   });
   return {

@@ -125,6 +125,8 @@ async function publishing(): Promise<string> {
   const tag = "svc-business-read";
   await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
   await ask(base, pusher, { path: "/v1/seal-context", tag });
+  await ask(base, pusher, { path: "/v1/catalogue", tag });
+  await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
   return queued;
 }
 

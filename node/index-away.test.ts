@@ -40,6 +40,7 @@ beforeEach(async () => {
   const index = (rows: RowIndex): RowIndex => ({
     apply: (changes) => apply(rows, changes),
     search: (query) => rows.search(query),
+    isFindable: (collection, id) => rows.isFindable(collection, id),
     count: (collection) => rows.count(collection),
   });
   node = await openPublishingNode({}, { index });

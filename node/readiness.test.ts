@@ -25,6 +25,7 @@ it("is led to while its region's index is away, and says so; not while it may no
   const index = (rows: RowIndex): RowIndex => ({
     apply: (changes) => rows.apply(changes),
     search: (query) => rows.search(query),
+    isFindable: (collection, id) => rows.isFindable(collection, id),
     count: () => count(rows),
   });
   count = (rows) => rows.count("products");

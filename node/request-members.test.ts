@@ -15,6 +15,7 @@ import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { businessReads } from "./business-reads-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import {
   codeOf,
@@ -272,14 +273,6 @@ const grants = (): Readonly<Record<string, Proof>> => {
   return Object.fromEntries(keys.map((key) => [key, { shownBy }]));
 };
 
-/** Addresses without an offering read nothing yet, and say so. */
-const notOffered: Readonly<Record<string, Proof>> = {
-  "GET /v1/catalogue/{record_id} path record_id": async () => {
-    const answer = await send(world.surfaces.businessUrl, null, { path: "/v1/catalogue/x" });
-    return ["offered", codeOf(answer)];
-  },
-};
-
 /** The header that every signed operation has: outside its bounds it is refused, within them a known key may send it. */
 function sandboxKeys(): Readonly<Record<string, Proof>> {
   const signed = members.filter(({ key }) => key.endsWith(" header SVC-Sandbox-Key"));
@@ -319,7 +312,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...publishing(),
   ...searchEffects(() => world),
   ...operations,
-  ...notOffered,
+  ...businessReads,
   ...sandboxKeys(),
   ...grants(),
 });

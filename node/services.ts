@@ -82,6 +82,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
+  /** Secret bytes for the codes of cursors, the same on all nodes. */
+  readonly cursorKey: Uint8Array;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
 
@@ -137,7 +139,7 @@ export async function openNodeServices(
     holdMs: config.retention.holdDays * dayMs,
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
-    recordIdOf: recordIds(recordIdKey),
+    ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),
@@ -293,9 +295,21 @@ function incarnationOf(owner: string): string {
   return owner.slice(owner.indexOf("/") + 1);
 }
 
-function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
-  return (businessUuid, kind, localId) =>
-    recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
+function derivedFrom(recordIdKey: Uint8Array): Pick<NodeServices, "recordIdOf" | "cursorKey"> {
+  const { hmacSha256 } = nativeCrypto;
+  return {
+    recordIdOf: (businessUuid, kind, localId) =>
+      recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
+    cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
+  };
+}
+
+/** The regions that have not been declared dead; the only one of a standalone node. */
+export function servingRegions({
+  config,
+  cluster,
+}: Pick<NodeServices, "config" | "cluster">): () => readonly string[] {
+  return cluster === null ? () => [config.region] : cluster.regions;
 }
 
 function createActors(
@@ -303,7 +317,7 @@ function createActors(
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
-  const regions = cluster === null ? () => [config.region] : cluster.regions;
+  const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
     definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],

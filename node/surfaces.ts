@@ -22,6 +22,7 @@ import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { receiveFile } from "../service/bulk-file.ts";
 import { importFile } from "../service/bulk-import.ts";
 import { issueUpload } from "../service/bulk-upload.ts";
+import { cancelPush } from "../service/cancel-push.ts";
 import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -39,9 +40,11 @@ import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
+import { catalogueOf } from "./business-reads.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
@@ -127,6 +130,7 @@ export function buildSurfaces(
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
       bulk: bulkOf(services, urls.business_url),
+      catalogue: catalogueOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -288,6 +292,11 @@ function publishingOf(services: NodeServices): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
     },
+    validateBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateBatch(deps, request);
+    },
+    cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
     listHolds: (request) => listHolds(services, request),
     decideHold: (request) => decideHold(services, request),

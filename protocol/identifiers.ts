@@ -31,6 +31,11 @@ export function isCollectionName(text: string): text is CollectionName {
   return (collectionNames as readonly string[]).includes(text);
 }
 
+/** What the record ids of a kind begin with. */
+export function recordIdPrefix(kind: RecordKind): string {
+  return prefixes[kind];
+}
+
 /** True for `<prefix>` followed by 26 characters of [a-z2-7]. */
 export function isRecordId(text: string): boolean {
   return recordIdPattern.test(text);

@@ -25,6 +25,16 @@ export const inlineRecordsMax = 50;
 export const searchRowsMax = 50;
 /** Maximum number of results on one page of a push's status. */
 export const pushPageMax = 100;
+/** Maximum number of entries on one page of a catalogue. */
+export const cataloguePageMax = 250;
+/** Number of entries of a catalogue that may be read as often as the key's request rate allows. */
+export const catalogueFreeEntries = 1_000;
+/** How many times an hour a node lets one business read on after its first {@link catalogueFreeEntries} entries. */
+export const catalogueReadsPerHour = 12;
+/** Maximum length of the cursor of a catalogue. */
+export const cursorLengthMax = 512;
+/** Maximum length of a business's own id of a record, in characters: the catalogue read takes it in its path. */
+export const ownIdLengthMax = 256;
 /** Maximum length of a sandbox grant in characters. */
 export const grantLengthMax = 8_192;
 /** The allowed form of an `Idempotency-Key`. */

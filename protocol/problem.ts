@@ -42,6 +42,7 @@ export const problemCodes = {
   seq_not_increasing: { status: 409, title: "The seq was already used" },
   upload_conflict: { status: 409, title: "The upload does not allow this now" },
   push_not_held: { status: 409, title: "The push is not held" },
+  push_not_cancellable: { status: 409, title: "The push can no longer be cancelled" },
   record_too_large: { status: 413, title: "The body is over the limit" },
   media_type_unsupported: { status: 415, title: "The media type is not supported" },
   expectation_failed: { status: 417, title: "The expectation is not met" },

@@ -6,7 +6,7 @@ import type { PushReport } from "../actors/messages/push.ts";
 import { keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { acceptPush } from "./accept-push.ts";
-import type { Refused } from "./answer.ts";
+import { isRefused, type Refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { notCharged, seqRefused } from "./charge-refused.ts";
 import type { FindMandateDeps } from "./find-mandate.ts";
@@ -14,7 +14,7 @@ import { readIssuances } from "./home-evidence.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { type AdmitDeps, type AdmitRequest, admit, notAdmitted } from "./publish-admit.ts";
 import type { SealedBatch } from "./publish-batch.ts";
-import type { Gate } from "./publish-gate.ts";
+import type { Gate, GateDeps } from "./publish-gate.ts";
 import { checkStanding } from "./publish-standing.ts";
 import { type BatchSource, batchFacts } from "./push-facts.ts";
 import { wholeStatus } from "./push-status.ts";
@@ -46,6 +46,30 @@ export interface AcceptRequest {
   readonly contentDigest: string;
 }
 
+/**
+ * The push, if this batch was accepted before; otherwise null, once what is checked only for a new batch was found in
+ * order (W3). It changes nothing.
+ */
+export async function judgeNewness(
+  { actors, clock }: GateDeps,
+  { caller: { party, key } }: AcceptRequest,
+  { facts, mandate }: Gate,
+  { seal, pushId }: SealedBatch,
+): Promise<{ readonly known: PushReport | null } | Refused> {
+  const known = await actors.ask(pushRef(party.uuid, pushId), wholeStatus);
+  if (known !== null) return { known };
+  // The moment of sealing, and seq.
+  if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
+  const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
+  const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
+  const fallen = checkStanding(seal, question);
+  const use = { seq: seal.seq, push_id: pushId };
+  const used = await actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.check", ...use });
+  // Charged before a crash and resent: the standing was judged when it was charged.
+  if (fallen && used.status !== "known") return fallen;
+  return used.status === "seq_not_increasing" ? seqRefused(used) : { known: null };
+}
+
 /** The report of the push, if its actor gave one; null where it has to be asked. */
 export async function acceptBatch(
   deps: AcceptDeps,
@@ -53,29 +77,19 @@ export async function acceptBatch(
   gate: Gate,
   offered: OfferedBatch,
 ): Promise<{ readonly report: PushReport | null } | Refused> {
-  const { actors, clock } = deps;
   const { party, key } = request.caller;
   const { sealed, bytes } = offered;
   const { seal, pushId } = sealed;
-  const { facts, mandate } = gate;
-  const [own, push] = [keyRef(party.uuid, key.key_id), pushRef(party.uuid, pushId)];
-  const known = await actors.ask(push, wholeStatus);
-  if (known !== null) return { report: known };
-  // For a batch that was not accepted before (W3): the moment of sealing, and seq.
-  if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
-  const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
-  const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
-  const fallen = checkStanding(seal, question);
-  const use = { seq: seal.seq, push_id: pushId };
-  const used = await actors.ask(own, { type: "seq.check", ...use });
-  // Charged before a crash and resent: the standing was judged when it was charged.
-  if (fallen && used.status !== "known") return fallen;
-  if (used.status === "seq_not_increasing") return seqRefused(used);
+  const judged = await judgeNewness(deps, request, gate, sealed);
+  if (isRefused(judged)) return judged;
+  if (judged.known !== null) return { report: judged.known };
   // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
   const staged = await offered.stage();
-  const { caps } = mandate.sealed.scope;
+  const { caps } = gate.mandate.sealed.scope;
+  const use = { seq: seal.seq, push_id: pushId };
   const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };
-  const charged = await actors.ask(own, { type: "push.charge", ...charge });
+  const own = keyRef(party.uuid, key.key_id);
+  const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
   if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
   return admitAndAccept(deps, request, gate, { ...offered, staged });
 }

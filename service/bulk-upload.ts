@@ -12,7 +12,7 @@ import { bulkUnavailable } from "./bulk-refused.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { parseJsonBody } from "./json-body.ts";
-import { notPublishable } from "./publish.ts";
+import { notPublishable } from "./judge-batch.ts";
 import { publishedType } from "./publish-batch.ts";
 import { claimOf } from "./publish-claim.ts";
 import { type GateDeps, passGate } from "./publish-gate.ts";

@@ -21,9 +21,9 @@ import { rateLimited } from "./rate-limited.ts";
 import type { StagedBatch } from "./staged-batch.ts";
 
 /** If other pushes of the business are admitted in the meantime, the plan is gathered again. */
-const attemptsMax = 8;
+export const attemptsMax = 8;
 /** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
-const plannedLeavesMax = 100_000;
+export const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";
 
@@ -87,10 +87,12 @@ export async function notAdmitted(
   staged: StagedBatch,
   admitted: Exclude<Admitted, { status: "admitted" }>,
 ): Promise<Refused> {
-  if (admitted.status === "refused") {
-    await staged.drop();
-    return refusedAs(admitted);
-  }
+  if (admitted.status === "refused") await staged.drop();
+  return admissionRefused(admitted);
+}
+
+export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted" }>): Refused {
+  if (admitted.status === "refused") return refusedAs(admitted);
   const { retry_after_seconds } = admitted;
   return rateLimited("Too many pushes of this business are waiting; resend this batch later.", {
     retry_after_seconds,
@@ -115,11 +117,20 @@ async function fullPlan(
     planDocument,
     JSON.stringify(listings),
   );
+  return { pending, earlier: await earlierPlans(deps, request, pending), listings };
+}
+
+/** The plans of the pending pushes other than this one, oldest first. */
+export async function earlierPlans(
+  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
+  { businessUuid, pushId }: Pick<AdmitRequest, "businessUuid" | "pushId">,
+  pending: readonly string[],
+): Promise<readonly PlannedListings[]> {
   const earlier: PlannedListings[] = [];
-  for (const pushId of pending) {
-    if (pushId !== request.pushId) earlier.push(await loadPlan(deps, request.businessUuid, pushId));
+  for (const each of pending) {
+    if (each !== pushId) earlier.push(await loadPlan(deps, businessUuid, each));
   }
-  return { pending, earlier, listings };
+  return earlier;
 }
 
 /**

@@ -10,7 +10,7 @@
 //
 // The table lists what is asked of which actor, and what each step refuses. The signature and its key have already been
 // judged (authenticate.ts). {@link publishBatch} proceeds in this order, with the steps that it shares with the import of
-// a file (publish-gate.ts, accept-batch.ts).
+// a file (publish-gate.ts, accept-batch.ts) and with a validation (judge-batch.ts).
 //   | step                              | asked of | command                                 | refused as |
 //   |-----------------------------------|----------|-----------------------------------------|------------|
 //   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
@@ -30,25 +30,17 @@
 //   | settlement, of up to 50 records   | push     | push.await                              | unavailable |
 //   | the answer                        | key      | idempotency.settle, or .release         | |
 
-import { keyRef, pushRef } from "../actors/messages/refs.ts";
-import type { CryptoPort } from "../crypto/port.ts";
-import { problem } from "../protocol/problem.ts";
+import { keyRef } from "../actors/messages/refs.ts";
 import { type AcceptDeps, acceptBatch } from "./accept-batch.ts";
-import { isRefused, type Outcome, refused } from "./answer.ts";
+import { isRefused, type Outcome } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
+import { type JudgeDeps, judgeBatch } from "./judge-batch.ts";
 import { answerBatch } from "./publish-answer.ts";
-import { openBatch, publishedType } from "./publish-batch.ts";
-import { type Pause, parsePublishBody } from "./publish-body.ts";
 import { claimOf } from "./publish-claim.ts";
-import { passGate } from "./publish-gate.ts";
 import { type StagingDeps, stageBatch } from "./staged-batch.ts";
 
-export interface PublishDeps extends AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {
-  readonly crypto: CryptoPort;
-  /** The pause between two steps of reading a body (B1 in publish-body.ts). */
-  readonly pause: Pause;
-}
+export interface PublishDeps extends JudgeDeps, AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {}
 
 export interface PublishRequest {
   readonly caller: Caller;
@@ -69,16 +61,9 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
   const claim = claimOf(actors, { ...request, route }, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
-    if (request.collection !== publishedType) return notPublishable;
-    // The key, its mandate and what that covers.
-    const gate = await passGate(deps, request);
-    if (isRefused(gate)) return gate;
-    // The body: batch seal and Merkle root.
-    const body = await parsePublishBody(request.body, deps.pause);
-    if (isRefused(body)) return body;
-    const batch = await openBatch(deps, request, body);
-    if (isRefused(batch)) return batch;
-    const push = pushRef(party.uuid, batch.pushId);
+    const judged = await judgeBatch(deps, request);
+    if (isRefused(judged)) return judged;
+    const { gate, body, batch, push } = judged;
     const accepted = await acceptBatch(deps, request, gate, {
       sealed: batch,
       source: { source: "api" },
@@ -90,7 +75,3 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     return answerBatch(actors, push, { records: body.records.length, report: accepted.report });
   });
 }
-
-export const notPublishable = refused(
-  problem("type_not_publishable", "Only products are published through this interface."),
-);

@@ -54,9 +54,13 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
     limit: pushPageMax,
   };
   const report = await actors.ask(pushRef(request.caller.party.uuid, request.pushId), command);
-  if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
-  if (report.facts.path === "B") return pushUnknown();
+  if (report === null || !isOwnBatch(report, request.caller.party.uuid)) return pushUnknown();
   return answerJson(200, pushStatus(report));
+}
+
+/** Whether the push is a batch of this business. */
+export function isOwnBatch({ facts }: PushReport, businessUuid: string): boolean {
+  return facts.business_uuid === businessUuid && facts.path === "A";
 }
 
 function isOutcome(text: string): text is RecordOutcome {

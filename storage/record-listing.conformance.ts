@@ -55,6 +55,47 @@ export function recordListingTests(store: () => RecordStore, reopen: () => Promi
     }
   });
 
+  it("are those of one type where one is asked for, each once, whatever the page's size (R5)", async () => {
+    const [uuid, other] = [fresh("uuid"), fresh("uuid")];
+    const types = { svc: "products", bf: "business_files", job: "jobs" } as const;
+    const heads = Array.from({ length: 40 }, (_, index) => {
+      const prefix = index % 13 === 0 ? "job" : index % 7 === 0 ? "bf" : "svc";
+      return head(fresh(prefix), {
+        type: types[prefix],
+        business_uuid: index % 3 === 0 ? other : uuid,
+        live: index % 4 > 0,
+      });
+    });
+    await store().putHeads(heads);
+    await reopen();
+    for (const business of [uuid, other]) {
+      for (const type of Object.values(types)) {
+        const wanted = heads.filter((each) => each.business_uuid === business && each.type === type);
+        for (const limit of [1, 3, 1_000]) {
+          const found = await listed((cursor) => store().listCatalogue(business, cursor, limit, type));
+          expect(found.toSorted(byId)).toEqual(wanted.toSorted(byId));
+        }
+      }
+      const all = heads.filter((each) => each.business_uuid === business);
+      for (const limit of [1, 4, 1_000]) {
+        const found = await listed((cursor) => store().listCatalogue(business, cursor, limit));
+        expect(found.toSorted(byId)).toEqual(all.toSorted(byId));
+      }
+      expect(await listed((cursor) => store().listCatalogue(business, cursor, 5, "events"))).toEqual([]);
+    }
+  });
+
+  it("refuse the cursor of another type's listing", async () => {
+    const uuid = fresh("uuid");
+    await store().putHeads([
+      ...Array.from({ length: 4 }, () => head(fresh("svc"), { business_uuid: uuid })),
+      head(fresh("job"), { business_uuid: uuid, type: "jobs" }),
+    ]);
+    const { cursor } = await store().listCatalogue(uuid, null, 2, "products");
+    expect(cursor).not.toBeNull();
+    await expect(store().listCatalogue(uuid, cursor, 2, "jobs")).rejects.toThrow(RangeError);
+  });
+
   it("give no page longer than was asked for, and nothing for a business without records", async () => {
     const uuid = fresh("uuid");
     const ids = Array.from({ length: 12 }, () => fresh("svc"));

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listed, recordListingTests } from "./record-listing.conformance.ts";
 import { bytes, fresh, hash, head, seal, version } from "./record-store.fixture.ts";
-import type { RecordStore } from "./record-store.ts";
+import type { RecordStore, RecordVersion } from "./record-store.ts";
 
 export interface OpenRecordStore {
   readonly store: RecordStore;
@@ -114,6 +114,27 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     const id = fresh("svc");
     await store().putHeads([head(id, { change: 2, live: false }), head(id, { change: 1 })]);
     expect(await store().readHead(id)).toEqual(head(id, { change: 2, live: false }));
+  });
+
+  it("tell their bytes and their origin, in the order asked for, those that exist", async () => {
+    const [a, b, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
+    const first = version(a, sealId, { sidecar: '{"n":1}', published_at_ms: 7 });
+    const second = version(a, sealId, { generation: 2, hash: hash("2"), bytes: bytes(2, 0), sidecar: "{}" });
+    const other = version(b, sealId, { bytes: bytes() });
+    await store().putVersions([first, second, other], []);
+    const asked = [
+      other,
+      second,
+      { ...first, hash: hash("9") },
+      first,
+      { ...first, record_id: fresh("svc") },
+    ];
+    const origin = ({ record_id, generation, hash: of, ...rest }: RecordVersion) => ({
+      ...{ record_id, generation, hash: of },
+      ...{ bytes: rest.bytes, sidecar: rest.sidecar, published_at_ms: rest.published_at_ms },
+    });
+    expect(await store().readOrigins(asked)).toEqual([other, second, first].map(origin));
+    expect(await store().readOrigins([])).toEqual([]);
   });
 
   it("are found as rows by record, generation and hash, in the order asked for, those that exist", async () => {

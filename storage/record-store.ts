@@ -11,6 +11,8 @@
 //   R6. When something of a push was staged later than the instant given to `dropStaged`, nothing that was staged later is
 //       dropped; this also holds for what is staged during the drop. Instants are those that `stagedPushes` returns.
 
+import type { CollectionName } from "../protocol/identifiers.ts";
+
 /** One published version of a record, exactly as it is served. */
 export interface RecordVersion {
   readonly record_id: string;
@@ -103,12 +105,23 @@ export interface RecordStore {
    * cursor.
    */
   listHeads(cursor: string | null, limit: number): Promise<HeadPage>;
-  /** The catalogue of a business: the heads of its records. `cursor` works as in {@link listHeads}. */
-  listCatalogue(businessUuid: string, cursor: string | null, limit: number): Promise<HeadPage>;
+  /**
+   * The catalogue of a business: the heads of its records, or of those of one type. `cursor` works as in {@link listHeads},
+   * and belongs to the business and type that it was given for. What a page costs depends neither on the number of records
+   * nor on that of other types.
+   */
+  listCatalogue(
+    businessUuid: string,
+    cursor: string | null,
+    limit: number,
+    type?: CollectionName | null,
+  ): Promise<HeadPage>;
   /** The live version of a record, or null when there is none (R4). */
   readServed(recordId: string): Promise<ServedRecord | null>;
   /** The rows of exactly these versions, for indexing: those that exist, in the order requested. */
   readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]>;
+  /** What a catalogue says of exactly these versions: those that exist, in the order requested. */
+  readOrigins(ids: readonly VersionId[]): Promise<readonly VersionOrigin[]>;
   /**
    * Versions of a record, served or not, newest first, at most `limit`: those below a generation, or from the newest on.
    */
@@ -137,6 +150,11 @@ export interface VersionRow extends VersionId {
   /** Exact signed text. */
   readonly row: string;
 }
+
+/** The sealed bytes of a version, and what the service stated about their publication. */
+export interface VersionOrigin
+  extends VersionId,
+    Pick<RecordVersion, "bytes" | "sidecar" | "published_at_ms"> {}
 
 /** The publication date of a version. */
 export interface VersionDate {

@@ -160,6 +160,20 @@ function changeTests(open: () => Promise<OpenRowIndex>): void {
       expect(await index.search(everything)).toHaveLength(1);
     }));
 
+  it("tells whether a search could return a record, by its collection", () =>
+    withIndex(open, async (index) => {
+      const { record_id: id } = put("products", 1);
+      const found = () =>
+        Promise.all((["products", "updates"] as const).map((each) => index.isFindable(each, id)));
+      expect(await found()).toEqual([false, false]);
+      await index.apply([put("products", 1, { change: 3 }), put("products", 2, { change: 3 })]);
+      expect(await found()).toEqual([true, false]);
+      await index.apply([remove("products", 1, 4)]);
+      expect(await found()).toEqual([false, false]);
+      await index.apply([put("products", 1, { change: 5 })]);
+      expect(await found()).toEqual([true, false]);
+    }));
+
   it("gives a row exactly as it was signed (X3)", () =>
     withIndex(open, async (index) => {
       const row = '{"a":"\\u0000é日本語 😀\\"","price_US":1e-7,"countries":["\\u0055S"],"z":[ ]}\n';

@@ -96,6 +96,8 @@ export function indexUnavailable(
 export interface RowIndex {
   apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]>;
   search(query: RowQuery): Promise<readonly RowHit[]>;
+  /** Whether some search could return the row of this record. */
+  isFindable(collection: string, recordId: string): Promise<boolean>;
   /** Number of rows of a collection that a search could return. */
   count(collection: string): Promise<number>;
 }

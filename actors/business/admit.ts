@@ -17,24 +17,35 @@ export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,
   view: BusinessView,
 ): Decision<AdmitReply, BusinessEvent> {
-  const { context } = view.snapshot;
-  const known = admissions.read(view, command.push_id);
-  if (known) return { reply: admitted(known.number, known.held_reasons) };
-  if (!publishes(view)) return { reply: notVerified };
-  if (context.pending.length + context.held.length >= pendingMax) {
-    return { reply: { status: "busy", retry_after_seconds: 5 } };
-  }
-  if (command.may_hold && !isPlanned(command.plan, context)) {
-    return { reply: { status: "plan_stale", pending: context.pending } };
-  }
-  const number = lastNumber(view, context.number) + 1;
-  const reasons =
-    command.may_hold && command.plan ? decideHold(holdQuestion(command.plan, context, view)) : [];
+  const { push_id } = command;
+  const reply = judgeAdmission(command, view);
+  if (reply.status !== "admitted" || admissions.read(view, push_id)) return { reply };
+  const { number, held, held_reasons } = reply;
   return {
-    reply: admitted(number, reasons),
-    events: [{ type: "push.admitted", push_id: command.push_id, number, held: reasons.length > 0 }],
-    puts: [admissions.write(command.push_id, { number, held_reasons: reasons })],
+    reply,
+    events: [{ type: "push.admitted", push_id, number, held }],
+    puts: [admissions.write(push_id, { number, held_reasons })],
   };
+}
+
+type AdmissionQuestion = Pick<
+  Extract<BusinessCommand, { type: "push.admit" }>,
+  "push_id" | "may_hold" | "plan"
+>;
+
+/** The answer to an admission as of now; it changes nothing. */
+export function judgeAdmission(question: AdmissionQuestion, view: BusinessView): AdmitReply {
+  const { context } = view.snapshot;
+  const { push_id, may_hold, plan } = question;
+  const known = admissions.read(view, push_id);
+  if (known) return admitted(known.number, known.held_reasons);
+  if (!publishes(view)) return notVerified;
+  if (context.pending.length + context.held.length >= pendingMax) {
+    return { status: "busy", retry_after_seconds: 5 };
+  }
+  if (may_hold && !isPlanned(plan, context)) return { status: "plan_stale", pending: context.pending };
+  const number = lastNumber(view, context.number) + 1;
+  return admitted(number, may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : []);
 }
 
 const notVerified: AdmitReply = {

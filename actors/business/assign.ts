@@ -4,6 +4,7 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
+import { refusedAssignment } from "./cancel.ts";
 import { answerKey, answers, type HeadRow, heads } from "./rows.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -22,6 +23,8 @@ export function assignChunk(
   const asked = answerKey(command.push_id, command.chunk);
   const known = answers.read(view, asked);
   if (known) return { reply: known };
+  const refused = refusedAssignment(command.push_id, view);
+  if (refused) return { reply: refused };
   const changed = new Map<string, HeadRow>();
   const tally: Tally = { listings: 0, live: 0 };
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));

@@ -9,7 +9,7 @@
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
+import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
@@ -17,9 +17,11 @@ import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
+import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
+import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
 import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
@@ -46,11 +48,13 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "group.unblock": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
+    "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "holds.read": readHolds,
     "listings.read": readListings,
     "push.hold": holdPush,
     "chunk.assign": assignChunk,
+    "push.cancel": cancelPush,
     "push.finished": finishPush,
     "record.remove": removeRecord,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
@@ -67,6 +71,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     releaseHold: ({ push_id, ...release }: { push_id: string } & HoldRelease, view) => [
       tell(pushRef(view.id, push_id), { type: "hold.release", ...release }),
+    ],
+    endCancelled: ({ push_id }: { push_id: string }, view) => [
+      tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
   },
@@ -85,6 +92,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         admissions.select([command.push_id]),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
+    case "push.preview":
+      return selectForPreview(command);
     case "hold.settle":
       return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
     case "holds.read":
@@ -96,8 +105,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),
+        selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
       ];
+    case "push.cancel":
+      return selectForCancel(command);
     case "push.finished":
       return [];
     case "record.remove":
@@ -106,10 +118,6 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     default:
       return selectForChange(command, uuid);
   }
-}
-
-function plannedRecords(plan: PushPlan): readonly string[] {
-  return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
 }
 
 /** Forgets what only a repetition of the push's own commands would need. */

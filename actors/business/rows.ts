@@ -1,6 +1,6 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), and decisions on holds (30,
-// settle-hold.ts).
+// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
+// settle-hold.ts), and cancelled pushes (40, cancel.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

@@ -188,6 +188,12 @@ export interface BusinessProtocol {
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
+  /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
+  "push.preview"(command: {
+    readonly push_id: string;
+    readonly may_hold: boolean;
+    readonly plan: PushPlan;
+  }): PreviewReply;
   /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
   "hold.settle"(command: {
     readonly push_id: string;
@@ -217,6 +223,8 @@ export interface BusinessProtocol {
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
   }): AssignReply;
+  /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
+  "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
   "record.remove"(command: {
@@ -370,7 +378,26 @@ export interface HoldsReply {
   readonly holds: readonly { readonly push_id: string; readonly number: number }[];
 }
 
+/** The generation that a record would get, and whether the record would be live before it. */
+export type PlannedVersion = readonly [generation: number, live: boolean];
+
+export type PreviewReply =
+  | {
+      readonly status: "admitted";
+      readonly held_reasons: readonly HeldReason[];
+      /** By the records of `plan.listings`, in their order. */
+      readonly versions: readonly PlannedVersion[];
+    }
+  | Exclude<AdmitReply, { status: "admitted" }>;
+
+/** `too_late`: records of the push have their generations, or the push is over. */
+export interface CancelReply {
+  readonly status: "cancelled" | "too_late";
+}
+
 export interface AssignReply {
+  /** The push was cancelled: nothing of it is published. */
+  readonly cancelled?: true;
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];

@@ -88,10 +88,14 @@ export interface PushProtocol {
     readonly outcomes: readonly PublishOutcome[];
     readonly references: readonly RowReference[];
     readonly unindexed: readonly string[];
+    /** Why the chunk was given up, if it was: the push then ends as failed. */
+    readonly failed?: { readonly code: string; readonly detail: string };
   }): DoneReply;
   "chunk.indexed"(command: { readonly chunk: number; readonly region: string }): DoneReply;
   /** Read-only: the rows of a settled chunk, for an index that must be notified again. */
   "push.references"(command: { readonly chunk: number }): ReferencesReply;
+  /** The business has decided that nothing of the push is published. */
+  "push.cancelled"(): DoneReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
   "hold.release"(command: HoldRelease): DoneReply;
   /** Read-only: the report of a push, with one page of its outcomes. */
@@ -101,7 +105,10 @@ export interface PushProtocol {
     readonly limit: number;
   }): PushReport | null;
   /** Like `push.status`, but answered only once every record is settled, or the push is held or failed. */
-  "push.await"(): PushReport | null;
+  "push.await"(command: {
+    /** Answers a held push only once it is over; nodes of earlier releases answer it as held. */
+    readonly until?: "over";
+  }): PushReport | null;
   /** Like `push.status`, but answered only once the push is not held any more. */
   "hold.await"(): PushReport | null;
 }

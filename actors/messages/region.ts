@@ -19,6 +19,17 @@ export interface RegionProtocol {
     readonly collection: CollectionName;
     readonly references: readonly RowReference[];
   }): RowsReply;
+  /**
+   * Read-only: whether a search in the region could return the record. A `work_id` names one question: it must not be used
+   * again for a later one.
+   */
+  "rows.find"(command: {
+    readonly work_id: string;
+    readonly collection: CollectionName;
+    readonly record_id: string;
+  }): FindReply;
+  /** `found` is null if the index did not say. */
+  "rows.found"(command: { readonly work_id: string; readonly found: boolean | null }): DoneReply;
   "rows.applied"(command: {
     readonly work_id: string;
     readonly stale: number;
@@ -30,6 +41,10 @@ export interface RegionProtocol {
 }
 
 export type RegionCommand = Commands<RegionProtocol>;
+
+export type FindReply =
+  | { readonly status: "found"; readonly found: boolean }
+  | { readonly status: "unavailable"; readonly retry_after_seconds: number };
 
 export type RowsReply =
   | { readonly status: "applied"; readonly stale: number }

@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts } from "./ports.ts";
 import { preparePush } from "./prepare-push.ts";
@@ -11,9 +12,10 @@ import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./pro
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
+  const failures = createChunkFailures();
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
-      processChunk({ ports, pipelines }, params, context),
+      processChunk({ ports, pipelines, failures }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     preparePush: (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
       preparePush(ports, params.facts, context),

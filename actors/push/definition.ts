@@ -38,6 +38,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.references": (command, view) => ({
       reply: { status: "done", references: references.read(view, "r", command.chunk) ?? [] },
     }),
+    "push.cancelled": (_command, view) =>
+      takeUp(view, { type: "push.failed", ...cancelled, at_ms: view.nowMs }),
     "push.fail": ({ code, detail }, view) =>
       takeUp(view, { type: "push.failed", code, detail, at_ms: view.nowMs }),
     "hold.release": ({ confirmed, decision, error }, view) => {
@@ -49,8 +51,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
       );
     },
     "push.status": (command, view) => ({ reply: reportPush(view, command) }),
-    "push.await": (_command, view) =>
-      isAnswered(view)
+    "push.await": ({ until }, view) =>
+      (until === "over" ? isUnknown(view) || isOver(view) : isAnswered(view))
         ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }
         : { wait: true },
     "hold.await": (_command, view) =>
@@ -121,6 +123,11 @@ function beforeChunk(chunk: number): { k: number; k2: string } {
   return { k: chunk, k2: "" };
 }
 
+export const cancelled = {
+  code: "cancelled",
+  detail: "The business cancelled the push before anything of it was published.",
+} as const;
+
 /** U6. An event that the machine would not take in its state does not happen. */
 function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {
   return { reply: { status: "done" }, events: view.snapshot.can(event) ? [event] : [] };
@@ -139,9 +146,14 @@ function isOver({ snapshot }: PushView): boolean {
   return snapshot.matches("indexing") || snapshot.matches("complete") || snapshot.matches("failed");
 }
 
+/** Whether no such push was ever accepted. */
+function isUnknown({ snapshot }: PushView): boolean {
+  return snapshot.context.facts === null;
+}
+
 /** U5. A held push is answered as held, and one that was never accepted as unknown. */
 function isAnswered(view: PushView): boolean {
-  return view.snapshot.context.facts === null || view.snapshot.matches("held") || isOver(view);
+  return isUnknown(view) || view.snapshot.matches("held") || isOver(view);
 }
 
 function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptReply> {
@@ -174,6 +186,7 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     chunk: command.chunk,
     tally: tallyOf(command.outcomes),
     unindexed: command.unindexed,
+    ...(command.failed === undefined ? {} : { failed: command.failed }),
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;

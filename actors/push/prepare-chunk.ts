@@ -9,6 +9,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
@@ -41,6 +42,14 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
+/** The business has cancelled the push: nothing of it is published. */
+export class PushCancelled extends Error {
+  constructor() {
+    super("The push was cancelled.");
+    this.name = "PushCancelled";
+  }
+}
+
 /** Judges the records and has the business assign their generations. */
 export async function assignChunk(
   ports: PushPorts,
@@ -57,6 +66,7 @@ export async function assignChunk(
   const { push_id, number, collection } = facts;
   const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
+  if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };
 }
 
@@ -179,13 +189,7 @@ function outcomeOf(assignment: LeafAssignment): PublishOutcome {
     ]);
   }
   if (outcome === "duplicate") {
-    return rejected(leaf_index, record_id, [
-      {
-        code: "duplicate_in_batch",
-        pointer: "/business_product_id",
-        detail: "An earlier leaf of this batch is the same product.",
-      },
-    ]);
+    return rejected(leaf_index, record_id, [duplicateInBatch]);
   }
   return { leaf_index, outcome, record_id, version: generation, errors: [] };
 }

@@ -11,6 +11,7 @@
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import { boundedText } from "../../protocol/result.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
@@ -19,9 +20,17 @@ import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../me
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
+import type { ChunkFailures } from "./chunk-failures.ts";
 import type { ChunkLimits, ChunkPipelines } from "./chunk-pipeline.ts";
+import { giveUpChunk, processingFailed } from "./give-up-chunk.ts";
 import type { PushPorts } from "./ports.ts";
-import { type AssignedChunk, assignChunk, type PreparedChunk, signChunk } from "./prepare-chunk.ts";
+import {
+  type AssignedChunk,
+  assignChunk,
+  type PreparedChunk,
+  PushCancelled,
+  signChunk,
+} from "./prepare-chunk.ts";
 
 /**
  * How long to wait for an index while a caller waits for the answer: long enough that an answered record is usually searchable
@@ -39,24 +48,40 @@ export interface PublishedChunk {
   readonly unindexed: readonly string[];
 }
 
+export interface ProcessDeps {
+  readonly ports: PushPorts;
+  readonly pipelines: ChunkPipelines<PublishedChunk>;
+  readonly failures: ChunkFailures;
+}
+
 /** Returns the settlement of the chunk. The chunks behind it are published meanwhile (C4). */
 export async function processChunk(
-  { ports, pipelines }: { readonly ports: PushPorts; readonly pipelines: ChunkPipelines<PublishedChunk> },
+  { ports, pipelines, failures }: ProcessDeps,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
   context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   const { id } = pushRef(facts.business_uuid, facts.push_id);
   const place = { chunk, chunks: chunkCount(facts.records) };
-  const stages = {
-    begin: (each: number) => assignChunk(ports, { facts, chunk: each }, context.ask),
-    finish: (assigned: AssignedChunk) => publishChunk(ports, { facts, assigned }, context),
-  };
+  const name = { push: id, chunk };
   try {
-    return { type: "chunk.settle", chunk, ...(await pipelines.take(id, place, stages)) };
+    const published = await pipelines.take(id, place, {
+      begin: (each) => assignChunk(ports, { facts, chunk: each }, context.ask),
+      finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
+    });
+    failures.forget(name);
+    return { type: "chunk.settle", chunk, ...published };
   } catch (error) {
     if (error instanceof FileUnfit) return unfit(error);
-    throw error;
+    if (error instanceof PushCancelled) return { type: "push.cancelled" };
+    if (!failures.isLast(name, error)) throw error;
+    const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
+    return { type: "chunk.settle", chunk, ...givenUp, failed: failureOf(chunk, error) };
   }
+}
+
+function failureOf(chunk: number, error: unknown): { readonly code: string; readonly detail: string } {
+  const why = boundedText(error instanceof Error ? error.message : String(error));
+  return { code: processingFailed, detail: `Chunk ${chunk} could not be processed: ${why}` };
 }
 
 /** How a push ends whose file is not what its seal names any more. */

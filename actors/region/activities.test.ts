@@ -28,6 +28,10 @@ function region(readable: readonly string[]) {
         return changes.map(() => "applied" as const);
       },
       search: async () => [],
+      isFindable: async (collection, id) => {
+        if (state.fails) throw new Error("no index");
+        return collection === "updates" && state.readable.includes(id);
+      },
       count: async () => 0,
     },
     receipts: part({}),
@@ -47,7 +51,9 @@ function region(readable: readonly string[]) {
       { work_id: "w", collection: "updates", references, asked_at_ms: 0 },
       part({ nowMs: () => state.nowMs }),
     );
-  return { state, indexRows };
+  const findRow = async (record_id: string) =>
+    activities["findRow"]?.({ work_id: "f", collection: "updates", record_id }, part({}));
+  return { state, indexRows, findRow };
 }
 
 const reference = (record_id: string, change: number): RowReference => ({
@@ -103,6 +109,15 @@ describe("rows that were published in another region", () => {
     const { state, indexRows } = region(["a"]);
     state.fails = true;
     expect(await indexRows([reference("a", 1)])).toMatchObject({ type: "rows.failed", detail: "no index" });
+  });
+});
+
+describe("the question whether a search finds a record", () => {
+  it("is answered by the index, and left open while it is away", async () => {
+    const { state, findRow } = region(["a"]);
+    expect([await findRow("a"), await findRow("b")]).toMatchObject([{ found: true }, { found: false }]);
+    state.fails = true;
+    expect(await findRow("a")).toEqual({ type: "rows.found", work_id: "f", found: null });
   });
 });
 

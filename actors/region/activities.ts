@@ -46,6 +46,11 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
     },
+    findRow: async (params: FindRow): Promise<RegionCommand> => {
+      const { work_id, collection, record_id } = params;
+      const found = await ports.index.isFindable(collection, record_id).catch(() => null);
+      return { type: "rows.found", work_id, found };
+    },
     closeReceipts: async (
       params: { region: string },
       context: ActivityContext<"region">,
@@ -61,6 +66,12 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       return { type: "receipts.forgotten", batches };
     },
   };
+}
+
+interface FindRow {
+  readonly work_id: string;
+  readonly collection: CollectionName;
+  readonly record_id: string;
 }
 
 interface IndexRows {

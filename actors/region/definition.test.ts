@@ -29,6 +29,21 @@ describe("region", () => {
     expect(region.snapshot.value).toMatchObject({ index: "serving" });
   });
 
+  it("tells whether a search finds a record once its index said so, and changes nothing", () => {
+    const region = driveActor(regionActor, "eu-west1");
+    const find = (id: string) =>
+      ({ type: "rows.find", work_id: id, collection: "products", record_id: "svc_a" }) as const;
+    expect(region.send(find("f"))).toBeUndefined();
+    expect(region.effects).toMatchObject([{ name: "findRow", params: { record_id: "svc_a" } }]);
+    region.send({ type: "rows.found", work_id: "f", found: true });
+    expect(region.send(find("f"))).toEqual({ status: "found", found: true });
+    region.send(find("g"));
+    region.send({ type: "rows.found", work_id: "g", found: null });
+    expect(region.send(find("g"))).toMatchObject({ status: "unavailable" });
+    expect(region.snapshot.context.work).toEqual({});
+    expect(region.snapshot.value).toMatchObject({ index: "serving" });
+  });
+
   it("takes a bounded number of pieces of work at once", () => {
     const region = driveActor(regionActor, "eu-west1");
     for (let index = 0; index < 64; index += 1) expect(region.send(apply(`w${index}`))).toBeUndefined();

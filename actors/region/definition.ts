@@ -1,7 +1,8 @@
 // The region actor: the only writer of its region's index. It has no journal: callers retry (R1, R2 of the machine).
 
-import { type RegionEvent, regionMachine } from "../../machines/region.ts";
-import type { RowsReply } from "../messages/region.ts";
+import { type RegionEvent, regionMachine, type WorkResult } from "../../machines/region.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import type { FindReply, RegionProtocol, RowsReply } from "../messages/region.ts";
 import { type Decision, defineActor, type Effect, type ViewOf } from "../system/definition.ts";
 
 /** Maximum number of pieces of work under way at once; above it, callers wait. */
@@ -25,6 +26,8 @@ export const regionActor = defineActor<"region", typeof regionMachine>({
         name: "indexRows",
         params: { work_id, collection, references, asked_at_ms: view.nowMs },
       }),
+    "rows.find": find,
+    "rows.found": note,
     "rows.applied": note,
     "rows.failed": note,
     "receipts.closed": note,
@@ -49,16 +52,42 @@ function note<E extends RegionEvent>(
 
 /** Starts a piece of work, or returns its result. */
 function work(workId: string, view: View, activity: Effect): Decision<RowsReply, RegionEvent> {
+  const { result, ...waiting } = workOf(workId, view, activity);
+  if (result === null) return waiting;
+  const reply =
+    result.status === "applied" ? ({ status: "applied", stale: result.stale } as const) : unavailable;
+  return { ...waiting, reply };
+}
+
+function find(
+  { work_id, collection, record_id }: CommandOf<RegionProtocol, "rows.find">,
+  view: View,
+): Decision<FindReply, RegionEvent> {
+  const params = { work_id, collection, record_id };
+  const { result, ...waiting } = workOf(work_id, view, { kind: "activity", name: "findRow", params });
+  if (result === null) return waiting;
+  if (result.status !== "found" || result.found === null) return { ...waiting, reply: unavailable };
+  return { ...waiting, reply: { status: "found", found: result.found } };
+}
+
+const unavailable = { status: "unavailable", retry_after_seconds: 1 } as const;
+
+interface Work extends Omit<Decision<never, RegionEvent>, "reply"> {
+  /** Null while it is under way. */
+  readonly result: WorkResult | null;
+}
+
+function workOf(workId: string, view: View, activity: Effect): Work {
   const { work: known } = view.snapshot.context;
   const result = known[workId];
-  if (result) {
-    const answered: RegionEvent = { type: "rows.answered", work_id: workId };
-    return result.status === "applied"
-      ? { reply: { status: "applied", stale: result.stale }, events: [answered] }
-      : { reply: { status: "unavailable", retry_after_seconds: 1 }, events: [answered] };
-  }
-  if (result === null) return { wait: true };
+  if (result) return { result, events: [{ type: "rows.answered", work_id: workId }] };
+  if (result === null) return { result, wait: true };
   if (Object.values(known).filter((each) => each === null).length >= workMax)
-    return { reply: { status: "unavailable", retry_after_seconds: 1 } };
-  return { wait: true, events: [{ type: "rows.queued", work_id: workId }], effects: [activity] };
+    return { result: { status: "failed" } };
+  return {
+    result: null,
+    wait: true,
+    events: [{ type: "rows.queued", work_id: workId }],
+    effects: [activity],
+  };
 }

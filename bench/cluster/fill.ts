@@ -12,6 +12,7 @@ import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
 import type { CommandOf, CommandType, Message, ReplyOf } from "../../actors/messages/protocol.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { type ActorRef, pushRef } from "../../actors/messages/refs.ts";
+import { createChunkFailures } from "../../actors/push/chunk-failures.ts";
 import { createChunkPipelines } from "../../actors/push/chunk-pipeline.ts";
 import type { PushPorts } from "../../actors/push/ports.ts";
 import { chunksAhead, type PublishedChunk, processChunk } from "../../actors/push/process-chunk.ts";
@@ -64,11 +65,12 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     region: cluster.region,
     regions: cluster.regions,
   };
+  const failures = createChunkFailures();
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
     for (
       let attempt = 1;
-      !(await isEverywhere({ ports, pipelines }, { facts, chunk, actors }));
+      !(await isEverywhere({ ports, pipelines, failures }, { facts, chunk, actors }));
       attempt += 1
     ) {
       if (attempt === attemptsMax) throw new Error(`chunk ${chunk} is not in every index`);

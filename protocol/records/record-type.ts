@@ -1,5 +1,6 @@
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
+import { ownIdLengthMax } from "../limits.ts";
 import { array, code, countryCodes, type Field, type Members, text } from "./fields.ts";
 import type { FaultList } from "./record-fault.ts";
 import { languages } from "./vocabularies/languages.ts";
@@ -26,12 +27,6 @@ export interface RecordCore {
   readonly business_product_id: string;
   readonly countries: readonly string[];
 }
-
-/**
- * Maximum length of `business_product_id`, which the catalogue read takes in its path (specification, «Business machine
- * API»).
- */
-const ownIdLengthMax = 256;
 
 /**
  * The members of {@link RecordCore}; every type carries the business's own id under the same name, which the catalogue

@@ -61,6 +61,13 @@ export const recordFault = named(
 );
 export type RecordFault = Of<typeof recordFault>;
 
+/** The fault of a leaf whose product an earlier leaf of the same batch publishes. */
+export const duplicateInBatch: RecordFault = {
+  code: "duplicate_in_batch",
+  pointer: "/business_product_id",
+  detail: "An earlier leaf of this batch is the same product.",
+};
+
 export const recordOutcomes = ["accepted", "updated", "rejected", "held", "pending"] as const;
 
 export const publishOutcome = named(

@@ -1,5 +1,6 @@
 // Records on the model's plain tables. An operation of several statements may be interrupted between any two of them.
 
+import { type CollectionName, recordIdPrefix } from "../../protocol/identifiers.ts";
 import type {
   HeadPage,
   PublishedRow,
@@ -11,6 +12,7 @@ import type {
   StoredSeal,
   VersionDate,
   VersionId,
+  VersionOrigin,
   VersionRow,
 } from "../../storage/record-store.ts";
 import type { Cell, PlainTable } from "./plain-tables.ts";
@@ -163,8 +165,30 @@ class SimRecordStore implements RecordStore {
     return this.#page(cursor, limit, () => true);
   }
 
-  listCatalogue(businessUuid: string, cursor: string | null, limit: number): Promise<HeadPage> {
-    return this.#page(cursor, limit, (head) => head.business_uuid === businessUuid);
+  listCatalogue(
+    businessUuid: string,
+    cursor: string | null,
+    limit: number,
+    type: CollectionName | null = null,
+  ): Promise<HeadPage> {
+    if (cursor !== null && type !== null && !cursor.startsWith(cursorPrefix + recordIdPrefix(type)))
+      return Promise.reject(new RangeError("a cursor of another type's catalogue"));
+    return this.#page(
+      cursor,
+      limit,
+      (head) => head.business_uuid === businessUuid && (type === null || head.type === type),
+    );
+  }
+
+  readOrigins(ids: readonly VersionId[]): Promise<readonly VersionOrigin[]> {
+    return this.#read((region) =>
+      ids.flatMap(({ record_id, generation, hash }) => {
+        const found = this.#versions.read(region, `${record_id}/${generation}`);
+        if (found === null || found.hash !== hash) return [];
+        const { bytes, sidecar, published_at_ms } = found;
+        return [{ record_id, generation, hash, bytes, sidecar, published_at_ms }];
+      }),
+    );
   }
 
   readServed(recordId: string): Promise<ServedRecord | null> {

@@ -35,6 +35,8 @@ export function openSimRowIndex(client: IndexClient): RowIndex {
     apply: (changes: readonly RowChange[]) => call(client, "apply", () => client.rows.apply(changes)),
     search: (query: RowQuery): Promise<readonly RowHit[]> =>
       call(client, "search", () => client.rows.search(query)),
+    isFindable: (collection: string, recordId: string) =>
+      call(client, "search", () => client.rows.isFindable(collection, recordId)),
     count: (collection: string) => client.rows.count(collection),
   };
 }

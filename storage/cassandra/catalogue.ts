@@ -5,6 +5,7 @@
 //   K2. All heads come in the order of the partitions' tokens. Two partitions with the same token (64 bits of a hash of a
 //       random uuid) are not distinguished.
 
+import { type CollectionName, recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { HeadPage, RecordHead } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
@@ -25,6 +26,7 @@ const cql = {
   put: "INSERT INTO record_catalogue (business_uuid, bucket, record_id, head) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
   first: `${columns} LIMIT ?`,
   rest: `${columns} WHERE business_uuid = ? AND bucket = ? AND record_id > ? LIMIT ?`,
+  ofType: `${columns} WHERE business_uuid = ? AND bucket = ? AND record_id > ? AND record_id < ? LIMIT ?`,
   further: `${columns} WHERE token(business_uuid, bucket) > token(?, ?) LIMIT ?`,
 } as const;
 
@@ -66,19 +68,33 @@ export async function readHeads(
   return pageOf(rows, limit);
 }
 
-/** Lists the heads of a business, bucket by bucket. */
+/** Lists the heads of a business, bucket by bucket; those of one type have record ids in one range. */
 export async function readCatalogue(
   session: CassandraSession,
-  businessUuid: string,
-  cursor: string | null,
-  limit: number,
+  {
+    businessUuid,
+    cursor,
+    limit,
+    type,
+  }: {
+    readonly businessUuid: string;
+    readonly cursor: string | null;
+    readonly limit: number;
+    readonly type: CollectionName | null;
+  },
 ): Promise<HeadPage> {
-  const place = cursor === null ? { businessUuid, bucket: 0, recordId: "" } : parseCursor(cursor);
-  if (place.businessUuid !== businessUuid) throw new RangeError("a cursor of another business's catalogue");
+  const first = type === null ? "" : recordIdPrefix(type);
+  const place = cursor === null ? { businessUuid, bucket: 0, recordId: first } : parseCursor(cursor);
+  if (place.businessUuid !== businessUuid || !place.recordId.startsWith(first))
+    throw new RangeError("a cursor of another catalogue");
   const rows: CqlRow[] = [];
   for (let bucket = place.bucket; bucket < buckets && rows.length < limit; bucket += 1) {
-    const after = bucket === place.bucket ? place.recordId : "";
-    rows.push(...(await read(session, cql.rest, [businessUuid, bucket, after, limit - rows.length])));
+    const after = bucket === place.bucket ? place.recordId : first;
+    const missing = limit - rows.length;
+    // No character of a record id sorts after a tilde.
+    const params = type === null ? [missing] : [`${first}~`, missing];
+    const text = type === null ? cql.rest : cql.ofType;
+    rows.push(...(await read(session, text, [businessUuid, bucket, after, ...params])));
   }
   return pageOf(rows, limit);
 }

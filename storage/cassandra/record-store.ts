@@ -22,6 +22,7 @@ import type {
   StoredSeal,
   VersionDate,
   VersionId,
+  VersionOrigin,
   VersionRow,
 } from "../record-store.ts";
 import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
@@ -55,6 +56,8 @@ const cql = {
   newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
   version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
+  origins: `SELECT record_id, hash, bytes, sidecar, published_at FROM record
+    WHERE record_id IN ? AND generation = ?`,
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
   // Filtering only scans the versions of one record: its partition is named.
@@ -103,9 +106,11 @@ export function openCassandraRecordStore(
       return headIn(rows[0], recordId);
     },
     listHeads: (cursor, limit): Promise<HeadPage> => readHeads(session, cursor, limit),
-    listCatalogue: (uuid, cursor, limit): Promise<HeadPage> => readCatalogue(session, uuid, cursor, limit),
+    listCatalogue: (businessUuid, cursor, limit, type = null): Promise<HeadPage> =>
+      readCatalogue(session, { businessUuid, cursor, limit, type }),
     readServed: (recordId) => readServed(session, seals, recordId),
-    readRows: (ids) => readRows(session, reads, ids),
+    readRows: (ids) => readMany(session, reads, { ids, text: cql.rows, of: rowOf }),
+    readOrigins: (ids) => readMany(session, reads, { ids, text: cql.origins, of: originOf }),
     listVersions: (recordId, belowGeneration, limit) =>
       listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
     newestWith: async (recordId, hash, belowGeneration) => {
@@ -208,30 +213,51 @@ async function readVersion(session: CassandraSession, head: RecordHead): Promise
   return versionIn(rows[0], head);
 }
 
+interface ManyVersions<V> {
+  readonly ids: readonly VersionId[];
+  readonly text: string;
+  readonly of: (row: CqlRow, generation: number) => V;
+}
+
 /** See V5. */
-async function readRows(
+async function readMany<V extends VersionId>(
   session: CassandraSession,
   lanes: Semaphore,
-  ids: readonly VersionId[],
-): Promise<readonly VersionRow[]> {
-  const reads: (() => Promise<readonly VersionRow[]>)[] = [];
+  { ids, text, of }: ManyVersions<V>,
+): Promise<readonly V[]> {
+  const reads: (() => Promise<readonly V[]>)[] = [];
   for (const [generation, same] of Map.groupBy(ids, (id) => id.generation)) {
     const recordIds = [...new Set(same.map(({ record_id }) => record_id))];
     for (let from = 0; from < recordIds.length; from += rowsPerRead) {
       const some = recordIds.slice(from, from + rowsPerRead);
       reads.push(async () => {
-        const rows = await executeAll(session, cql.rows, [some, generation], plain);
-        return rows.map((row) => ({
-          record_id: textOf(row["record_id"]),
-          generation,
-          hash: textOf(row["hash"]),
-          row: textOf(row["row"]),
-        }));
+        const rows = await executeAll(session, text, [some, generation], plain);
+        return rows.map((row) => of(row, generation));
       });
     }
   }
   const found = new Map((await lanes.all(reads)).flat().map((row) => [nameOf(row), row]));
   return ids.flatMap((id) => found.get(nameOf(id)) ?? []);
+}
+
+function rowOf(row: CqlRow, generation: number): VersionRow {
+  return {
+    record_id: textOf(row["record_id"]),
+    generation,
+    hash: textOf(row["hash"]),
+    row: textOf(row["row"]),
+  };
+}
+
+function originOf(row: CqlRow, generation: number): VersionOrigin {
+  return {
+    record_id: textOf(row["record_id"]),
+    generation,
+    hash: textOf(row["hash"]),
+    bytes: bytesOf(row["bytes"]),
+    sidecar: textOf(row["sidecar"]),
+    published_at_ms: numberOf(row["published_at"]),
+  };
 }
 
 function nameOf({ record_id, generation, hash }: VersionId): string {

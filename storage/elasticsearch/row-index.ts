@@ -5,6 +5,7 @@
 //   E2. A search computes relevance only if the order requires it, and reads nothing but the stored text.
 
 import { fieldByName } from "../../collections/definition.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { indexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
@@ -33,6 +34,9 @@ const furtherRows = 1_000;
 const furtherPagesMax = 10;
 /** How often the generations may change during one write. */
 const roundsMax = 8;
+
+/** The rows that are not tombstones. */
+const findable = { exists: { field: "countries" } };
 
 interface Part {
   readonly names: IndexNames;
@@ -111,9 +115,17 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     return isShort ? this.#findFurther(part, query, first) : first.hits;
   }
 
-  async count(collection: string): Promise<number> {
+  async isFindable(collection: string, recordId: string): Promise<boolean> {
+    return (await this.#count(collection, [findable, { ids: { values: [recordId] } }])) > 0;
+  }
+
+  count(collection: string): Promise<number> {
+    return this.#count(collection, [findable]);
+  }
+
+  async #count(collection: string, filter: readonly JsonObject[]): Promise<number> {
     const path = `/${this.#part(collection).names.serving}/_count?filter_path=count,_shards.failed`;
-    const body = { query: { exists: { field: "countries" } } };
+    const body = { query: { bool: { filter } } };
     const answer = await this.#read({ method: "POST", path, body });
     assertAllShards(answer);
     const count = memberOf(answer, "count");

@@ -51,6 +51,11 @@ export class MemoryRowIndex implements RowIndex {
       .map(({ put: { record_id, business_uuid, row } }) => ({ record_id, business_uuid, row }));
   }
 
+  async isFindable(collection: string, recordId: string): Promise<boolean> {
+    const known = this.#changes.get(recordId);
+    return known?.kind === "put" && known.collection === collection && known.document.countries.length > 0;
+  }
+
   async count(collection: string): Promise<number> {
     return this.#live(collection).filter((put) => put.document.countries.length > 0).length;
   }

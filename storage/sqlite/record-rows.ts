@@ -1,7 +1,14 @@
 // Converts rows of the record tables.
 
 import type { SQLOutputValue } from "node:sqlite";
-import type { RecordHead, ServedRecord, StoredSeal, VersionDate } from "../record-store.ts";
+import type {
+  RecordHead,
+  ServedRecord,
+  StoredSeal,
+  VersionDate,
+  VersionId,
+  VersionOrigin,
+} from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 
 export function dateOf(row: Row): VersionDate {
@@ -56,5 +63,14 @@ export function sealOf(row: Row): StoredSeal {
     seal_id: textOf(row["seal_id"]),
     envelope: textOf(row["envelope"]),
     tree_size: numberOrNull(row["tree_size"]),
+  };
+}
+
+export function originOf({ record_id, generation, hash }: VersionId, row: Row): VersionOrigin {
+  return {
+    ...{ record_id, generation, hash },
+    bytes: bytesOf(row["bytes"]),
+    sidecar: textOf(row["sidecar"]),
+    published_at_ms: numberOf(row["published_at"]),
   };
 }

@@ -44,4 +44,7 @@ export const recordMigrations: readonly string[] = [
   // index.
   `CREATE INDEX record_version_by_hash ON record_version (record_no, hash, generation)
      WHERE generation > ${lookedThroughMax};`,
+  // A catalogue is read type by type, each in the order of the numbers.
+  `DROP INDEX record_head_by_business;
+   CREATE INDEX record_head_by_type ON record_head (business_uuid, type);`,
 ];

@@ -101,6 +101,13 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     return this.#select(selectSql(layout, query, next));
   }
 
+  async isFindable(collection: string, recordId: string): Promise<boolean> {
+    const { row } = layoutOf(collection);
+    const text = `SELECT 1 FROM row_entry e JOIN ${row} r ON r.rid = e.rid
+      WHERE e.record_id = ? AND e.collection = ? AND r.countries <> ''`;
+    return this.#prepare(text).get(recordId, collection) !== undefined;
+  }
+
   async count(collection: string): Promise<number> {
     const { row } = layoutOf(collection);
     const found = this.#database.prepare(`SELECT count(*) AS n FROM ${row} WHERE countries <> ''`).get();

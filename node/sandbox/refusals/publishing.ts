@@ -110,6 +110,16 @@ const repetition: readonly Refusal[] = [
     },
   },
   {
+    name: "push_not_cancellable",
+    how: "The cancellation of a batch that is published.",
+    attempt: async (trial) => {
+      const { publisher } = await trial.everyday;
+      const { json } = await trial.publish(publisher, lamp());
+      const url = `${trial.sandbox.business_url}/v1/pushes/${json["batch_id"]}/cancel`;
+      return refusedBy(await trial.send({ url, method: "POST", caller: publisher, tag: "svc-push" }));
+    },
+  },
+  {
     name: "idempotency_key_reused",
     how: "Two batches under one Idempotency-Key.",
     attempt: async (trial) => {

@@ -13,6 +13,9 @@ export const untried: Readonly<Record<string, string>> = {
   internal_error: "It is a fault of the service, which nobody can request.",
   unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
+  "record/cancelled":
+    "A push has to be cancelled before anything of it is published: while it is held, or waits.",
+  "record/processing_failed": "It is a fault of the service, which nobody can request.",
   "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
   "record/superseded":
     "A withdrawal has to overtake a push, and this version does not accept withdrawals over HTTP.",

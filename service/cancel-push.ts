@@ -1,0 +1,70 @@
+// POST /v1/pushes/{push_id}/cancel: ends a push of which nothing is published yet.
+//   K1. The business actor decides, since it also decides when the first records are published; the push learns of it through
+//       that actor's outbox, so a crash at any point leaves no push half cancelled.
+//   K2. Sent again, it is answered again, and changes nothing.
+
+import type { PushReport } from "../actors/messages/push.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
+import type { Clock } from "../crypto/port.ts";
+import { isPushId } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { reportOf } from "./accept-push.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
+import { checkScope } from "./mandate-scope.ts";
+import { isOwnBatch, pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
+
+export interface CancelDeps extends FindMandateDeps {
+  readonly clock: Clock;
+}
+
+export interface CancelRequest {
+  readonly caller: Caller;
+  readonly pushId: string;
+  /** The address that the request comes from; null if it cannot be determined. */
+  readonly sourceIp: string | null;
+}
+
+/** How long the push may take to learn of the decision; after that the request is refused as unavailable. */
+const endedWithinMs = 10_000;
+/** The `error.code` of a cancelled push. */
+const cancelledCode = "cancelled";
+
+export async function cancelPush(deps: CancelDeps, request: CancelRequest): Promise<Outcome> {
+  const { actors, clock } = deps;
+  const { party, key } = request.caller;
+  if (!isPushId(request.pushId)) return pushUnknown();
+  const home = businessRef(party.uuid);
+  const facts = await actors.ask(home, { type: "publishing.facts", key_id: key.key_id });
+  const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
+  if (isRefused(mandate)) return mandate;
+  const push = pushRef(party.uuid, request.pushId);
+  const report = await actors.ask(push, wholeStatus);
+  if (report === null || !isOwnBatch(report, party.uuid)) return pushUnknown();
+  const { sourceIp } = request;
+  const outside = checkScope(mandate.sealed, { collection: report.facts.collection, sourceIp });
+  if (outside) return outside;
+  if (isCancelled(report)) return answerJson(200, pushStatus(report));
+  const { status } = await actors.ask(home, { type: "push.cancel", push_id: request.pushId });
+  if (status === "too_late") return notCancellable(reportOf(await actors.ask(push, wholeStatus)));
+  const ended = await actors.ask(push, { type: "push.await", until: "over" }, { timeoutMs: endedWithinMs });
+  // The first page, as everywhere else; what waits for the end answers with more.
+  return ended === null
+    ? pushUnknown()
+    : answerJson(200, pushStatus(reportOf(await actors.ask(push, wholeStatus))));
+}
+
+function isCancelled({ state, error }: PushReport): boolean {
+  return state === "failed" && error?.code === cancelledCode;
+}
+
+function notCancellable(report: PushReport): Outcome | Refused {
+  // Another request may have cancelled it in the meantime.
+  if (isCancelled(report)) return answerJson(200, pushStatus(report));
+  const isOver = report.state === "complete" || report.state === "failed";
+  const detail = isOver
+    ? "The push is over."
+    : "Records of the push are already being published; withdraw the ones that should not be served.";
+  return refused(problem("push_not_cancellable", detail));
+}

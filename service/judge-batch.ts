@@ -1,0 +1,41 @@
+// The first checks of a sealed batch, for publishing and for validating alike: up to the seal and the records that it
+// covers (publish.ts shows them in order). They change nothing.
+
+import { type ActorRef, pushRef } from "../actors/messages/refs.ts";
+import type { CryptoPort } from "../crypto/port.ts";
+import { problem } from "../protocol/problem.ts";
+import { isRefused, type Refused, refused } from "./answer.ts";
+import { type Batch, openBatch, publishedType } from "./publish-batch.ts";
+import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
+import { type Gate, type GateDeps, type GateRequest, passGate } from "./publish-gate.ts";
+
+export interface JudgeDeps extends GateDeps {
+  readonly crypto: CryptoPort;
+  /** The pause between two steps of reading a body (B1 in publish-body.ts). */
+  readonly pause: Pause;
+}
+
+/** A batch whose seal is genuine and covers exactly its records. */
+export interface JudgedBatch {
+  readonly gate: Gate;
+  readonly body: PublishBody;
+  readonly batch: Batch;
+  readonly push: ActorRef<"push">;
+}
+
+export async function judgeBatch(deps: JudgeDeps, request: GateRequest): Promise<JudgedBatch | Refused> {
+  if (request.collection !== publishedType) return notPublishable;
+  // The key, its mandate and what that covers.
+  const gate = await passGate(deps, request);
+  if (isRefused(gate)) return gate;
+  // The body: batch seal and Merkle root.
+  const body = await parsePublishBody(request.body, deps.pause);
+  if (isRefused(body)) return body;
+  const batch = await openBatch(deps, request, body);
+  if (isRefused(batch)) return batch;
+  return { gate, body, batch, push: pushRef(request.caller.party.uuid, batch.pushId) };
+}
+
+export const notPublishable = refused(
+  problem("type_not_publishable", "Only products are published through this interface."),
+);

@@ -34,11 +34,11 @@ export interface ProgramRun extends Run {
 const program = join(root, "cli", "main.ts");
 const outputMax = 20_000;
 
-/** Resolves once the node reports that it runs, which is after its samples are in. Rejects when it ends before. */
+/** Resolves once the node reports that it runs, which is after its samples are in, if it has any. Rejects when it ends before. */
 export async function startNode({ home, portBase, env = {} }: Place): Promise<NodeRun> {
   const args = ["start", "--home", home, "--port-base", String(portBase)];
   const run = watch([program, ...args], env);
-  await run.until(() => run.output().includes("A sandbox node is running.") || run.hasEnded());
+  await run.until(() => /A (?:sandbox )?node is running/.test(run.output()) || run.hasEnded());
   if (run.hasEnded()) throw new Error(`The node did not start: ${run.output()}`);
   return {
     ...run,

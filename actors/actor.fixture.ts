@@ -57,7 +57,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     fireTimers: () => {
       const ids = [...harness.timers.keys()];
       harness.timers.clear();
-      for (const timer of ids) apply(delayed.get(timer) as Message, []);
+      for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
     },
     lay: (row) => void kept.set(keyOf(row), row),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {

@@ -7,10 +7,10 @@ import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type HoldBody, heldPushes, holdBody, pushId, pushStatus } from "../protocol/wire/push.ts";
 import { type Outcome, refused } from "../service/answer.ts";
-import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
+import type { AcceptedCallers } from "../service/authenticate.ts";
 import type { DecideHoldRequest } from "../service/decide-hold.ts";
 import type { ListHoldsRequest } from "../service/list-holds.ts";
-import type { HttpDeps } from "./http-server.ts";
+import { type BusinessCallers, businessRead } from "./business-read.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
@@ -21,19 +21,17 @@ export interface Holds {
   decideHold(request: DecideHoldRequest): Promise<Outcome>;
 }
 
-export interface HoldRoutesDeps {
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
+export interface HoldRoutesDeps extends BusinessCallers {
   readonly holds: Holds;
-  /** The callers that the surface accepts under a tag. */
-  readonly accepted: (tag: "svc-push" | "svc-business-read") => AcceptedCallers;
+  /** Who may deliver a decision. */
+  readonly accepted: AcceptedCallers;
 }
 
 export function holdRoutes(deps: HoldRoutesDeps): readonly Route[] {
   return [listHoldsRoute(deps), decideHoldRoute(deps)];
 }
 
-function listHoldsRoute({ http, authentication, holds, accepted }: HoldRoutesDeps): Route {
+function listHoldsRoute(deps: HoldRoutesDeps): Route {
   return {
     method: "GET",
     path: "/v1/holds",
@@ -53,15 +51,9 @@ function listHoldsRoute({ http, authentication, holds, accepted }: HoldRoutesDep
       answers: { 200: { description: "A page of held pushes", body: heldPushes } },
       problems: ["request_invalid"],
     },
-    handle: signedHandler({
-      authentication,
-      accepted: accepted("svc-business-read"),
-      limits: { bytesMax: requestBytesMax, edge: http.edge },
-      queryNames: ["cursor"],
-      claimsMeanwhile: false,
-      answer: ({ authenticated, query }) =>
-        holds.listHolds({ caller: authenticated.caller, cursor: query.cursor }),
-    }),
+    handle: businessRead(deps, ["cursor"], ({ authenticated, query }) =>
+      deps.holds.listHolds({ caller: authenticated.caller, cursor: query.cursor }),
+    ),
   };
 }
 
@@ -105,7 +97,7 @@ function decideHoldRoute({ http, authentication, holds, accepted }: HoldRoutesDe
     },
     handle: signedHandler({
       authentication,
-      accepted: accepted("svc-push"),
+      accepted,
       limits: { bytesMax: requestBytesMax, edge: http.edge },
       queryNames: [],
       claimsMeanwhile: false,

@@ -8,6 +8,7 @@
 
 import { assign, setup } from "xstate";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
+import type { RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -104,15 +105,6 @@ export type BusinessEvent =
       readonly listings: number;
       readonly live: number;
     };
-
-/** What serving and the indexes learn about a withdrawal or deletion. */
-export interface RemovedRecord {
-  readonly record_id: string;
-  readonly collection: CollectionName;
-  readonly change: number;
-  readonly generation: number;
-  readonly hash: string;
-}
 
 const standings = {
   active: "#business.active",

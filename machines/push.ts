@@ -36,10 +36,10 @@ export interface PushContext {
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
+  readonly error: PushError | null;
   /** When the hold ends if nobody decides; absent unless the push was held by this release or a later one. */
   readonly holdEndsAtMs?: number;
   readonly holdDecision?: HoldDecided;
-  readonly error: PushError | null;
   /** Why a chunk was given up, the first one if there are several; the push ends as failed then. */
   readonly failure?: PushError;
 }

@@ -37,7 +37,9 @@ it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000
   let report = await awaitPushLong(business, pushId);
   while (report.state === "processing") report = await awaitPushLong(business, pushId);
   clearInterval(watch);
-  console.log(`imported in ${Math.round(performance.now() - beganAt)} ms, +${(highest - before) / mebibyte} MiB`);
+  console.log(
+    `imported in ${Math.round(performance.now() - beganAt)} ms, +${(highest - before) / mebibyte} MiB`,
+  );
   expect(report).toMatchObject({ state: "complete", counts: { accepted: count } });
   const actor = await node.running.services.actors.inspect(pushRef(business.party.uuid, pushId));
   expect(JSON.stringify(actor?.context).length).toBeLessThan(65_536);

@@ -52,6 +52,10 @@ export interface NodeConfig {
   readonly bulkFolder: string | null;
   /** Whether bulk files are taken. */
   readonly bulkImport: boolean;
+  /** Absolute path of the list of blocked hosts and addresses; null for none. */
+  readonly blockedUrls: string | null;
+  /** Absolute path of the table of autonomous systems; null for none. */
+  readonly asTable: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   readonly keyLimits: KeyLimits;
@@ -115,7 +119,6 @@ export function loadConfig(
   if (samples !== "yes" && samples !== "no") {
     throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
   }
-  const lists = env["SVC_CONTENT_LISTS"];
   const keys = env["SVC_KEYS"] ?? join(home, "keys");
   const logTo = parseSink(
     "SVC_LOG_TO",
@@ -137,7 +140,9 @@ export function loadConfig(
     publicUrls: parsePublicUrls(env),
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
     passkeys: parsePasskeys(env, environment),
-    contentLists: lists === undefined ? null : resolve(lists),
+    contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
+    blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
+    asTable: pathOf(env["SVC_AS_TABLE"]),
     ...parseBulk(env, home),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
@@ -160,6 +165,10 @@ function parseBulk(
   const bulkImport = wanted === "yes";
   const folder = resolve(env["SVC_BULK_FOLDER"] ?? join(home, "bulk"));
   return { bulkImport, bulkFolder: bulkImport ? folder : null };
+}
+
+function pathOf(text: string | undefined): string | null {
+  return text === undefined ? null : resolve(text);
 }
 
 function parseSink(name: string, text: string): "file" | "stdout" {

@@ -7,8 +7,8 @@ import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { type HoldDecision, holdDecisionPayload } from "../protocol/hold-decision.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
-import type { AttackNode } from "./attack.fixture.ts";
-import type { TestBusiness } from "./publishing.fixture.ts";
+import { type AttackNode, awaitPush, batchBody, newBusiness, publishOver } from "./attack.fixture.ts";
+import { product, type TestBusiness } from "./publishing.fixture.ts";
 import { createSoftwarePasskey, type Sealer } from "./sandbox/sealer.ts";
 
 const hourMs = 3_600_000;
@@ -74,3 +74,52 @@ export async function decideOver(
   const person = await newPerson(node, business);
   return sendDecision(node, business, push_id, await sealDecision(business, person, { push_id, decision }));
 }
+
+export const priced = (id: string, amount: string): Uint8Array =>
+  product(id, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
+
+export interface Held {
+  readonly business: TestBusiness;
+  readonly owner: Sealer;
+  readonly pushId: string;
+  readonly body: Uint8Array;
+}
+
+/** Pushes the catalogue of 25 listings at 10.00 USD. */
+export async function pushCatalogue(node: AttackNode, business: TestBusiness): Promise<void> {
+  const catalogue = Array.from({ length: 25 }, (_, index) => priced(`item-${index}`, "10.00"));
+  await publishOver(node, business, (await batchBody(business, catalogue, { seq: 1 })).body);
+}
+
+/** A business with 25 listings that holds a push, and its owner. */
+export async function heldPush(
+  node: AttackNode,
+  records: readonly Uint8Array[] = [priced("item-3", "99.00")],
+): Promise<Held> {
+  const business = await newBusiness(node);
+  const owner = await newPerson(node, business);
+  await pushCatalogue(node, business);
+  const { body, pushId } = await batchBody(business, records, { seq: 2 });
+  await publishOver(node, business, body);
+  const { state } = await awaitPush(node, business, pushId);
+  if (state !== "held") throw new Error(`The push is ${state}.`);
+  return { business, owner, pushId, body };
+}
+
+export const confirmation = (
+  { business, owner, pushId: push_id }: Held,
+  person: Pick<Sealer, "seal"> = owner,
+): Promise<Envelope> => sealDecision(business, person, { push_id, decision: "confirm" });
+
+export const rejection = ({ business, owner, pushId: push_id }: Held): Promise<Envelope> =>
+  sealDecision(business, owner, { push_id, decision: "reject" });
+
+export const revokeKeyOf = (
+  node: AttackNode,
+  { business }: Pick<Held, "business">,
+  key_id: string,
+  compromised_from: string | null = null,
+): Promise<boolean> =>
+  node.running.services.parties.revokeKey({
+    ...{ uuid: business.party.uuid, key_id, revoked_at: formatTimestamp(Date.now()), compromised_from },
+  });

@@ -25,6 +25,7 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import type { AsTable } from "../service/as-table.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
@@ -38,13 +39,13 @@ import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
-import { loadContentLists } from "./content-lists.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -77,8 +78,11 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
+  readonly operatorFiles: OperatorFiles;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -113,7 +117,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const operatorLists = await loadContentLists(config.contentLists);
+  const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
@@ -137,7 +141,7 @@ export async function openNodeServices(
     register,
     ...publishingParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
-    lists: { ...operatorLists, certified: register.certifiedNames },
+    ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
@@ -190,6 +194,14 @@ function publishingParts(
   };
 }
 
+function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: Register,
+): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
+}
+
 function witnessOf(
   { fenceLedger: ledger }: NodeStores,
   parts: { readonly config: NodeConfig; readonly clock: Clock; readonly log: (entry: LogEntry) => void },
@@ -205,7 +217,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -213,10 +225,11 @@ function beginBackground(
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping()];
+    return [stopFollowing(), stopSweeping(), stopLooking()];
   };
 }
 

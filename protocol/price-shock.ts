@@ -57,7 +57,7 @@ export class PriceShock {
             reason(
               "price_jump",
               jumps,
-              `${jumps.count} prices would change by more than half, the largest ${first.recordId} in ${first.country} from ${first.was.join(" ")} to ${first.becomes?.join(" ")}.`,
+              `${jumps.count} ${jumps.count === 1 ? "price" : "prices"} would change by more than half, the largest ${first.recordId} in ${first.country} from ${first.was.join(" ")} to ${first.becomes?.join(" ")}.`,
             ),
           ]),
       ...(removed.count > fifth

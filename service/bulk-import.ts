@@ -21,7 +21,7 @@ import type { BulkRequest } from "./bulk-upload.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { countFault, judgeBatchSeal, publishedType, rootFault, type SealedBatch } from "./publish-batch.ts";
-import { claimOf } from "./publish-claim.ts";
+import { claimFor } from "./publish-claim.ts";
 import { type Gate, passGate } from "./publish-gate.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 import { sealRefused } from "./seal-refused.ts";
@@ -35,13 +35,16 @@ export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timer
 export async function importFile(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   if (deps.staging === null) return bulkUnavailable();
-  const claim = claimOf(deps.actors, { ...request, route: "bulk-imports" }, keyRef(party.uuid, key.key_id));
-  if (isRefused(claim)) return claim;
   let isReplayed = false;
-  const replayed = (): void => {
-    isReplayed = true;
-  };
-  const outcome = await answerOnce(deps, { ...claim, replayed }, () => answerImport(deps, request));
+  const claim = claimFor(request, {
+    key: keyRef(party.uuid, key.key_id),
+    route: "bulk-imports",
+    replayed: () => {
+      isReplayed = true;
+    },
+  });
+  if (isRefused(claim)) return claim;
+  const outcome = await answerOnce(deps, claim, () => answerImport(deps, request));
   if (!isReplayed || outcome.kind === "problem" || outcome.status !== 202) return outcome;
   // I2. The stored answer only names the push.
   const { push_id } = JSON.parse(String(outcome.body)) as { readonly push_id: string };

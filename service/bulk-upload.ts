@@ -14,7 +14,7 @@ import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { notPublishable } from "./judge-batch.ts";
 import { publishedType } from "./publish-batch.ts";
-import { claimOf } from "./publish-claim.ts";
+import { claimFor } from "./publish-claim.ts";
 import { type GateDeps, passGate } from "./publish-gate.ts";
 import type { UploadTokens } from "./upload-token.ts";
 
@@ -40,7 +40,11 @@ const uploadIdBytes = 12;
 export async function issueUpload(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   if (deps.staging === null) return bulkUnavailable();
-  const claim = claimOf(deps.actors, { ...request, route: "bulk-uploads" }, keyRef(party.uuid, key.key_id));
+  const claim = claimFor(request, {
+    key: keyRef(party.uuid, key.key_id),
+    route: "bulk-uploads",
+    replayed: () => {},
+  });
   if (isRefused(claim)) return claim;
   const outcome = await answerOnce(deps, claim, () => issue(deps, request));
   if (outcome.kind === "problem" || outcome.status !== 201) return outcome;

@@ -4,9 +4,9 @@
 //   D2. The same document again is answered with what the push has become; so a lost answer is repaired by sending it again.
 //   D3. An answer is sent only once the push has taken the decision.
 
-import type { HoldFault } from "../actors/messages/business.ts";
+import type { HoldFault } from "../actors/messages/hold.ts";
 import type { PushReport } from "../actors/messages/push.ts";
-import { businessRef, pushRef } from "../actors/messages/refs.ts";
+import { type ActorRef, businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -16,12 +16,13 @@ import { isPushId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { verifyHoldDecision } from "../verifier/hold-decision.ts";
 import type { Trust } from "../verifier/trust.ts";
+import { reportOf } from "./accept-push.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused, refusedAs } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { judgeMandateAgain } from "./find-mandate.ts";
 import { readSigner } from "./home-evidence.ts";
 import { keysOf } from "./published-keys.ts";
-import { pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
+import { isOwnBatch, pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
 import { sealRefused } from "./seal-refused.ts";
 import { mayBind } from "./sealing-key.ts";
 
@@ -32,7 +33,7 @@ export interface DecideHoldDeps {
 }
 
 export interface DecideHoldRequest {
-  readonly caller: Pick<Caller, "party">;
+  readonly caller: { readonly party: Pick<Caller["party"], "uuid"> };
   readonly pushId: string;
   /** The sealed decision (protocol/hold-decision.ts). */
   readonly decision: Envelope;
@@ -47,8 +48,7 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
   if (!isPushId(request.pushId)) return pushUnknown();
   const push = pushRef(uuid, request.pushId);
   const report = await actors.ask(push, wholeStatus);
-  if (report === null || report.facts.business_uuid !== uuid || report.facts.path === "B")
-    return pushUnknown();
+  if (report === null || !isOwnBatch(report, uuid)) return pushUnknown();
   const sealed = await judgeDecision(deps, request);
   if (isRefused(sealed)) return sealed;
   const { facts } = report;
@@ -72,13 +72,17 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
   });
   if (reply.status === "refused") {
     if (reply.code === "sealed_at_skew") return sealRefused(reply.code, reply.detail);
-    return notHeld((await actors.ask(push, wholeStatus)) ?? report, reply.detail);
+    return notHeld(await heard(deps, push), reply.detail);
   }
-  const heard = await actors.ask(push, { type: "hold.await" }, { timeoutMs: heardWithinMs });
-  const settled = heard ?? report;
+  const settled = await heard(deps, push);
   // The hold was over before the decision reached the push.
   if ((settled.hold_decision ?? null) === null) return notHeld(settled, "The hold was over before.");
   return answerJson(200, pushStatus(settled));
+}
+
+/** The push once it has heard that it is not held any more, by a decision, a cancellation or the end of its time. */
+async function heard({ actors }: DecideHoldDeps, push: ActorRef<"push">): Promise<PushReport> {
+  return reportOf(await actors.ask(push, { type: "hold.await" }, { timeoutMs: heardWithinMs }));
 }
 
 /** The decision, sealed by an owner's or admin's passkey that is live now, about this push. */

@@ -12,12 +12,15 @@ import { refuse, type Verdict } from "../protocol/result.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { type Refused, refused } from "./answer.ts";
+import type { AsTable } from "./as-table.ts";
 import { readEntries } from "./home-evidence.ts";
 import { keysOf } from "./published-keys.ts";
 
 export interface FindMandateDeps {
   readonly actors: ActorSystem;
   readonly trust: () => Trust;
+  /** The operator's table of autonomous systems as it is now, for what the mandate covers; null if there is none. */
+  readonly asTable: () => AsTable | null;
 }
 
 /** The refusal for a key that the business does not have, or no longer has. */
@@ -31,7 +34,7 @@ export interface StandingMandate {
 
 /** The newest valid mandate in force; what it covers is not judged yet. */
 export async function findMandate(
-  { actors, trust }: FindMandateDeps,
+  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
 ): Promise<StandingMandate | Refused> {
@@ -56,7 +59,7 @@ function isInForce(mandate: ListedMandate, nowMs: number): boolean {
 
 /** Whether a mandate that was accepted still stands by its seal; its own revocation and end are not judged. */
 export async function judgeMandateAgain(
-  { actors, trust }: FindMandateDeps,
+  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
   listed: Pick<ListedMandate, "mandate_id" | "sealed_by">,
 ): Promise<Verdict<Mandate>> {

@@ -12,8 +12,7 @@ import { wholeStatus } from "./push-status.ts";
 
 export interface ClaimedRequest {
   readonly caller: Caller;
-  /** The route, as far as it tells requests apart that may share an Idempotency-Key. */
-  readonly route: string;
+  readonly collection: string;
   readonly idempotencyKey: string | null;
   readonly contentDigest: string;
 }
@@ -24,7 +23,19 @@ export function claimOf(
   request: ClaimedRequest,
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
-  const { caller, route, idempotencyKey, contentDigest } = request;
+  const { caller, collection } = request;
+  return claimFor(request, {
+    key,
+    route: `publish/${collection}`,
+    replayed: (answer) => nudge(actors, caller.party.uuid, answer),
+  });
+}
+
+/** The same for any route: a key is used for one request of one route. */
+export function claimFor(
+  { idempotencyKey, contentDigest: digest }: Pick<ClaimedRequest, "idempotencyKey" | "contentDigest">,
+  { key, route, replayed }: Pick<IdempotentRequest, "key" | "replayed"> & { readonly route: string },
+): IdempotentRequest | Refused {
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     return refused(
       problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
@@ -32,12 +43,7 @@ export function claimOf(
       }),
     );
   }
-  return {
-    key,
-    scope: `${route} ${idempotencyKey}`,
-    digest: contentDigest,
-    replayed: (answer) => nudge(actors, caller.party.uuid, answer),
-  };
+  return { key, scope: `${route} ${idempotencyKey}`, digest, replayed };
 }
 
 /**

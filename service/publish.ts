@@ -57,8 +57,7 @@ export interface PublishRequest {
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
   const { actors } = deps;
   const { party, key } = request.caller;
-  const route = `publish/${request.collection}`;
-  const claim = claimOf(actors, { ...request, route }, keyRef(party.uuid, key.key_id));
+  const claim = claimOf(actors, request, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
     const judged = await judgeBatch(deps, request);

@@ -41,7 +41,7 @@ const resultsPerRead = 400;
 
 export async function validateBatch(deps: ValidateDeps, request: PublishRequest): Promise<Outcome> {
   const { party, key } = request.caller;
-  const claim = claimOf(deps.actors, { ...request, route: "validate" }, keyRef(party.uuid, key.key_id));
+  const claim = claimOf(deps.actors, request, keyRef(party.uuid, key.key_id));
   if (isRefused(claim)) return claim;
   const judged = await judgeBatch(deps, request);
   if (isRefused(judged)) return judged;

@@ -86,11 +86,12 @@ describe("price-shock hold", () => {
     const after: Listings = { US: ["0.1", "USD"], GB: ["4.300001", "GBP"], DE: ["7", "USD"] };
     const [changes, jumps] = decideHold({
       catalogueListings: 20,
-      before: (recordId) => (recordId === "a" ? before : { US: ["1", "USD"] }),
+      before: (recordId) => (recordId === "a" ? before : { US: [recordId === "d" ? "100" : "1", "USD"] }),
       plan: [
         ["a", after],
         ["b", { US: ["1.1", "USD"] }],
         ["c", { US: ["0.95", "USD"] }],
+        ["d", { US: ["104", "USD"] }],
       ],
       ownIdOf: (recordId) => (recordId === "a" ? "own a" : null),
     });
@@ -101,11 +102,12 @@ describe("price-shock hold", () => {
       { ...a, country: "US", before: price("0.30", "USD"), after: price("0.1", "USD"), change: "-0.2" },
     ];
     expect(jumps).toMatchObject({ code: "price_jump", count: 2, of: 20, largest: jumped });
-    expect(changes).toMatchObject({ code: "price_changes", count: 5, of: 20 });
+    expect(changes).toMatchObject({ code: "price_changes", count: 6, of: 20 });
     expect(changes?.largest?.slice(0, 2)).toEqual(jumped);
     expect(changes?.largest?.slice(2)).toMatchObject([
       { record_id: "b", business_product_id: null, change: "0.1" },
       { record_id: "c", change: "-0.05" },
+      { record_id: "d", change: "4" },
       { ...a, country: "GB", change: "0.000001" },
     ]);
   });

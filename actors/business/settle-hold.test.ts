@@ -9,7 +9,7 @@ import {
   policyFacts,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { HoldFaultCode } from "../messages/business.ts";
+import type { HoldFaultCode } from "../messages/hold.ts";
 import { businessActor } from "./definition.ts";
 import { holdDecisions } from "./rows.ts";
 

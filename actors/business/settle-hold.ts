@@ -8,17 +8,12 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type {
-  BusinessProtocol,
-  HeldPush,
-  HoldFault,
-  HoldReply,
-  HoldsReply,
-  KeptDecision,
-} from "../messages/business.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, KeptDecision } from "../messages/hold.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { publishes } from "./admit.ts";
+import { keyStatus } from "./facts.ts";
 import { admissions, factsIn, holdDecisions, mandatePrefix, registerOf, selectRegister } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -90,8 +85,7 @@ function faultOf(held: HeldPush, view: BusinessView): HoldFault | null {
     };
   }
   const key = registerOf(view, `key/${held.key_id}`);
-  const keyFacts = key && factsIn("key", key);
-  if (keyFacts === undefined || keyFacts.revoked_at !== null || keyFacts.compromised_from !== null)
+  if (key === undefined || keyStatus(factsIn("key", key)) === "revoked")
     return { code: "key_revoked", detail: "The key that sealed the push was revoked while it was held." };
   if (held.mandate_id !== null) {
     const mandate = registerOf(view, `${mandatePrefix}${held.mandate_id}`);

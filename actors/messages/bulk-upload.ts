@@ -1,7 +1,7 @@
 // The commands of the actor of a bulk upload. There is one for each upload id of a business.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { Commands, DoneReply } from "./protocol.ts";
+import type { DoneReply } from "./protocol.ts";
 
 /** A file as it arrived, and the name of what is kept of it in the staging area. */
 export interface UploadedFileFacts {
@@ -62,8 +62,6 @@ export interface BulkUploadProtocol {
   /** Nothing more of the push will be published. */
   "import.end"(command: { readonly push_id: string }): DoneReply;
 }
-
-export type BulkUploadCommand = Commands<BulkUploadProtocol>;
 
 export type BeginReply =
   | { readonly status: "begun" }

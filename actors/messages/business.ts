@@ -4,8 +4,10 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
+import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -222,17 +224,21 @@ export interface BusinessProtocol {
     readonly chunk: number;
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
+    /** When the push was sealed, in Unix milliseconds; nodes of earlier releases omit it. */
+    readonly sealed_at_ms?: number;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
   "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
-  "record.remove"(command: {
-    readonly record_id: string;
-    readonly action: "withdraw" | "delete";
-    readonly at: string;
-    readonly document_hash: string;
-  }): RemoveReply;
+  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
+  "record.remove"(command: RemoveRecord): RemoveReply;
+  /** Read-only: the accepted document with this hash. */
+  "removal.read"(command: { readonly document_hash: string }): { readonly removal: Removal | null };
+  /** Read-only: the accepted documents numbered after the given one, oldest first. */
+  "removals.list"(command: { readonly after: number; readonly limit: number }): {
+    readonly places: readonly RemovalPlace[];
+  };
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
   /** Read-only: the acts recorded with a name and a reason after the given change of the register, oldest first. */
@@ -276,6 +282,10 @@ export interface RecordHeadFacts {
   readonly listings: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
+  /** When the newest version was sealed, in Unix milliseconds; absent if an earlier release published it. */
+  readonly sealed_at_ms?: number;
+  /** Whether a deletion took the record out of serving, and nothing was published since. */
+  readonly deleted?: true;
 }
 
 /** A push as the hold rule sees it: the listings that it would leave for each record. */
@@ -325,59 +335,6 @@ export type AdmitReply =
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 
-/** What a held push was sealed with, which is judged again when its hold is confirmed. */
-export interface HeldPush {
-  readonly key_id: string;
-  readonly mandate_id: string | null;
-  readonly cert_id: string;
-  readonly ai_policy_version: number;
-}
-
-/** A decision whose signature was verified. */
-export interface SealedDecision {
-  /** The passkey that sealed it. */
-  readonly key_id: string;
-  /** As sealed. */
-  readonly at: string;
-  /** The envelope as JSON text. */
-  readonly envelope: string;
-}
-
-/** The decision on a hold, as it is kept for ever. */
-export interface KeptDecision extends SealedDecision {
-  readonly confirmed: boolean;
-  /** When the business accepted it. */
-  readonly decided_at: string;
-  /** Why a confirmed push is not published. */
-  readonly fault: HoldFault | null;
-}
-
-/** Why a held push cannot be published any more, although it was confirmed. */
-export interface HoldFault {
-  readonly code: HoldFaultCode;
-  readonly detail: string;
-}
-
-export type HoldFaultCode =
-  | "business_not_verified"
-  | "key_revoked"
-  | "mandate_revoked"
-  | "certificate_not_in_force"
-  | "ai_policy_version_mismatch";
-
-export type HoldReply =
-  | { readonly status: "done" }
-  | {
-      readonly status: "refused";
-      /** `hold_decided`: the other decision stands. `sealed_at_skew`: sealed too early or too late. */
-      readonly code: "hold_unknown" | "hold_decided" | "sealed_at_skew";
-      readonly detail: string;
-    };
-
-export interface HoldsReply {
-  readonly holds: readonly { readonly push_id: string; readonly number: number }[];
-}
-
 /** The generation that a record would get, and whether the record would be live before it. */
 export type PlannedVersion = readonly [generation: number, live: boolean];
 
@@ -402,10 +359,6 @@ export interface AssignReply {
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];
 }
-
-export type RemoveReply =
-  | { readonly status: "removed"; readonly change: number; readonly collection: CollectionName }
-  | { readonly status: "unknown_record" };
 
 export interface RegisterReadReply {
   readonly entries: readonly {

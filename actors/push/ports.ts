@@ -25,7 +25,10 @@ export interface PushPorts {
     take(
       push: string,
       leafIndex: number,
-    ): { readonly record: JsonObject; readonly recordId: string } | undefined;
+    ):
+      | { readonly record: JsonObject; readonly recordId: string; readonly listsVersion?: number | undefined }
+      | undefined;
+    readonly listsVersion?: number | undefined;
     drop(push: string): void;
   };
   /** What a pending push of the business would leave for each record. */

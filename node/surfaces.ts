@@ -2,8 +2,7 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { Bulk } from "../api/bulk-routes.ts";
-import { buildBusiness, type Publishing } from "../api/business.ts";
+import { buildBusiness } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -19,29 +18,17 @@ import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
-import { receiveFile } from "../service/bulk-file.ts";
-import { importFile } from "../service/bulk-import.ts";
-import { issueUpload } from "../service/bulk-upload.ts";
-import { cancelPush } from "../service/cancel-push.ts";
-import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { listHolds } from "../service/list-holds.ts";
-import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../service/mandate-renewal.ts";
-import { publishBatch } from "../service/publish.ts";
-import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
-import { removeRecord } from "../service/remove-record.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
-import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -50,6 +37,7 @@ import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -129,8 +117,7 @@ export function buildSurfaces(
       authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, null) },
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
-      publishing: publishingOf(services),
-      bulk: bulkOf(services, urls.business_url),
+      ...publishingParts(services, urls.business_url),
       catalogue: catalogueOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
@@ -283,54 +270,6 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
   for (let left = atMs - clock.now(); left > 0; left = atMs - clock.now()) {
     await new Promise((resolve) => setTimeout(resolve, left));
   }
-}
-
-function publishingOf(services: NodeServices): Publishing {
-  const { cluster, config } = services;
-  const regions = cluster === null ? () => [config.region] : cluster.regions;
-  const deps = { ...services, crypto: nativeCrypto, regions };
-  const keep = mandateKeeperOf(services);
-  return {
-    publishBatch: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return publishBatch(deps, request);
-    },
-    removeRecord: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return removeRecord(deps, request);
-    },
-    validateBatch: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateBatch(deps, request);
-    },
-    cancelPush: (request) => cancelPush(deps, request),
-    readPush: (request) => readPush(services.actors, request),
-    listHolds: (request) => listHolds(services, request),
-    decideHold: (request) => decideHold(services, request),
-    sealContext: (request) => sealContext(services, request),
-  };
-}
-
-/** In the sandbox the mandates of keys are renewed before they end. */
-function mandateKeeperOf(services: NodeServices): KeepMandate {
-  const isSandbox = services.keys.environment === "sandbox";
-  return isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
-}
-
-function bulkOf(services: NodeServices, businessUrl: string): Bulk {
-  const deps = { ...services, crypto: nativeCrypto, businessUrl };
-  const keep = mandateKeeperOf(services);
-  return {
-    issueUpload: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return issueUpload(deps, request);
-    },
-    receiveFile: (request) => receiveFile(deps, request),
-    importFile: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return importFile(deps, request);
-    },
-  };
 }
 
 function gauge(name: string, help: string, value: number): Reading {

@@ -20,6 +20,7 @@ import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
@@ -49,6 +50,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly businessUrl: string;
   readonly publishing: Publishing;
   readonly bulk: Bulk;
+  readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
@@ -67,6 +69,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
     sealContextRoute(deps),
+    ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     ...bulkRoutes(deps),
     ...notOffered,
@@ -221,6 +224,4 @@ function sealContextRoute(deps: BusinessDeps): Route {
 
 const notOffered: readonly Route[] = [
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
-  notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
-  notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
 ];

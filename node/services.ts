@@ -26,6 +26,7 @@ import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
+import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
@@ -41,6 +42,7 @@ import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
+import { keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
@@ -74,6 +76,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly leaves: PushLeaves;
   readonly uploadTokens: UploadTokens;
   readonly parsed: ParsedLeaves;
+  /** What businesses learn from answers. */
+  readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
@@ -141,6 +145,7 @@ export async function openNodeServices(
     register,
     ...publishingParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
+    insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -194,6 +199,14 @@ function publishingParts(
   };
 }
 
+function insightOf(
+  { insightStore: store }: NodeStores,
+  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
+): Insight {
+  const { analyticsDays: retentionDays } = config.retention;
+  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
+}
+
 function judgingBy(
   operatorFiles: OperatorFiles,
   { certifiedNames }: Register,
@@ -217,7 +230,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -227,9 +240,10 @@ function beginBackground(
   const stopWatching = watchKeys(parts.currentKeys, log);
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  const stopInsight = keepInsight({ ...parts, monotonic });
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping(), stopLooking()];
+    return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 
@@ -262,24 +276,28 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+  const { region, cluster, retention } = config;
+  const { analyticsDays } = retention;
+  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
 }
 
 async function openClustered(options: {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
   readonly region: string;
+  readonly analyticsDays: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, clock, log } = options;
+  const { config, secrets, region, analyticsDays, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
     log,
     region,
+    analyticsDays,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -358,7 +376,7 @@ function createActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

@@ -5,6 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
+import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { contractFetch } from "../api/contract.fixture.ts";
 import {
   newCaller,
@@ -15,9 +16,11 @@ import {
 } from "../api/surfaces.fixture.ts";
 import { publishBody } from "../client/batch.ts";
 import { collections } from "../collections/collections.ts";
+import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { removalActions } from "../protocol/wire/removal.ts";
 import {
   type AttackNode,
@@ -27,6 +30,7 @@ import {
   openAttackNode,
   publishOver,
 } from "./attack.fixture.ts";
+import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
@@ -136,6 +140,7 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
   await ask(base, pusher, { path: "/v1/seal-context", tag });
   await ask(base, pusher, { path: "/v1/catalogue", tag });
+  await ask(base, pusher, { path: "/v1/push-attempts?status=rejected", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
   await holds(base);
   return queued;
@@ -181,6 +186,25 @@ async function removing(): Promise<void> {
   }
 }
 
+async function bulk(): Promise<void> {
+  const { services, urls } = node.running;
+  const sender = await openBusiness(services, "00000000-0000-4000-8000-0000000000e9");
+  const caller = { key: sender.signingKey, grant: "" };
+  const post = (path: string, body: object) =>
+    ask(urls.business_url, caller, {
+      ...{ path, body: JSON.stringify(body), tag: "svc-push" },
+      headers: { "idempotency-key": `example-${path}` },
+    });
+  const upload = (await post("/v1/bulk-uploads", { record_type: "products" })).json as unknown as BulkUpload;
+  const records = [product("example-bulk-a"), product("example-bulk-b")];
+  const file = fileOf(records);
+  const { status, json } = await sendFile(upload, file);
+  const request = JSON.stringify({ ...upload.fields, file: String(file) });
+  note("POST /v1/bulk-uploads/:upload_id/file", { status, text: JSON.stringify(json) }, request);
+  const { batch_seal } = await seal(sender, records, { seq: 1 });
+  await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal });
+}
+
 const search = { ...productSearch, limit: 2 };
 /** A single product, so that the one shown does not depend on a random order. */
 const productsFound = { ...search, q: "heirloom" };
@@ -196,6 +220,27 @@ async function retrieval() {
   const [row] = found.json["rows"] as Record<string, string>[];
   const path = `/v1/records/${row?.["record_id"]}`;
   return { row, fetched: await ask(base, company, { path, route: "/v1/records/:record_id" }) };
+}
+
+/** What follows from the answers: figures of the business, and the company's events. */
+async function insight(): Promise<void> {
+  const { services, urls } = node.running;
+  const asked = { topic_keywords: ["kettle"], client_query_id: "order-4711" };
+  for (const n of [1, 2, 3]) {
+    const uuid = `10000000-0000-4000-8000-0000000000e${n}`;
+    const by = n === 2 ? company : await newCaller(services.keys.grant, "retrieval", uuid);
+    const body = JSON.stringify({ ...productsFound, ...asked });
+    for (let times = 0; times < 4; times += 1)
+      await send(urls.base_url, by, { path: "/v1/products/search", body });
+  }
+  await services.insight.flush();
+  const { receipts, eventStore: events, config } = services;
+  const ports = { receipts, events, sha256: nativeCrypto.sha256 };
+  await closeReceiptBatches(ports, config.region, Date.now() + 120_000);
+  const tag = "svc-business-read";
+  for (const name of ["daily?type=products", "who-is-asking", "demand?country=US&type=products"])
+    await ask(urls.business_url, pusher, { path: `/v1/analytics/${name}`, tag });
+  await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
 }
 
 async function grants(): Promise<string> {
@@ -297,6 +342,8 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
   [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
   [/bat_[0-9a-f]{24}/g, "<push id>"],
+  [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
+  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];
@@ -334,8 +381,10 @@ const volatileMembers = new Set([
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
+  await bulk();
   await removing();
   const answers = await retrieval();
+  await insight();
   await verification(answers);
   await operations(pushId, await grants());
   const operationKeys = await allOperations();

@@ -3,6 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
+import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -24,11 +26,14 @@ import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
+import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
+import { loadPlan } from "../service/publish-admit.ts";
+import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -37,6 +42,7 @@ import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
+import { keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
@@ -67,8 +73,11 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
+  readonly uploadTokens: UploadTokens;
   readonly parsed: ParsedLeaves;
+  /** What businesses learn from answers. */
+  readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
@@ -134,9 +143,9 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    trees: createPushTrees(stores.records, nativeCrypto.sha256),
-    parsed: createParsedLeaves(),
-    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
+    ...publishingParts(stores, recordIdKey),
+    holdMs: config.retention.holdDays * dayMs,
+    insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -176,6 +185,28 @@ export async function openNodeServices(
   };
 }
 
+/** What the requests that publish share with the pushes that follow from them. */
+function publishingParts(
+  stores: NodeStores,
+  recordIdKey: Uint8Array,
+): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
+  const pause = (): Promise<void> => nextTurn();
+  return {
+    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
+    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
+    parsed: createParsedLeaves(),
+    pause,
+  };
+}
+
+function insightOf(
+  { insightStore: store }: NodeStores,
+  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
+): Insight {
+  const { analyticsDays: retentionDays } = config.retention;
+  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
+}
+
 function judgingBy(
   operatorFiles: OperatorFiles,
   { certifiedNames }: Register,
@@ -199,7 +230,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -209,9 +240,10 @@ function beginBackground(
   const stopWatching = watchKeys(parts.currentKeys, log);
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  const stopInsight = keepInsight({ ...parts, monotonic });
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping(), stopLooking()];
+    return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 
@@ -244,24 +276,28 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+  const { region, cluster, retention } = config;
+  const { analyticsDays } = retention;
+  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
 }
 
 async function openClustered(options: {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
   readonly region: string;
+  readonly analyticsDays: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, clock, log } = options;
+  const { config, secrets, region, analyticsDays, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
     log,
     region,
+    analyticsDays,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -315,8 +351,9 @@ function createActors(
   const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
+    definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
     activities: {
+      ...bulkUploadActivities(services),
       ...businessActivities({
         register: registerStore,
         records,
@@ -328,7 +365,10 @@ function createActors(
         crypto: nativeCrypto,
         projection: keys.projection,
         sidecar: keys.sidecar,
-        trees: services.trees,
+        leaves: services.leaves,
+        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
+        pause: services.pause,
+        holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,
@@ -336,7 +376,7 @@ function createActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

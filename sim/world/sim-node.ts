@@ -133,6 +133,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
+      holdMs: parts.holdMs,
       asTable: () => null,
       pause: () => Promise.resolve(),
     },

@@ -54,6 +54,10 @@ export const coverageMarks = [
   "key.key_taken",
   "policy.sealed",
   "group.blocked",
+  "insight.counted",
+  "insight.demand",
+  "insight.event",
+  "insight.not_written",
   "history.linearizable",
 ] as const;
 

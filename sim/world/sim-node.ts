@@ -181,7 +181,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     // The operator's lists are empty: a world protects the companies that it certified.
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
-    events: openSimEventStore(client, clock.now),
+    events: variation.events(openSimEventStore(client, clock.now)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),

@@ -59,6 +59,8 @@ export class World {
   readonly running = new Map<string, SimNode>();
   /** Pairs of regions whose replication is suspended, as `from to`. */
   readonly cutRegions = new Set<string>();
+  /** How often each company asked for each subject, as `<uuid> <subject>`. */
+  readonly asked = new Map<string, number>();
   /** Names of the steps that clients took. */
   readonly steps: string[] = [];
   readonly #kept: Kept;

@@ -130,6 +130,7 @@ export class World {
         ),
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
+      holdMs: drawHoldMs(random.fork("hold time")),
       night: mayReadOld ? null : drawNight(nightDraws(random)),
       history: new History(),
       mark: (name) => observed.mark(name),
@@ -241,6 +242,11 @@ export class World {
       this.observed.violate("no-actor-crashes", `${entry.actor} at ${incarnation}: ${entry.detail}`);
     this.parts.kernel.tell(`${incarnation} ${entry.event}`, () => `${entry.actor} ${entry.detail}`);
   }
+}
+
+/** In every other world, holds end while it runs. */
+function drawHoldMs(draw: Random): number | undefined {
+  return draw.chance(0.5) ? draw.skewed(500, 20_000) : undefined;
 }
 
 /** The first such time of day after an instant. */

@@ -7,6 +7,7 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
+import type { RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -96,15 +97,6 @@ export type BusinessEvent =
       readonly listings: number;
       readonly live: number;
     };
-
-/** What serving and the indexes learn about a withdrawal or deletion. */
-export interface RemovedRecord {
-  readonly record_id: string;
-  readonly collection: CollectionName;
-  readonly change: number;
-  readonly generation: number;
-  readonly hash: string;
-}
 
 const standings = {
   active: "#business.active",

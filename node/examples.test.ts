@@ -18,8 +18,10 @@ import { collections } from "../collections/collections.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { removalActions } from "../protocol/wire/removal.ts";
 import { type AttackNode, awaitPush, newSigningKey, openAttackNode } from "./attack.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
 
 interface Example {
   request?: unknown;
@@ -128,6 +130,21 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: "/v1/catalogue", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
   return queued;
+}
+
+async function removing(): Promise<void> {
+  const base = node.running.urls.business_url;
+  const { services } = node.running;
+  const signer = await services.hostedSigner(business.party.uuid);
+  for (const { name, path } of Object.values(collections)) {
+    const record_id = await publishAlone(services, business, name);
+    for (const action of removalActions) {
+      const sealed = await sealRemoval(business, { record_id, action }, signer, { record_type: name });
+      const headers = { "idempotency-key": `example-${action}-${path}` };
+      const body = removalText(sealed);
+      await ask(base, pusher, { path: `/v1/publish/${path}/${action}`, body, tag: "svc-push", headers });
+    }
+  }
 }
 
 const search = { ...productSearch, limit: 2 };
@@ -283,6 +300,7 @@ const volatileMembers = new Set([
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
+  await removing();
   const answers = await retrieval();
   await verification(answers);
   await operations(pushId, await grants());

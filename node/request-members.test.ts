@@ -17,6 +17,7 @@ import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
   type Effect,
@@ -310,6 +311,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...verification,
   ...signedReads,
   ...publishing(),
+  ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,
   ...businessReads,

@@ -28,6 +28,7 @@ import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
+import { removeRecord } from "../service/remove-record.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
@@ -278,13 +279,19 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 }
 
 function publishingOf(services: NodeServices): Publishing {
-  const deps = { ...services, crypto: nativeCrypto };
+  const { cluster, config } = services;
+  const regions = cluster === null ? () => [config.region] : cluster.regions;
+  const deps = { ...services, crypto: nativeCrypto, regions };
   const isSandbox = services.keys.environment === "sandbox";
   const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
+    },
+    removeRecord: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return removeRecord(deps, request);
     },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);

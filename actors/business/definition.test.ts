@@ -242,8 +242,9 @@ describe("removal", () => {
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     const before = business.effects.length;
-    expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
-    expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
+    const removed = { status: "removed", change: 2, collection: "products", generation: 1, hash: "hash 0" };
+    expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
+    expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
     expect(business.effects.slice(before)).toEqual([
       {
         kind: "activity",

@@ -21,8 +21,8 @@ import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
-import { removeRecord } from "./remove.ts";
-import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
+import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
+import { admissions, answerKey, answers, heads, removals, selectRegister } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
@@ -51,6 +51,10 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.cancel": cancelPush,
     "push.finished": finishPush,
     "record.remove": removeRecord,
+    "removal.read": (command, view) => ({
+      reply: { removal: removals.read(view, command.document_hash) ?? null },
+    }),
+    "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
@@ -101,6 +105,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.finished":
       return [];
     case "record.remove":
+      return [heads.select([command.record_id]), removals.select([command.document_hash])];
+    case "removal.read":
+      return [removals.select([command.document_hash])];
+    case "removals.list":
+      return selectRemovals(command);
     case "record.read":
       return [heads.select([command.record_id])];
     default:

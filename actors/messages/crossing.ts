@@ -29,6 +29,8 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "push.cancel": "ask",
   "push.finished": "ask",
   "record.remove": "ask",
+  "removal.read": "ask",
+  "removals.list": "ask",
   "register.read": "ask",
   "acts.read": "ask",
   "record.read": "ask",
@@ -42,6 +44,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
+  "removal.charge": "ask",
   "key.retire": "deliver",
 };
 

@@ -64,7 +64,9 @@ export async function assignChunk(
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
-  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
+  const sealed_at_ms = Date.parse(facts.sealed_at);
+  const place = { push_id, number, chunk, collection };
+  const command = { type: "chunk.assign", ...place, leaves, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };

@@ -18,7 +18,7 @@ export const untried: Readonly<Record<string, string>> = {
   "record/processing_failed": "It is a fault of the service, which nobody can request.",
   "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
   "record/superseded":
-    "A withdrawal has to overtake a push, and this version does not accept withdrawals over HTTP.",
+    "A withdrawal has to overtake a push that is still being processed, which nobody can arrange.",
   "record/hold_rejected": "A person has to reject the hold in a portal, and a sandbox has none.",
   "verify/checkpoint_invalid": "This version has no transparency log.",
   "verify/consistency_invalid": "This version has no transparency log.",

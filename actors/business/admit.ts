@@ -12,6 +12,7 @@ import type {
 } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -27,11 +28,13 @@ export function admitPush(
   const { push_id } = command;
   const reply = judgeAdmission(command, view);
   if (reply.status !== "admitted" || admissions.read(view, push_id)) return { reply };
+  const fair = judgeFairUse(command, view);
+  if ("busy" in fair) return { reply: fair.busy };
   const { number, held, held_reasons } = reply;
   return {
     reply,
     events: [{ type: "push.admitted", push_id, number, held }],
-    puts: [admissions.write(push_id, { number, held_reasons })],
+    puts: [admissions.write(push_id, { number, held_reasons }), ...fair.puts],
   };
 }
 

@@ -18,6 +18,7 @@ import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { selectFairUse } from "./fair-use.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
@@ -88,6 +89,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.admit":
       return [
         admissions.select([command.push_id]),
+        selectFairUse(command),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "push.preview":

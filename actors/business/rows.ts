@@ -1,6 +1,7 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
 // by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), cancelled pushes (40, cancel.ts),
 // and accepted withdrawals and deletions by the hash of their document (50) and in their order (51).
+// The counts of fair use are 60 (fair-use.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

@@ -187,6 +187,8 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /** The root over the records, for fair use; absent for a record that was sealed alone. */
+    readonly root?: string;
   }): AdmitReply;
   /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
   "push.preview"(command: {
@@ -310,7 +312,12 @@ export type AdmitReply =
       readonly held_reasons: readonly HeldReason[];
     }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number }
+  | {
+      readonly status: "busy";
+      readonly retry_after_seconds: number;
+      /** Which limit of fair use is reached; absent for too many waiting pushes. */
+      readonly reason?: "push_rate" | "records_unchanged";
+    }
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 

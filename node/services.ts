@@ -71,6 +71,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision. */
+  readonly holdMs: number;
   readonly operatorFiles: OperatorFiles;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
@@ -134,7 +136,7 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
-    pause: () => nextTurn(),
+    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),

@@ -41,7 +41,7 @@ export async function findMandate(
   if (facts.key !== "live") return keyRevoked;
   let fallen: Verdict<never> | null = null;
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
-    const sealed = await judgeAgain({ actors, trust }, uuid, listed);
+    const sealed = await judgeMandateAgain({ actors, trust }, uuid, listed);
     if (sealed.ok) return { listed, sealed: sealed.value };
     fallen ??= sealed;
   }
@@ -57,11 +57,12 @@ function isInForce(mandate: ListedMandate, nowMs: number): boolean {
   return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;
 }
 
-async function judgeAgain(
+/** Whether a mandate that was accepted still stands by its seal; its own revocation and end are not judged. */
+export async function judgeMandateAgain(
   { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
-  listed: ListedMandate,
-) {
+  listed: Pick<ListedMandate, "mandate_id" | "sealed_by">,
+): Promise<Verdict<Mandate>> {
   const name = `mandate/${listed.mandate_id}`;
   const sealer = (keyId: string | undefined): readonly string[] => (keyId ? [`key/${keyId}`] : []);
   const entries = await readEntries(actors, uuid, [name, ...sealer(listed.sealed_by)]);

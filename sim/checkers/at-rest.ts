@@ -10,6 +10,7 @@ import type { SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkListedHost } from "./listed-hosts.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -131,6 +132,7 @@ function checkPushes(
     journal.compareResults(observed, batch, report.results, "at rest");
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
+      checkListedHost(world, batch, outcome);
       if (outcome.version === null || outcome.record_id === null) continue;
       if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
         observed.violate("names-are-protected", `${batch.pushId} published another company's name`);

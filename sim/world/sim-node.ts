@@ -35,6 +35,7 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import type { StoreClient } from "../store/store-model.ts";
+import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
@@ -166,8 +167,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
   const register = createRegister({ store: registerStore, clock });
   return {
     ...{ client, registerStore, records, register },
-    // The operator's lists are empty: a world protects the companies that it certified.
-    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
+    lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),

@@ -19,7 +19,7 @@ interface Counted {
   readonly pushes: number;
 }
 
-const counts = defineJsonTable<Counted>("fair use", 60);
+const counts = defineJsonTable<Counted>("fair use", 70);
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 const paceKey = "pace";

@@ -9,6 +9,7 @@ import type { Activity, ActorDefinition } from "../../actors/system/definition.t
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
+import type { InsightStore } from "../../storage/insight-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -25,6 +26,7 @@ export interface Variation {
   actorStore(given: ActorStore): ActorStore;
   records(given: RecordStore): RecordStore;
   receipts(given: ReceiptStore): ReceiptStore;
+  insight(given: InsightStore): InsightStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
   sweep(given: SweepDeps): SweepDeps;
@@ -47,6 +49,7 @@ export const asItIs: Variation = {
   actorStore: same,
   records: same,
   receipts: same,
+  insight: same,
   register: same,
   index: same,
   sweep: same,

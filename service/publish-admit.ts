@@ -1,13 +1,8 @@
 // Admission of a push by its business: the number, and the hold decided over the whole batch plus what is accepted but
 // not yet applied. The home actor decides; this module gathers what it needs for that.
 
-import type {
-  AdmitReply,
-  BusinessCommand,
-  Listings,
-  PlannedListings,
-  PushPlan,
-} from "../actors/messages/business.ts";
+import type { AdmitReply } from "../actors/messages/admission.ts";
+import type { BusinessCommand, Listings, PlannedListings, PushPlan } from "../actors/messages/business.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";

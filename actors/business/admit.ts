@@ -2,7 +2,8 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
-import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
+import type { AdmitReply } from "../messages/admission.ts";
+import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { pushRow } from "./attempts.ts";

@@ -6,7 +6,7 @@
 // What is counted is two rows, of which one expires after a minute and the other, one for each set of records, after a day.
 
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { AdmitReply } from "../messages/business.ts";
+import type { AdmitReply } from "../messages/admission.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 

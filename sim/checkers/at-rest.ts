@@ -1,7 +1,8 @@
 // What must hold once nothing is in flight: every acknowledged push is settled, every published version is stored
 // once and in order, and every region serves and indexes exactly what the owners state.
 
-import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
+import type { AdmitReply } from "../../actors/messages/admission.ts";
+import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";

@@ -278,10 +278,13 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
   }
 }
 
+const hourMs = 3_600_000;
+
 function publishingOf(services: NodeServices): Publishing {
   const { cluster, config } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;
-  const deps = { ...services, crypto: nativeCrypto, regions };
+  const purgeAfterMs = config.retention.purgeHours * hourMs;
+  const deps = { ...services, crypto: nativeCrypto, regions, purgeAfterMs };
   const isSandbox = services.keys.environment === "sandbox";
   const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {

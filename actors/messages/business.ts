@@ -4,8 +4,8 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
-import type { Commands } from "./protocol.ts";
-import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
+import type { Commands, DoneReply } from "./protocol.ts";
+import type { Purge, Purged, Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -213,11 +213,19 @@ export interface BusinessProtocol {
   /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
   "record.remove"(command: RemoveRecord): RemoveReply;
   /** Read-only: the accepted document with this hash. */
-  "removal.read"(command: { readonly document_hash: string }): { readonly removal: Removal | null };
+  "removal.read"(command: { readonly document_hash: string }): {
+    readonly removal: Removal | null;
+    /** The proof that the bytes are gone; null for a withdrawal, and until they are purged. */
+    readonly purged: Purged | null;
+  };
   /** Read-only: the accepted documents numbered after the given one, oldest first. */
   "removals.list"(command: { readonly after: number; readonly limit: number }): {
     readonly places: readonly RemovalPlace[];
   };
+  /** Read-only: the purges that are due, oldest first, and that no earlier push may still undo. */
+  "purges.due"(command: { readonly limit: number }): { readonly purges: readonly Purge[] };
+  /** The bytes were purged everywhere; told by the actor's own work. */
+  "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
   /** Read-only: the acts recorded with a name and a reason after the given change of the register, oldest first. */

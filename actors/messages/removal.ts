@@ -16,6 +16,8 @@ export interface RemoveRecord {
   readonly document_hash: string;
   /** What was sealed; nodes of earlier releases omit it. */
   readonly sealed?: SealedRemoval;
+  /** When the bytes of a deleted record are to be purged, in Unix milliseconds; absent for a withdrawal. */
+  readonly purge_at_ms?: number;
 }
 
 export interface SealedRemoval {
@@ -37,6 +39,20 @@ export interface Removal extends SealedRemoval, Pick<RemoveRecord, "record_id" |
   readonly generation: number;
   /** The hash of that version. */
   readonly hash: string;
+}
+
+/** The bytes that a deletion owes: those of the record's versions up to a generation. */
+export interface Purge
+  extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
+  readonly due_ms: number;
+}
+
+/** The proof of a purge: what was purged of which versions, when, and where it was confirmed. */
+export interface Purged extends Purge {
+  readonly purged_at_ms: number;
+  readonly versions: readonly { readonly generation: number; readonly hash: string }[];
+  /** The regions whose indexes were purged as well. */
+  readonly regions: readonly string[];
 }
 
 /** Where a document stands in the order of the business; its content is read by its hash. */

@@ -35,6 +35,7 @@ function region(readable: readonly string[]) {
         return collection === "updates" && state.readable.includes(id);
       },
       count: async () => 0,
+      purge: async () => {},
     },
     receipts: part({}),
     records: {

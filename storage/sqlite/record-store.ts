@@ -8,6 +8,7 @@ import { BoundedMap } from "../../std/bounded-map.ts";
 import type {
   HeadPage,
   PublishedRow,
+  PurgedVersion,
   RecordHead,
   RecordStore,
   RecordVersion,
@@ -203,6 +204,23 @@ class SqliteRecordStore implements RecordStore {
     };
   }
 
+  async purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
+    await this.#database.write((db) => {
+      // What is freed in this transaction is overwritten with zeros, wherever it was.
+      db.exec("PRAGMA secure_delete = ON");
+      try {
+        for (const { record_id, generation, hash, remains } of versions)
+          this.#sql.purgeVersion.run(remains, generation, hash, record_id);
+      } finally {
+        db.exec("PRAGMA secure_delete = FAST");
+      }
+    });
+  }
+
+  overwriteUnused(): Promise<void> {
+    return this.#database.overwriteUnused();
+  }
+
   #putVersion(version: RecordVersion): void {
     if (this.#insertVersion(version)) return;
     // Either the version exists already, or its record has no number yet: a version may arrive before any head.
@@ -265,6 +283,7 @@ interface Statements {
   readonly putSeal: StatementSync;
   readonly readSeal: StatementSync;
   readonly putVersion: StatementSync;
+  readonly purgeVersion: StatementSync;
   readonly putNumber: StatementSync;
   readonly putHead: StatementSync;
   readonly readHead: StatementSync;
@@ -308,6 +327,10 @@ function prepareStatements(database: SqliteDatabase): Statements {
     putVersion: database.prepare(
       `INSERT INTO record_version SELECT no, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM record_head WHERE record_id = ?
        ON CONFLICT DO NOTHING`,
+    ),
+    purgeVersion: database.prepare(
+      `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
+         AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`,
     ),
     putNumber: database.prepare(
       `INSERT INTO record_head (record_id, business_uuid, type, live, generation, change, hash)

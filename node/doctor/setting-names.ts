@@ -40,6 +40,7 @@ export const settingNames: readonly string[] = [
   "SVC_KEY_REQUESTS_PER_SECOND",
   "SVC_LOG_LEVEL",
   "SVC_LOG_MEBIBYTES",
+  "SVC_PURGE_AFTER_HOURS",
   "SVC_LOG_RETENTION_DAYS",
   "SVC_LOG_TO",
   "SVC_NODE_ADDRESS",

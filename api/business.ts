@@ -25,6 +25,7 @@ import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
+import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { cancelPushRoute } from "./push-routes.ts";
@@ -35,7 +36,7 @@ import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing extends Removing {
+export interface Publishing extends Removing, Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
@@ -63,6 +64,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     ...removalRoutes(deps),
     readPushRoute(deps),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),

@@ -7,6 +7,7 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, raise, setup } from "xstate";
+import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
@@ -86,7 +87,12 @@ export type BusinessEvent =
   | {
       readonly type: "hold.settled";
       readonly push_id: string;
+      /** Whether the push is published. */
       readonly confirmed: boolean;
+      /** Who decided what, and when; earlier releases did not know. */
+      readonly decision?: HoldDecided;
+      /** Why a confirmed push is not published. */
+      readonly error?: { readonly code: string; readonly detail: string };
       /** The position among the pending pushes that follows from the number of the confirmed push. */
       readonly position: number;
     }
@@ -155,7 +161,7 @@ export const businessMachine = setup({
     // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
-    releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
+    releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     endCancelled: (_, _params: { push_id: string }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
     purgeRecords: () => {},
@@ -224,7 +230,12 @@ export const businessMachine = setup({
         })),
         {
           type: "releaseHold",
-          params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }),
+          params: ({ event }) => ({
+            push_id: event.push_id,
+            confirmed: event.confirmed,
+            ...(event.decision === undefined ? {} : { decision: event.decision }),
+            ...(event.error === undefined ? {} : { error: event.error }),
+          }),
         },
       ],
     },

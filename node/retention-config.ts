@@ -1,4 +1,4 @@
-// How long a node keeps records of who asked for what: receipts in the store, and the lines of its log file.
+// How long a node keeps what is not kept for ever: receipts in the store, the lines of its log file, and held pushes.
 
 import { ConfigError } from "./config-error.ts";
 
@@ -11,6 +11,8 @@ export interface RetentionConfig {
   readonly logMebibytes: number;
   /** Number of hours after which the bytes of a deleted record are purged; never more than 30 days. */
   readonly purgeHours: number;
+  /** Number of days that a held push, with its staged bytes, waits for a decision. */
+  readonly holdDays: number;
 }
 
 interface Bounds {
@@ -27,16 +29,19 @@ export const retentionSettings = {
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },
   // A day less than is promised, for stores that are away when it is due.
   purgeHours: { name: "SVC_PURGE_AFTER_HOURS", min: 0, max: 720, otherwise: 696 },
+  // A mandate is valid for 92 days at most.
+  holdDays: { name: "SVC_HOLD_DAYS", min: 1, max: 90, otherwise: 30 },
 } as const satisfies Record<keyof RetentionConfig, Bounds & { readonly name: string }>;
 
 /** Throws {@link ConfigError}. */
 export function parseRetention(env: Readonly<Record<string, string | undefined>>): RetentionConfig {
-  const { receiptDays, logDays, logMebibytes, purgeHours } = retentionSettings;
+  const { receiptDays, logDays, logMebibytes, purgeHours, holdDays } = retentionSettings;
   return Object.freeze({
     receiptDays: parseBounded(env, receiptDays),
     logDays: parseBounded(env, logDays),
     logMebibytes: parseBounded(env, logMebibytes),
     purgeHours: parseBounded(env, purgeHours),
+    holdDays: parseBounded(env, holdDays),
   });
 }
 

@@ -23,6 +23,7 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import type { AsTable } from "../service/as-table.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -34,13 +35,13 @@ import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
-import { loadContentLists } from "./content-lists.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -70,8 +71,13 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision. */
+  readonly holdMs: number;
+  readonly operatorFiles: OperatorFiles;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -106,7 +112,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const operatorLists = await loadContentLists(config.contentLists);
+  const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
@@ -130,8 +136,8 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
-    pause: () => nextTurn(),
-    lists: { ...operatorLists, certified: register.certifiedNames },
+    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
+    ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
@@ -170,6 +176,14 @@ export async function openNodeServices(
   };
 }
 
+function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: Register,
+): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
+}
+
 function witnessOf(
   { fenceLedger: ledger }: NodeStores,
   parts: { readonly config: NodeConfig; readonly clock: Clock; readonly log: (entry: LogEntry) => void },
@@ -185,7 +199,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -193,10 +207,11 @@ function beginBackground(
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping()];
+    return [stopFollowing(), stopSweeping(), stopLooking()];
   };
 }
 

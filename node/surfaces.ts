@@ -19,10 +19,12 @@ import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { cancelPush } from "../service/cancel-push.ts";
+import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
@@ -138,7 +140,7 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
+      readings: () => [...readingsOf(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -302,6 +304,8 @@ function publishingOf(services: NodeServices): Publishing {
     },
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
+    listHolds: (request) => listHolds(services, request),
+    decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
   };
 }

@@ -25,6 +25,8 @@ export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
   readonly clock: Clock;
   /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
 }
 
 /** A batch whose seal is genuine and covers exactly its records. */
@@ -115,7 +117,8 @@ async function admitAndAccept(
   const { number, held_reasons } = admitted;
   const receivedAtMs = facts.at_ms ?? askedAtMs;
   const accepted = batchFacts(request, { sealed, source, mandate, receivedAtMs, ownNames, number });
-  const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+  const { acceptWithinMs, holdMs } = deps;
+  const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };
   return { report: await acceptPush(deps.actors, push, { facts: accepted, held_reasons, ...within }) };
 }
 

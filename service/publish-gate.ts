@@ -46,7 +46,7 @@ export async function passGate(
   const { collection, sourceIp } = request;
   const outside =
     (collection === null ? null : checkType(mandate.sealed, collection)) ??
-    checkSource(mandate.sealed, sourceIp);
+    checkSource(mandate.sealed, sourceIp, deps.asTable());
   if (outside) return outside;
   const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
     type: "caps.check",

@@ -1,7 +1,7 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), cancelled pushes (40, cancel.ts),
-// and accepted withdrawals and deletions by the hash of their document (50) and in their order (51), and the
-// purges that deletions owe (52) and what is proved of them (53).
+// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
+// settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50)
+// and in their order (51), and the purges that deletions owe (52) and what is proved of them (53).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -20,6 +20,7 @@ import type {
   PolicyFacts,
   RecordHeadFacts,
 } from "../messages/business.ts";
+import type { KeptDecision } from "../messages/hold.ts";
 import type { Purge, Purged, Removal } from "../messages/removal.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
@@ -153,6 +154,7 @@ export const admissions = defineJsonTable<Admission>("admissions", 19);
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);
+export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds", 30);
 export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
 /** By when they are due (`k`) and the hash of their document. */
 export const purges = defineJsonTable<Purge>("purges that are owed", 52);

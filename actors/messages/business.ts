@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { Commands, DoneReply } from "./protocol.ts";
 import type { Purge, Purged, Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
@@ -194,8 +195,17 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     readonly plan: PushPlan;
   }): PreviewReply;
-  /** Confirms or rejects a held push, as decided in the business portal. */
-  "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
+  /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
+  "hold.settle"(command: {
+    readonly push_id: string;
+    readonly confirmed: boolean;
+    readonly held: HeldPush;
+    readonly decision: SealedDecision;
+    /** Why the push must not be published, as far as only the caller can judge it. */
+    readonly fallen: HoldFault | null;
+  }): HoldReply;
+  /** Read-only: the held pushes, oldest first, from the given number on. */
+  "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;

@@ -18,7 +18,10 @@ export interface PushPorts {
     take(
       push: string,
       leafIndex: number,
-    ): { readonly record: JsonObject; readonly recordId: string } | undefined;
+    ):
+      | { readonly record: JsonObject; readonly recordId: string; readonly listsVersion?: number | undefined }
+      | undefined;
+    readonly listsVersion?: number | undefined;
     drop(push: string): void;
   };
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;

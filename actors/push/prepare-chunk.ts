@@ -156,7 +156,9 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { countries, own_names: ownNames = null } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };
-  const judged = judgeRecord(bytes, rules, known?.record);
+  // What was judged by lists that have been replaced since is judged again.
+  const isCurrent = known?.listsVersion === ports.lists.version;
+  const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
   const { record } = judged;
   if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };
   // Every record type has the business's own id under this name.

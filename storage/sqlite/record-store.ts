@@ -23,6 +23,7 @@ import type {
 import { readCatalogue } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { purgeVersions } from "./record-purge.ts";
 import { dateOf, headOf, originOf, sealOf, servedOf } from "./record-rows.ts";
 import { lookedThroughMax, recordMigrations } from "./record-tables.ts";
 
@@ -204,17 +205,8 @@ class SqliteRecordStore implements RecordStore {
     };
   }
 
-  async purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
-    await this.#database.write((db) => {
-      // What is freed in this transaction is overwritten with zeros, wherever it was.
-      db.exec("PRAGMA secure_delete = ON");
-      try {
-        for (const { record_id, generation, hash, remains } of versions)
-          this.#sql.purgeVersion.run(remains, generation, hash, record_id);
-      } finally {
-        db.exec("PRAGMA secure_delete = FAST");
-      }
-    });
+  purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
+    return purgeVersions(this.#database, versions);
   }
 
   overwriteUnused(): Promise<void> {
@@ -283,7 +275,6 @@ interface Statements {
   readonly putSeal: StatementSync;
   readonly readSeal: StatementSync;
   readonly putVersion: StatementSync;
-  readonly purgeVersion: StatementSync;
   readonly putNumber: StatementSync;
   readonly putHead: StatementSync;
   readonly readHead: StatementSync;
@@ -327,10 +318,6 @@ function prepareStatements(database: SqliteDatabase): Statements {
     putVersion: database.prepare(
       `INSERT INTO record_version SELECT no, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM record_head WHERE record_id = ?
        ON CONFLICT DO NOTHING`,
-    ),
-    purgeVersion: database.prepare(
-      `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
-         AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`,
     ),
     putNumber: database.prepare(
       `INSERT INTO record_head (record_id, business_uuid, type, live, generation, change, hash)

@@ -84,7 +84,7 @@ export class RowThread {
     return promise;
   }
 
-  /** Forgets what was deleted from the files (X7 in row-index.ts); applies go on meanwhile. */
+  /** Forgets what was deleted from the files (the port's X7); applies go on meanwhile. */
   async purge(collections: readonly CollectionName[]): Promise<void> {
     if (this.#isClosed) throw new StoreError("not_applied", "the row index is closed");
     const answer = await this.#calls.call((id) => ({ kind: "purge", id, collections }));

@@ -2,8 +2,28 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
-import type { CommandOf } from "./protocol.ts";
+import type { CommandOf, DoneReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
+
+/** The part of a business actor's commands that concerns removals. */
+export interface RemovalProtocol {
+  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document. */
+  "record.remove"(command: RemoveRecord): RemoveReply;
+  /** Read-only: the accepted document with this hash. */
+  "removal.read"(command: { readonly document_hash: string }): {
+    readonly removal: Removal | null;
+    /** The proof that the bytes are gone; null for a withdrawal, and until they are purged. */
+    readonly purged: Purged | null;
+  };
+  /** Read-only: the accepted documents numbered after the given one, oldest first. */
+  "removals.list"(command: { readonly after: number; readonly limit: number }): {
+    readonly places: readonly RemovalPlace[];
+  };
+  /** Read-only: the purges that are due, oldest first, and that no earlier push may still undo. */
+  "purges.due"(command: { readonly limit: number }): { readonly purges: readonly Purge[] };
+  /** The bytes were purged everywhere; told by the actor's own work. */
+  "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
+}
 
 export type RemovalAction = "withdraw" | "delete";
 

@@ -24,6 +24,7 @@ import type { PublishDeps } from "../../service/publish.ts";
 import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
+import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -64,7 +65,7 @@ export interface SimNode extends Peer {
   readonly parties: Parties;
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
-  readonly publishing: PublishDeps;
+  readonly publishing: PublishDeps & RemoveRecordDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly insight: Insight;
@@ -133,6 +134,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
       asTable: () => null,
+      regions: () => parts.regions,
+      purgeAfterMs,
       pause: () => Promise.resolve(),
     },
     search: createSearch({ index, register, receipts, insight, budget: null }),
@@ -142,6 +145,9 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
+
+/** Short enough for purges to happen while others publish. */
+const purgeAfterMs = 3_000;
 
 /** What belongs to one run of a process. */
 interface Process {

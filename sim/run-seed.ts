@@ -8,6 +8,7 @@ import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checker
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
+import { checkPurges } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
@@ -154,6 +155,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (truth === null) return;
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
+  await checkPurges(world, await anyNode(world, parts.regions[0] ?? ""), journal, truth.heads);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);

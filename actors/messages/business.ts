@@ -9,7 +9,7 @@ import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch 
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
-import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
+import type { RemovalProtocol } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -151,7 +151,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol {
+export interface BusinessProtocol extends RemovalProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
@@ -260,14 +260,6 @@ export interface BusinessProtocol {
   /** Read-only: the business's own ids of its records. */
   "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
     readonly own_ids: readonly (string | null)[];
-  };
-  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
-  "record.remove"(command: RemoveRecord): RemoveReply;
-  /** Read-only: the accepted document with this hash. */
-  "removal.read"(command: { readonly document_hash: string }): { readonly removal: Removal | null };
-  /** Read-only: the accepted documents numbered after the given one, oldest first. */
-  "removals.list"(command: { readonly after: number; readonly limit: number }): {
-    readonly places: readonly RemovalPlace[];
   };
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;

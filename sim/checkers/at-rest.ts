@@ -240,8 +240,7 @@ function checkOrder(
     const head = truth.heads.get(recordId);
     if (last === undefined || head === null || head === undefined) continue;
     for (const removal of journal.removals) {
-      if (removal.recordId !== recordId || removal.change === null || removal.acknowledgedAt === null)
-        continue;
+      if (removal.recordId !== recordId || !removal.isRemoved || removal.acknowledgedAt === null) continue;
       // A version acknowledged before the removal was requested is older than the removal.
       const isOlder =
         last.batch.acknowledgedAt !== null &&

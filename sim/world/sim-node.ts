@@ -25,6 +25,7 @@ import { loadPlan } from "../../service/publish-admit.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
+import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -66,7 +67,7 @@ export interface SimNode extends Peer {
   readonly parties: Parties;
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
-  readonly publishing: PublishDeps;
+  readonly publishing: PublishDeps & RemoveRecordDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly insight: Insight;
@@ -136,6 +137,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       acceptWithinMs: acceptWithinMs(parts.night),
       holdMs: parts.holdMs,
       asTable: () => null,
+      regions: () => parts.regions,
+      purgeAfterMs,
       pause: () => Promise.resolve(),
     },
     search: createSearch({ index, register, receipts, insight, budget: null }),
@@ -145,6 +148,9 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
+
+/** Short enough for purges to happen while others publish. */
+const purgeAfterMs = 3_000;
 
 /** What belongs to one run of a process. */
 interface Process {

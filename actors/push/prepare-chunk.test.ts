@@ -18,8 +18,8 @@ import { assignChunk, signChunk } from "./prepare-chunk.ts";
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
     const asked: unknown[] = [];
-    const loadLeaves = async () => [new Uint8Array(), new Uint8Array()];
-    const ports = part<PushPorts>({ records: part({ loadLeaves }) });
+    const load = async () => [new Uint8Array(), new Uint8Array()];
+    const ports = part<PushPorts>({ leaves: part({ load }) });
     const prepared = assignChunk(ports, { facts: pushFacts({ records: 203 }), chunk: 1 }, async (to) =>
       rubbish(asked.push(to)),
     );
@@ -58,7 +58,7 @@ async function prepare(
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
-    records: part({ loadLeaves: async () => records }),
+    leaves: part({ load: async () => records }),
     parsed: {
       take: (_push: string, leaf: number) =>
         judgedBy === undefined ? undefined : { ...admitted(leaf), listsVersion: judgedBy },

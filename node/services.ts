@@ -22,10 +22,8 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
-import type { AsTable } from "../service/as-table.ts";
 import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
@@ -47,11 +45,11 @@ import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
+export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -82,11 +80,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
-  readonly operatorFiles: OperatorFiles;
-  /** The lists that the content rules judge by. */
-  readonly lists: ContentLists;
-  /** The operator's table of autonomous systems as it is now. */
-  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -205,14 +198,6 @@ function insightOf(
 ): Insight {
   const { analyticsDays: retentionDays } = config.retention;
   return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
-}
-
-function judgingBy(
-  operatorFiles: OperatorFiles,
-  { certifiedNames }: Register,
-): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
-  const { asTable } = operatorFiles;
-  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }
 
 function witnessOf(

@@ -5,15 +5,8 @@ import type { catalogueRecord } from "../protocol/wire/catalogue.ts";
 import type { PublishOutcome, RecordFault } from "../protocol/wire/push.ts";
 
 export type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.ts";
+export type { RemovalAnswer as RemovalOutcome } from "../protocol/wire/removal.ts";
 export type { ValidationOutcome } from "../protocol/wire/validation.ts";
-
-/** POST /v1/publish/{type}/withdraw and …/delete */
-export interface RemovalOutcome {
-  readonly record_id: string;
-  readonly action: "withdraw" | "delete";
-  /** Regions in which a search may still find the record; empty once it is gone everywhere. */
-  readonly live_in: readonly string[];
-}
 
 /** GET /v1/catalogue/{record_id}. The record's exact text is in the answer's text. */
 export type CatalogueRecord = Of<typeof catalogueRecord>;

@@ -114,6 +114,8 @@ describe("the package", () => {
     expect(ended.output).toMatch(/^bat_[0-9a-f]{24} complete [01] 0$/m);
     expect(ended.output).toContain("/category groceries");
     expect(ended.output).toContain("1 false member_missing");
+    expect(ended.output).toContain("withdraw []");
+    expect(ended.output).toContain("delete []");
     expect(ended.output).toContain("409 push_not_cancellable");
     expect(ended.output).toMatch(/^200 [0-9]+$/m);
   });

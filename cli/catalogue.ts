@@ -1,6 +1,7 @@
 // `svc catalogue`: what a business has published now.
 
 import { recordTypeNames } from "../client/business-client.ts";
+import { SvcProblemError } from "../client/errors.ts";
 import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
@@ -55,7 +56,15 @@ async function showRecord(args: Arguments, context: CommandContext): Promise<Exi
   const id = onlyArgument(args, { name: catalogue.name, usage: "ID" });
   const { client } = await connectBusiness(args, context);
   const { terminal } = context;
-  const { body, text, recordText } = await client.catalogueRecord(id);
+  const answer = await client.catalogueRecord(id).catch((error: unknown) => {
+    if (error instanceof SvcProblemError && error.status === 404) return null;
+    throw error;
+  });
+  if (answer === null) {
+    terminal.note(`No live record has the id ${JSON.stringify(id)}.`);
+    return exitCodes.negative;
+  }
+  const { body, text, recordText } = answer;
   if (args.flag("json")) terminal.write(`${text}\n`);
   else if (args.flag("record")) terminal.write(`${recordText}\n`);
   else {

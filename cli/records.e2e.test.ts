@@ -52,8 +52,11 @@ it("withdraw takes records out by either id, and they may be published again", a
   const said = await svc("withdraw", "loaf/0", id);
   expect(said.output).toContain(`${id} was withdrawn`);
   expect(said.code, said.output).toBe(0);
-  expect(await sandbox.svc("fetch", id)).toMatchObject({ code: 3 });
-  expect(await svc("catalogue", "loaf/0")).toMatchObject({ code: 3, output: expect.stringContaining("404") });
+  expect(await sandbox.svc("fetch", id)).toMatchObject({ code: 1 });
+  expect(await svc("catalogue", "loaf/0")).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("No live record"),
+  });
   expect(await svc("withdraw", "loaf/0")).toMatchObject({
     code: 2,
     output: expect.stringContaining("No live record"),
@@ -69,7 +72,7 @@ it("delete asks first, and takes --yes where nobody can be asked", async () => {
   expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 0 });
   const [deleted] = await answers("delete", "loaf/2", "--yes");
   expect(deleted).toMatchObject({ action: "delete", live_in: [] });
-  expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 3 });
+  expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 1 });
 });
 
 it("pushes lists what was pushed from here, and follows one", async () => {
@@ -95,7 +98,7 @@ it("--dry-run judges by all checks of the service, and publishes nothing", async
   expect(judged.code, judged.output).toBe(1);
   expect(judged.output).toContain("1 would be published, 1 updated, 1 rejected. Nothing was published.");
   expect(judged.output).toContain("  line 4");
-  expect(await svc("catalogue", "dry/0")).toMatchObject({ code: 3 });
+  expect(await svc("catalogue", "dry/0")).toMatchObject({ code: 1 });
 });
 
 it.each([

@@ -1,6 +1,8 @@
 // The activities of a push actor.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
@@ -16,11 +18,14 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
       processChunk({ ports, pipelines, failures }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
-    finishPush: (
-      params: { push_id: string; business_uuid: string; chunks: number },
-      context: ActivityContext<"push">,
-    ) => finishPush(ports, params, context),
+    finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
+      finishPush(ports, params, context),
   };
+}
+
+/** What a push tells its business when nothing more of it will be published. */
+export interface FinishedPush extends Omit<CommandOf<BusinessProtocol, "push.finished">, "type"> {
+  readonly business_uuid: string;
 }
 
 interface IndexChunk {
@@ -50,11 +55,11 @@ async function indexChunk(
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
 async function finishPush(
   ports: PushPorts,
-  params: { push_id: string; business_uuid: string; chunks: number },
+  params: FinishedPush,
   context: ActivityContext<"push">,
 ): Promise<null> {
-  const { push_id, chunks } = params;
-  await context.ask(businessRef(params.business_uuid), { type: "push.finished", push_id, chunks });
+  const { business_uuid, ...finished } = params;
+  await context.ask(businessRef(business_uuid), { type: "push.finished", ...finished });
   await ports.records.dropStaged(context.actor.id);
   ports.trees.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);

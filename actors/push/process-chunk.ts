@@ -15,7 +15,7 @@ import { boundedText } from "../../protocol/result.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -42,7 +42,7 @@ export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
 /** A chunk that is stored, and in the indexes of all regions except those in `unindexed`. */
 export interface PublishedChunk {
-  readonly outcomes: readonly PublishOutcome[];
+  readonly outcomes: readonly SettledOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
 }

@@ -9,6 +9,7 @@ import { formatTable, visible } from "./terminal.ts";
 
 const limitMax = 1_000_000;
 const limitDefault = 100;
+const dayMs = 86_400_000;
 
 export const attempts: Command = {
   name: "attempts",
@@ -16,7 +17,7 @@ export const attempts: Command = {
   summary: "list what became of the records that were sent, and the batches that were refused",
   details: ["TIME is a date, or a moment such as 2026-11-21T03:00:00Z; --from is included, --to is not."],
   options: {
-    from: { type: "string", value: "TIME", help: "since when" },
+    from: { type: "string", value: "TIME", help: "since when (default: a day ago)" },
     to: { type: "string", value: "TIME", help: "until when" },
     status: { type: "string", value: "STATUS", help: "only accepted, updated, rejected, held or pending" },
     limit: { type: "string", short: "n", value: "N", help: `how many at most (default ${limitDefault})` },
@@ -31,14 +32,15 @@ async function runAttempts(args: Arguments, context: CommandContext): Promise<Ex
   const { terminal } = context;
   const limit = args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault });
   const { business } = await connectBusiness(args, context);
-  const given = ["from", "to", "status"].flatMap((name) => {
+  const given = ["to", "status"].flatMap((name) => {
     const value = args.text(name);
     return value === null ? [] : [[name, value] as const];
   });
+  const from = args.text("from") ?? new Date(context.now() - dayMs).toISOString();
   const rows: string[][] = [];
   let count = 0;
   let isMore = false;
-  for await (const attempt of business.attempts(Object.fromEntries(given))) {
+  for await (const attempt of business.attempts({ from, ...Object.fromEntries(given) })) {
     isMore = count === limit;
     if (isMore) break;
     count += 1;
@@ -60,7 +62,9 @@ function rowOf(attempt: PushAttempt): string[] {
       ? `batch of ${attempt.records ?? "?"} (${push_id ?? "refused"})`
       : (business_product_id ?? record_id ?? `${push_id} ${leaf_index}`);
   const why = errors
-    .map(({ code, pointer, reason }) => [code, reason, pointer].filter(Boolean).join(" "))
+    .map(({ code, pointer, reason }) =>
+      [code, reason, pointer].filter((each) => each !== undefined && each !== null && each !== "").join(" "),
+    )
     .join(", ");
   return [received_at, status, visible(what), visible(category === null ? why : `${category}: ${why}`)];
 }

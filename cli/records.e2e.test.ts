@@ -75,6 +75,24 @@ it("delete asks first, and takes --yes where nobody can be asked", async () => {
   expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 1 });
 });
 
+it("attempts lists what became of each record, with the reasons, and the batches that were refused", async () => {
+  const file = join(sandbox.home, "faulty.csv");
+  await writeFile(file, [header, row("attempt/0"), row("attempt/1").replace(",USD", ",ABC")].join("\n"));
+  expect(await svc("push", file)).toMatchObject({ code: 1 });
+  const rejected = await answers("attempts", "--status", "rejected");
+  expect(rejected.at(-1)).toMatchObject({
+    business_product_id: "attempt/1",
+    category: "validation",
+    leaf_index: 1,
+  });
+  const shown = await svc("attempts", "--limit", "1000");
+  expect(shown.output).toMatch(/^RECEIVED +STATUS +WHAT +WHY$/m);
+  expect(shown.output).toMatch(/ rejected +attempt\/1 +validation: /);
+  const future = await svc("attempts", "--from", "2200-01-01");
+  expect(future).toMatchObject({ code: 1, output: "Nothing was sent in that time.\n" });
+  expect(await svc("attempts", "--from", "yesterday")).toMatchObject({ code: 3 });
+});
+
 it("pushes lists what was pushed from here, and follows one", async () => {
   const listed = await answers("pushes");
   expect(listed.length).toBeGreaterThan(0);

@@ -80,8 +80,10 @@ describe("the package", () => {
     const { dependencies } = clientManifest();
     expect([...importedPackages(join(built, "dist"))].sort()).toEqual(Object.keys(dependencies).sort());
     const project = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+      readonly version: string;
       readonly dependencies: Readonly<Record<string, string>>;
     };
+    expect(clientManifest().version).toBe(project.version);
     for (const [name, version] of Object.entries(dependencies))
       expect(project.dependencies[name]).toBe(version);
   });

@@ -12,6 +12,7 @@ import {
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
+import { removeRecord } from "../../service/remove-record.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -86,6 +87,13 @@ async function answer(
     return readPush(node.actors, { caller, pushId: request.subject, outcome: null, cursor: null });
   }
   const { body, idempotencyKey, contentDigest } = request;
+  if (request.route === "withdraw" || request.route === "delete") {
+    return removeRecord(node.publishing, {
+      ...{ caller, body, idempotencyKey, contentDigest, action: request.route },
+      collection: "products",
+      sourceIp: "192.0.2.1",
+    });
+  }
   return publishBatch(node.publishing, {
     ...{ caller, body, idempotencyKey, contentDigest },
     collection: "products",

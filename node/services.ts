@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
 import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
@@ -27,13 +26,13 @@ import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
 import { createInsight, type Insight } from "../service/insight.ts";
-import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
+import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
-import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
+import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
+import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -48,6 +47,7 @@ import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { pushParts } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -143,7 +143,7 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...publishingParts(stores, recordIdKey),
+    ...pushParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
     insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
@@ -182,20 +182,6 @@ export async function openNodeServices(
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
-  };
-}
-
-/** What the requests that publish share with the pushes that follow from them. */
-function publishingParts(
-  stores: NodeStores,
-  recordIdKey: Uint8Array,
-): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
-  const pause = (): Promise<void> => nextTurn();
-  return {
-    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
-    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
-    parsed: createParsedLeaves(),
-    pause,
   };
 }
 

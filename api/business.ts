@@ -21,13 +21,13 @@ import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
+import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
-import { notOfferedRoute } from "./not-offered.ts";
 import { cancelPushRoute } from "./push-routes.ts";
 import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
@@ -52,6 +52,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly bulk: Bulk;
   readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
+  readonly readAttempts: ReadAttempts;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -71,8 +72,8 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     sealContextRoute(deps),
     ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
+    attemptsRoute(deps, deps.readAttempts),
     ...bulkRoutes(deps),
-    ...notOffered,
     ...(deps.sandbox ?? []),
   ];
   return buildServer(deps.http, {
@@ -221,7 +222,3 @@ function sealContextRoute(deps: BusinessDeps): Route {
     ),
   };
 }
-
-const notOffered: readonly Route[] = [
-  notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
-];

@@ -27,12 +27,20 @@ export interface PushTally {
   readonly rejected: number;
 }
 
+/** How the leaves of a chunk ended, without names: a push may have 500 of them. */
+export type ChunkTally = readonly [accepted: number, updated: number, rejected: number];
+
 export interface PushContext {
   readonly facts: PushFacts | null;
   readonly heldReasons: readonly HeldReason[];
   readonly chunksSettled: number;
   readonly tally: PushTally;
   readonly unindexed: readonly Unindexed[];
+  /**
+   * The tallies of the settled chunks, in their order; absent while there are none, where a push has so few chunks that all
+   * of them are read anyway, and on pushes that earlier releases began to settle.
+   */
+  readonly chunkTallies?: readonly ChunkTally[];
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
@@ -123,11 +131,24 @@ function settle(
       updated: context.tally.updated + event.tally.updated,
       rejected: context.tally.rejected + event.tally.rejected,
     },
+    ...withTally(context, event),
     ...(event.failed === undefined || context.failure !== undefined ? {} : { failure: event.failed }),
     unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
     stalled: false,
     updatedAtMs: event.at_ms,
   };
+}
+
+/** Maximum number of chunks that a page of outcomes reads; the tallies of a push with more are kept one by one. */
+export const chunksPerPage = 20;
+
+function withTally(
+  { facts, chunksSettled, chunkTallies }: PushContext,
+  { tally }: Extract<PushEvent, { type: "chunk.settled" }>,
+): Pick<PushContext, "chunkTallies"> {
+  const known = chunkTallies ?? (chunksSettled === 0 ? [] : null);
+  if (known === null || facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
+  return { chunkTallies: [...known, [tally.accepted, tally.updated, tally.rejected]] };
 }
 
 export const pushMachine = setup({

@@ -140,6 +140,7 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
   await ask(base, pusher, { path: "/v1/seal-context", tag });
   await ask(base, pusher, { path: "/v1/catalogue", tag });
+  await ask(base, pusher, { path: "/v1/push-attempts?status=rejected", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
   await holds(base);
   return queued;
@@ -342,6 +343,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
   [/bat_[0-9a-f]{24}/g, "<push id>"],
   [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
+  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];

@@ -35,7 +35,7 @@ import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
-import { catalogueOf } from "./business-reads.ts";
+import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
@@ -122,7 +122,7 @@ export function buildSurfaces(
       businessUrl: urls.business_url,
       ...publishingParts(services, urls.business_url),
       analytics: analyticsOf(services, urls.verify_url),
-      catalogue: catalogueOf(services),
+      ...businessReadsOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({

@@ -25,6 +25,12 @@ export const inlineRecordsMax = 50;
 export const searchRowsMax = 50;
 /** Maximum number of results on one page of a push's status. */
 export const pushPageMax = 100;
+/** Maximum number of push attempts on one page. */
+export const attemptsPageMax = 100;
+/** For how many days push attempts can be read. */
+export const attemptsKeptDays = 90;
+/** Maximum number of refused batches of a business that are kept in an hour. */
+export const refusalsPerHour = 50;
 /** Maximum number of entries on one page of a catalogue. */
 export const cataloguePageMax = 250;
 /** Number of entries of a catalogue that may be read as often as the key's request rate allows. */

@@ -112,10 +112,10 @@ async function admitAndAccept(
     records === null
       ? { records: [], count, mayHold: false, listings: 0, pending: [] }
       : { records, count, mayHold: true, listings, pending };
-  const admitted = await admit(deps, { ...admission, ...plan, ownNames });
+  const offeredAtMs = facts.at_ms ?? askedAtMs;
+  const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
-  const { number, held_reasons } = admitted;
-  const receivedAtMs = facts.at_ms ?? askedAtMs;
+  const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
   const accepted = batchFacts(request, { sealed, source, mandate, receivedAtMs, ownNames, number });
   const { acceptWithinMs, holdMs } = deps;
   const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };

@@ -53,6 +53,8 @@ export interface AdmitRequest {
   /** Listings and pending pushes as last reported by the business. */
   readonly listings: number;
   readonly pending: readonly string[];
+  /** When the batch was received, in Unix milliseconds; absent for a record that was sealed alone. */
+  readonly receivedAtMs?: number;
 }
 
 export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
@@ -72,6 +74,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       records: request.count ?? request.records.length,
       may_hold: request.mayHold,
       plan: full,
+      ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
     };
     const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
     if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);

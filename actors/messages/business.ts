@@ -4,6 +4,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
@@ -189,6 +190,11 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /**
+     * When the batch was received, in Unix milliseconds. It is listed among the business's pushes at that time; without it,
+     * the push is not listed. Absent for records that were sealed alone, and on nodes of earlier releases.
+     */
+    readonly received_at_ms?: number;
   }): AdmitReply;
   /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
   "push.preview"(command: {
@@ -230,7 +236,28 @@ export interface BusinessProtocol {
   /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
   "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
-  "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
+  "push.finished"(command: {
+    readonly push_id: string;
+    readonly chunks: number;
+    /** How the push ended; nodes of earlier releases omit it. */
+    readonly ended?: {
+      readonly received_at_ms: number;
+      readonly number: number;
+      readonly counts: EndedCounts;
+    };
+  }): RegisterReply;
+  /** Keeps what is known of a refused batch, unless enough were kept in this hour. */
+  "refusal.keep"(command: { readonly refused: RefusedBatch }): KeepReply;
+  /** Read-only: pushes and refused batches after a place and before an instant, oldest first. */
+  "attempts.read"(command: {
+    readonly after: AttemptPlace;
+    readonly to_ms: number;
+    readonly limit: number;
+  }): AttemptsReply;
+  /** Read-only: the business's own ids of its records. */
+  "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
+    readonly own_ids: readonly (string | null)[];
+  };
   /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
   "record.remove"(command: RemoveRecord): RemoveReply;
   /** Read-only: the accepted document with this hash. */
@@ -329,6 +356,8 @@ export type AdmitReply =
       readonly number: number;
       readonly held: boolean;
       readonly held_reasons: readonly HeldReason[];
+      /** When the batch was received first, if the admission said so. */
+      readonly received_at_ms?: number;
     }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
   | { readonly status: "busy"; readonly retry_after_seconds: number }

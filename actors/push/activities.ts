@@ -1,6 +1,8 @@
 // The activities of a push actor.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
@@ -19,14 +21,14 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     preparePush: (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
       preparePush(ports, params.facts, context),
-    finishPush: (params: FinishPush, context: ActivityContext<"push">) => finishPush(ports, params, context),
+    finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
+      finishPush(ports, params, context),
   };
 }
 
-interface FinishPush {
-  readonly push_id: string;
+/** What a push tells its business when nothing more of it will be published. */
+export interface FinishedPush extends Omit<CommandOf<BusinessProtocol, "push.finished">, "type"> {
   readonly business_uuid: string;
-  readonly chunks: number;
   /** The upload whose file contains the records, if they are in one. */
   readonly upload_id?: string;
 }
@@ -58,11 +60,12 @@ async function indexChunk(
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
 async function finishPush(
   ports: PushPorts,
-  params: FinishPush,
+  params: FinishedPush,
   context: ActivityContext<"push">,
 ): Promise<null> {
-  const { push_id, business_uuid, chunks, upload_id } = params;
-  await context.ask(businessRef(params.business_uuid), { type: "push.finished", push_id, chunks });
+  const { business_uuid, upload_id, ...finished } = params;
+  const { push_id } = finished;
+  await context.ask(businessRef(business_uuid), { type: "push.finished", ...finished });
   await ports.records.dropStaged(context.actor.id);
   if (upload_id !== undefined)
     await context.ask(bulkUploadRef(business_uuid, upload_id), { type: "import.end", push_id });

@@ -8,13 +8,15 @@
 //       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
 //   U6. An event that the machine would not take in its state leaves neither an event nor a row.
 
-import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
+import { chunkCount, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
 import { bulkUploadRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
+import type { FinishedPush } from "./activities.ts";
+import { chunksOfPage } from "./pages.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -91,18 +93,26 @@ function useFile({ push_id, business_uuid, file }: PushFacts): readonly Effect[]
 }
 
 function finishEffects(view: PushView): readonly Effect[] {
-  const { push_id, business_uuid, records, file } = factsOf(view);
+  const { push_id, business_uuid, records, number, received_at, file } = factsOf(view);
+  const { accepted, updated } = view.snapshot.context.tally;
+  // Whatever was not published will not be.
+  const counts = { accepted, updated, rejected: records - accepted - updated };
+  const ended = { received_at_ms: Date.parse(received_at), number, counts };
   const upload = file === undefined ? {} : { upload_id: file.upload_id };
-  const params = { push_id, business_uuid, chunks: chunkCount(records), ...upload };
+  const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended, ...upload };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 
-function rowsFor(command: PushCommand): readonly RowSelection[] {
+function rowsFor(
+  command: PushCommand,
+  _id: string,
+  { context }: PushView["snapshot"],
+): readonly RowSelection[] {
   switch (command.type) {
     case "push.status":
-      return [
-        outcomes.selectPage(chunksRead(command), beforeChunk(Math.floor(command.from_leaf / chunkSize))),
-      ];
+      return chunksOfPage(context, command).map(({ first, chunks }) =>
+        outcomes.selectPage(chunks, beforeChunk(first)),
+      );
     case "push.await":
     case "hold.await":
       return [outcomes.selectPage(3)];
@@ -111,14 +121,6 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
     default:
       return [];
   }
-}
-
-/** Chunks read for a page with a filter: 5,000 outcomes. If the page needs more, it ends early, and says where. */
-const filteredChunks = 25;
-
-/** A page without a filter is contained in at most two chunks. */
-function chunksRead({ outcome }: Asked<"push.status">): number {
-  return outcome === null ? 2 : filteredChunks;
 }
 
 /** The position just before the rows of a chunk: their text keys are never empty. */
@@ -193,7 +195,9 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;
-  const settled = outcomes.write("o", command.outcomes, { k: command.chunk });
+  const [first, ...others] = command.outcomes;
+  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
+  const settled = outcomes.write("o", stamped, { k: command.chunk });
   const told = references.write("r", command.references, { k: command.chunk });
   return { ...decided, puts: command.unindexed.length > 0 ? [settled, told] : [settled] };
 }

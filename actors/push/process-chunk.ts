@@ -16,7 +16,7 @@ import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -43,7 +43,7 @@ export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
 /** A chunk that is stored, and in the indexes of all regions except those in `unindexed`. */
 export interface PublishedChunk {
-  readonly outcomes: readonly PublishOutcome[];
+  readonly outcomes: readonly SettledOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
 }

@@ -262,9 +262,9 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  const { region, cluster, retention } = config;
+  const { region, cluster, retention, bulkImport } = config;
   const { analyticsDays } = retention;
-  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
+  return openClustered({ config: cluster, secrets, region, analyticsDays, bulkImport, clock, log, actors });
 }
 
 async function openClustered(options: {
@@ -272,11 +272,12 @@ async function openClustered(options: {
   readonly secrets: ClusterSecrets;
   readonly region: string;
   readonly analyticsDays: number;
+  readonly bulkImport: boolean;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, analyticsDays, clock, log } = options;
+  const { config, secrets, region, analyticsDays, bulkImport, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
@@ -284,6 +285,7 @@ async function openClustered(options: {
     log,
     region,
     analyticsDays,
+    bulkImport,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",

@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
 import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
@@ -25,13 +24,13 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createInsight, type Insight } from "../service/insight.ts";
-import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
+import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
-import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
+import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
+import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -46,6 +45,7 @@ import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { pushParts } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -136,7 +136,7 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...publishingParts(stores, recordIdKey),
+    ...pushParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
     insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
@@ -175,20 +175,6 @@ export async function openNodeServices(
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
-  };
-}
-
-/** What the requests that publish share with the pushes that follow from them. */
-function publishingParts(
-  stores: NodeStores,
-  recordIdKey: Uint8Array,
-): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
-  const pause = (): Promise<void> => nextTurn();
-  return {
-    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
-    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
-    parsed: createParsedLeaves(),
-    pause,
   };
 }
 
@@ -261,9 +247,9 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  const { region, cluster, retention } = config;
+  const { region, cluster, retention, bulkImport } = config;
   const { analyticsDays } = retention;
-  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
+  return openClustered({ config: cluster, secrets, region, analyticsDays, bulkImport, clock, log, actors });
 }
 
 async function openClustered(options: {
@@ -271,11 +257,12 @@ async function openClustered(options: {
   readonly secrets: ClusterSecrets;
   readonly region: string;
   readonly analyticsDays: number;
+  readonly bulkImport: boolean;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, analyticsDays, clock, log } = options;
+  const { config, secrets, region, analyticsDays, bulkImport, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
@@ -283,6 +270,7 @@ async function openClustered(options: {
     log,
     region,
     analyticsDays,
+    bulkImport,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",

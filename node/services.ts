@@ -26,7 +26,7 @@ import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
-import { createInsight, type Insight } from "../service/insight.ts";
+import type { Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
@@ -42,7 +42,7 @@ import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
-import { keepInsight } from "./insight-keeping.ts";
+import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
@@ -145,7 +145,7 @@ export async function openNodeServices(
     register,
     ...publishingParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
-    insight: insightOf(stores, { config, clock, incarnation }),
+    insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -197,14 +197,6 @@ function publishingParts(
     parsed: createParsedLeaves(),
     pause,
   };
-}
-
-function insightOf(
-  { insightStore: store }: NodeStores,
-  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
-): Insight {
-  const { analyticsDays: retentionDays } = config.retention;
-  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
 }
 
 function judgingBy(

@@ -34,6 +34,7 @@ export const coverageMarks = [
   "leaf.money_not_string",
   "leaf.display_domain_mismatch",
   "leaf.scope_violation",
+  "leaf.url_flagged",
   "leaf.json_malformed",
   "leaf.out_of_scope",
   "remove.removed",

@@ -29,6 +29,7 @@ import {
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
@@ -107,6 +108,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.admit":
       return [
         admissions.select([command.push_id]),
+        selectFairUse(command),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "push.preview":

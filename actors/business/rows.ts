@@ -2,6 +2,7 @@
 // by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
 // settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50) and
 // in their order (51), and pushes (60) and refused batches (61) by time (attempts.ts).
+// The counts of fair use are 70 (fair-use.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

@@ -1,7 +1,8 @@
 // What must hold once nothing is in flight: every acknowledged push is settled, every published version is stored
 // once and in order, and every region serves and indexes exactly what the owners state.
 
-import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
+import type { AdmitReply } from "../../actors/messages/admission.ts";
+import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
@@ -11,6 +12,7 @@ import type { SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkListedHost } from "./listed-hosts.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -150,6 +152,7 @@ function checkPushes(
     journal.compareResults(observed, batch, report.results, "at rest");
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
+      checkListedHost(world, batch, outcome);
       if (outcome.version === null || outcome.record_id === null) continue;
       if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
         observed.violate("names-are-protected", `${batch.pushId} published another company's name`);

@@ -41,6 +41,7 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import type { StoreClient } from "../store/store-model.ts";
+import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
@@ -178,8 +179,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   const register = createRegister({ store: registerStore, clock });
   return {
     ...{ client, registerStore, records, register },
-    // The operator's lists are empty: a world protects the companies that it certified.
-    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
+    lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),
     index: variation.index(

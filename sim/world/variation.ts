@@ -6,6 +6,7 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
@@ -31,6 +32,8 @@ export interface Variation {
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
   sweep(given: SweepDeps): SweepDeps;
+  /** The lists that a node judges by. */
+  lists(given: ContentLists): ContentLists;
   /** What an index keeps of a change. */
   indexed(change: RowChange): RowChange;
   /** The name under which a node writes receipts. */
@@ -53,6 +56,7 @@ export const asItIs: Variation = {
   register: same,
   index: same,
   sweep: same,
+  lists: same,
   indexed: same,
   lease: same,
 };

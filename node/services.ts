@@ -23,8 +23,7 @@ import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
-import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
 import type { AsTable } from "../service/as-table.ts";
 import type { Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
@@ -37,6 +36,7 @@ import { createUploadTokens, type UploadTokens } from "../service/upload-token.t
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
+import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -97,8 +97,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 
 const drainMs = 10_000;
 const dayMs = 86_400_000;
-/** The interval between two sweeps of abandoned pushes. */
-const sweepEveryMs = 3_600_000;
 
 /** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
@@ -378,26 +376,5 @@ function createActors(
     owner,
     ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
-  });
-}
-
-/** In a cluster, each node sweeps the pushes that live on it. */
-function sweepFromTimeToTime(
-  abandoned: AbandonedDeps,
-  platform: {
-    readonly clock: Clock;
-    readonly timers: TimerPort;
-    readonly log: (entry: LogEntry) => void;
-  },
-): () => Promise<void> {
-  const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    platform.log({ level, event, actor: "", detail });
-  return sweepAbandoned({
-    ...abandoned,
-    ...platform,
-    everyMs: sweepEveryMs,
-    afterMs: abandonedAfterMs,
-    dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
-    failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
 }

@@ -4,8 +4,10 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
+import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
 
@@ -189,6 +191,8 @@ export interface BusinessProtocol extends RemovalProtocol {
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /** The root over the records, for fair use; absent for a record that was sealed alone. */
+    readonly root?: string;
     /**
      * When the batch was received, in Unix milliseconds. It is listed among the business's pushes at that time; without it,
      * the push is not listed. Absent for records that were sealed alone, and on nodes of earlier releases.
@@ -212,6 +216,16 @@ export interface BusinessProtocol extends RemovalProtocol {
   }): HoldReply;
   /** Read-only: the held pushes, oldest first, from the given number on. */
   "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
+  /** Read-only: what the hold of a push that is decided later needs to know of these records. */
+  "listings.read"(command: {
+    readonly push_id: string;
+    readonly record_ids: readonly string[];
+  }): ListingsReply;
+  /** Holds a push that was admitted without a plan; repeatable by push_id. */
+  "push.hold"(command: {
+    readonly push_id: string;
+    readonly held_reasons: readonly HeldReason[];
+  }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -330,32 +344,6 @@ export interface PublishingFacts {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
 }
-
-export type AdmitReply =
-  | {
-      readonly status: "admitted";
-      readonly number: number;
-      readonly held: boolean;
-      readonly held_reasons: readonly HeldReason[];
-      /** When the batch was received first, if the admission said so. */
-      readonly received_at_ms?: number;
-    }
-  | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number }
-  /** The business is not in a state in which it may publish. */
-  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
-
-/** The generation that a record would get, and whether the record would be live before it. */
-export type PlannedVersion = readonly [generation: number, live: boolean];
-
-export type PreviewReply =
-  | {
-      readonly status: "admitted";
-      readonly held_reasons: readonly HeldReason[];
-      /** By the records of `plan.listings`, in their order. */
-      readonly versions: readonly PlannedVersion[];
-    }
-  | Exclude<AdmitReply, { status: "admitted" }>;
 
 /** `too_late`: records of the push have their generations, or the push is over. */
 export interface CancelReply {

@@ -61,7 +61,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     readPushRoute(deps),
-    cancelPushRoute({ ...deps, ...deps.publishing, accepted: accepted(deps, "svc-push") }),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     ...notOffered,

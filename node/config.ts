@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../std/ip-address.ts";
+import { parseBackground } from "./background.ts";
 import {
   type ClusterConfig,
   type ClusterSecrets,
@@ -50,6 +51,8 @@ export interface NodeConfig {
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
+  /** Whether this node processes queued pushes. */
+  readonly background: boolean;
   readonly keyLimits: KeyLimits;
   readonly http: HttpConfig;
   /** How long receipts and log lines are kept. */
@@ -135,6 +138,7 @@ export function loadConfig(
     passkeys: parsePasskeys(env, environment),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
+    background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
     retention: parseRetention(env),

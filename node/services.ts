@@ -31,6 +31,7 @@ import type { ServiceKeys } from "../service/service-keys.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
+import { createBackground, type NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -72,6 +73,7 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly pause: () => Promise<void>;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
+  readonly background: NodeBackground;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -131,6 +133,7 @@ export async function openNodeServices(
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
+    background: createBackground(config.background, () => actors.stats()),
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -317,6 +320,7 @@ function createActors(
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,
+        background: services.background,
         region: config.region,
         regions,
       }),

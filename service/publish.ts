@@ -71,6 +71,6 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       records: body.records,
     });
     if (isRefused(accepted)) return accepted;
-    return answerBatch(actors, push, { records: body.records.length, report: accepted.report });
+    return answerBatch(deps, push, { records: body.records.length, report: accepted.report });
   });
 }

@@ -1,6 +1,7 @@
 // The activities of a push actor.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
@@ -12,15 +13,33 @@ import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./pro
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
+  const deps = { ports, pipelines, failures };
+  const process = (params: ChunkParams, context: ActivityContext<"push">) =>
+    processChunk(deps, params, context);
   return {
-    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
-      processChunk({ ports, pipelines, failures }, params, context),
+    processChunk: async (params: ChunkParams, context: ActivityContext<"push">) => {
+      if (ports.background?.isOn === false && params.facts.mode === "queued") throw switchedOff();
+      return process(params, context);
+    },
+    // The same work in a pool of its own: callers wait for it, however many chunks of queued pushes wait.
+    processInlineChunk: process,
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },
       context: ActivityContext<"push">,
     ) => finishPush(ports, params, context),
   };
+}
+
+interface ChunkParams {
+  readonly facts: PushFacts;
+  readonly chunk: number;
+}
+
+/** The activity is repeated until a node that processes queued pushes has the actor. */
+function switchedOff(): Unavailable {
+  const facts = { reason: "background_off", effect: "not_applied", retryAfterSeconds: 60 } as const;
+  return new Unavailable("Queued pushes are not processed on this node.", facts);
 }
 
 interface IndexChunk {

@@ -51,9 +51,11 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   // Any key of a business may ask about any push_id.
   absent: { "push.status": { reply: null } },
   effects: {
-    processChunk: (params: { chunk: number }, view: PushView) => [
-      { kind: "activity", name: "processChunk", params: { facts: factsOf(view), chunk: params.chunk } },
-    ],
+    processChunk: ({ chunk }: { chunk: number }, view: PushView) => {
+      const facts = factsOf(view);
+      const name = facts.mode === "inline" ? "processInlineChunk" : "processChunk";
+      return [{ kind: "activity", name, params: { facts, chunk } }];
+    },
     indexChunk: (params: { chunk: number; regions: readonly string[] }, view: PushView) =>
       params.regions.map((region) => ({
         kind: "activity",

@@ -113,6 +113,12 @@ describe("a chunk that keeps failing for a reason of its own", () => {
       await expect(attempt()).rejects.toThrow("away");
   });
 
+  it("whose push was cancelled meanwhile, and its bytes dropped, ends as cancelled", async () => {
+    expect(await lastOf(attempts(businessOf("cancelled"), [], [], async () => []))).toEqual({
+      type: "push.cancelled",
+    });
+  });
+
   it("of a cancelled push ends the push as cancelled", async () => {
     expect(await attempts(businessOf("cancelled"), [], [])()).toEqual({ type: "push.cancelled" });
   });

@@ -24,6 +24,8 @@ export interface PushPorts {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** The lists that the content rules use. */
   readonly lists: ContentLists;
+  /** Whether pushes that nobody waits for are processed here; absent where they always are. */
+  readonly background?: { readonly isOn: boolean };
   /** The region in which pushes are processed: their business is at home here. */
   readonly region: string;
   /** The regions whose indexes are currently notified. */

@@ -130,8 +130,7 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    trees: createPushTrees(stores.records, nativeCrypto.sha256),
-    parsed: createParsedLeaves(),
+    ...leafCaches(stores.records),
     pause: () => nextTurn(),
     background: createBackground(config.background, () => actors.stats()),
     lists: { ...operatorLists, certified: register.certifiedNames },
@@ -171,6 +170,10 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+function leafCaches(records: NodeStores["records"]): Pick<NodeServices, "trees" | "parsed"> {
+  return { trees: createPushTrees(records, nativeCrypto.sha256), parsed: createParsedLeaves() };
 }
 
 function witnessOf(

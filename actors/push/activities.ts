@@ -14,15 +14,15 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
   const deps = { ports, pipelines, failures };
-  const process = (params: ChunkParams, context: ActivityContext<"push">) =>
+  const publishChunk = (params: ChunkParams, context: ActivityContext<"push">) =>
     processChunk(deps, params, context);
   return {
     processChunk: async (params: ChunkParams, context: ActivityContext<"push">) => {
       if (ports.background?.isOn === false && params.facts.mode === "queued") throw switchedOff();
-      return process(params, context);
+      return publishChunk(params, context);
     },
     // The same work in a pool of its own: callers wait for it, however many chunks of queued pushes wait.
-    processInlineChunk: process,
+    processInlineChunk: publishChunk,
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },

@@ -5,7 +5,7 @@ import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
 import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
-import type { ActorDefinition, ActorView, Effect } from "./system/definition.ts";
+import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
 
 export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorProtocols>> {
   /** Returns the reply of the decision, or undefined if the caller would wait. */
@@ -22,6 +22,8 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   lay(row: PartitionRow): void;
   /** The delays that the machine requested, by id. */
   readonly timers: Map<string, number>;
+  /** The time of every requested timer is over. */
+  fireTimers(): void;
 }
 
 type Driven = Omit<ActorHarness, "send">;
@@ -33,6 +35,16 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
   const kept = new Map<string, PartitionRow>();
   const [initial] = initialTransition(definition.machine, definition.input(id));
   let snapshot = initial as AnyMachineSnapshot;
+  const delayed = new Map<string, Message>();
+  const apply = (event: Message, loaded: readonly PartitionRow[]): void => {
+    const [next, actions] = transition(definition.machine, snapshot, event);
+    snapshot = next as AnyMachineSnapshot;
+    for (const action of actions) {
+      perform(definition, harness, viewOf(harness, id, loaded), action);
+      const params = action.params as { readonly id?: string; readonly event?: Message } | undefined;
+      if (action.type === "xstate.raise" && params?.event) delayed.set(params.id ?? "", params.event);
+    }
+  };
   const harness: ActorHarness<K> = {
     effects: [],
     timers: new Map(),
@@ -42,6 +54,11 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
       return snapshot;
     },
     rows: (rt) => [...kept.values()].filter((row) => row.rt === rt),
+    fireTimers: () => {
+      const ids = [...harness.timers.keys()];
+      harness.timers.clear();
+      for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
+    },
     lay: (row) => void kept.set(keyOf(row), row),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id) ?? [];
@@ -51,11 +68,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
       for (const key of decision.deletes ?? []) kept.delete(keyOf(key));
       for (const row of decision.puts ?? []) kept.set(keyOf(row), row);
       harness.effects.push(...(decision.effects ?? []));
-      for (const event of decision.events ?? []) {
-        const [next, actions] = transition(definition.machine, snapshot, event);
-        snapshot = next as AnyMachineSnapshot;
-        for (const action of actions) perform(definition, harness, viewOf(harness, id, loaded), action);
-      }
+      for (const event of decision.events ?? []) apply(event, loaded);
       return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
     },
   };

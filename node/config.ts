@@ -15,6 +15,7 @@ import {
 import { ConfigError } from "./config-error.ts";
 import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
+import { type MailConfig, parseMail } from "./notices/mail-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
@@ -55,6 +56,8 @@ export interface NodeConfig {
   readonly background: boolean;
   readonly keyLimits: KeyLimits;
   readonly http: HttpConfig;
+  /** The mail server for notices; null if nothing is mailed. */
+  readonly mail: MailConfig | null;
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
@@ -141,6 +144,7 @@ export function loadConfig(
     background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
+    mail: parseMail(env),
     retention: parseRetention(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,

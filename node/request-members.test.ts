@@ -49,7 +49,8 @@ async function opsDocument(): Promise<unknown> {
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
-      listActors: async () => [],
+      stalledPushes: () => [],
+    listActors: async () => [],
     },
   };
   const rest = { revocations: rubbish({}), audit: { record: () => {} }, cluster: rubbish({}) };

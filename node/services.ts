@@ -43,6 +43,8 @@ import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { followRegister } from "./register-following.ts";
+import { type Notices, openNotices } from "./notices/notices.ts";
+import { createStalledPushes, type StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -74,6 +76,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly background: NodeBackground;
+  readonly stalled: StalledPushes;
+  readonly notices: Notices;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -133,6 +137,7 @@ export async function openNodeServices(
     ...leafCaches(stores.records),
     pause: () => nextTurn(),
     background: createBackground(config.background, () => actors.stats()),
+    ...watchersOf(config, { clock, log }),
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -148,6 +153,7 @@ export async function openNodeServices(
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
+    common.notices.close();
     await fence.stop();
     await stores.close();
   };
@@ -170,6 +176,14 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+/** What operators and businesses are told of pushes. */
+function watchersOf(
+  config: NodeConfig,
+  told: { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
+): Pick<NodeServices, "stalled" | "notices"> {
+  return { stalled: createStalledPushes(told), notices: openNotices(config, told) };
 }
 
 function leafCaches(records: NodeStores["records"]): Pick<NodeServices, "trees" | "parsed"> {
@@ -324,6 +338,8 @@ function createActors(
         recordIdOf: services.recordIdOf,
         lists: services.lists,
         background: services.background,
+        stalled: services.stalled,
+        notices: services.notices,
         region: config.region,
         regions,
       }),

@@ -2,20 +2,24 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { Unavailable } from "../../std/unavailable.ts";
+import type { NoticeChannel, PushNotice } from "../messages/notices.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
-import type { PushPorts } from "./ports.ts";
+import type { PushPorts, StalledPush } from "./ports.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
   const deps = { ports, pipelines, failures };
-  const publishChunk = (params: ChunkParams, context: ActivityContext<"push">) =>
-    processChunk(deps, params, context);
+  const publishChunk = async (params: ChunkParams, context: ActivityContext<"push">) => {
+    const command = await processChunk(deps, params, context);
+    ports.stalled?.forget(params.facts.push_id);
+    return command;
+  };
   return {
     processChunk: async (params: ChunkParams, context: ActivityContext<"push">) => {
       if (ports.background?.isOn === false && params.facts.mode === "queued") throw switchedOff();
@@ -23,6 +27,12 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     },
     // The same work in a pool of its own: callers wait for it, however many chunks of queued pushes wait.
     processInlineChunk: publishChunk,
+    reportStalled: async (push: StalledPush) => {
+      ports.stalled?.note(push);
+      return null;
+    },
+    recordNotice: (notice: PushNotice) => deliver(ports.notices?.record, notice),
+    mailNotice: (notice: PushNotice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },
@@ -53,7 +63,7 @@ interface IndexChunk {
  * in the meantime is not waited for: if it comes back, its indexes are rebuilt.
  */
 async function indexChunk(
-  ports: Pick<PushPorts, "regions">,
+  ports: Pick<PushPorts, "regions" | "stalled">,
   params: IndexChunk,
   context: ActivityContext<"push">,
 ): Promise<PushCommand> {
@@ -63,7 +73,14 @@ async function indexChunk(
   const { references } = await context.ask(context.actor, { type: "push.references", chunk });
   if (!(await indexRows(params.region, { collection, chunk, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
+  const { id } = context.actor;
+  ports.stalled?.forget(id.slice(id.indexOf(".") + 1));
   return indexed;
+}
+
+async function deliver(channel: NoticeChannel | undefined, notice: PushNotice): Promise<null> {
+  await channel?.deliver(notice);
+  return null;
 }
 
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
@@ -77,5 +94,6 @@ async function finishPush(
   await ports.records.dropStaged(context.actor.id);
   ports.trees.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);
+  ports.stalled?.forget(push_id);
   return null;
 }

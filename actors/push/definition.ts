@@ -14,6 +14,8 @@ import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
 import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import { noticeEffects } from "./notice.ts";
+import type { StalledPush } from "./ports.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -63,6 +65,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
         params: { collection: factsOf(view).collection, chunk: params.chunk, region },
       })),
     finish: (_params, view: PushView) => finishEffects(view),
+    notify: (_params, view: PushView) => noticeEffects(view),
+    reportStalled: (_params, view: PushView) => stalledEffects(view),
   },
 });
 
@@ -76,6 +80,16 @@ function finishEffects(view: PushView): readonly Effect[] {
   const { push_id, business_uuid, records } = factsOf(view);
   const params = { push_id, business_uuid, chunks: chunkCount(records) };
   return [{ kind: "activity", name: "finishPush", params }];
+}
+
+function stalledEffects(view: PushView): readonly Effect[] {
+  const { push_id, business_uuid, records } = factsOf(view);
+  const { chunksSettled, updatedAtMs, unindexed } = view.snapshot.context;
+  const since = new Date(updatedAtMs).toISOString();
+  const regions = [...new Set(unindexed.map(([, region]) => region))];
+  const settled = Math.min(chunksSettled * chunkSize, records);
+  const params: StalledPush = { push_id, business_uuid, records, settled, regions, since };
+  return [{ kind: "activity", name: "reportStalled", params }];
 }
 
 function rowsFor(command: PushCommand): readonly RowSelection[] {

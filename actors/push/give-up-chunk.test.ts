@@ -155,7 +155,11 @@ describe("a push with a chunk that was given up", () => {
       ...{ state: "failed", error: failed, settled: 450, completed_at: expect.any(String) },
       counts: { accepted: 250, rejected: 200, pending: 0 },
     });
-    expect(opened.effects.at(-1)).toMatchObject({ name: "finishPush" });
+    expect(opened.effects.slice(-3)).toMatchObject([
+      { name: "finishPush" },
+      { name: "recordNotice", params: { state: "failed", counts: { accepted: 250, rejected: 200 } } },
+      { name: "mailNotice" },
+    ]);
   });
 
   it("waits for the indexes as any other, and ends as failed then", () => {

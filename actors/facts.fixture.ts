@@ -1,12 +1,14 @@
 // Complete facts of a party and its pushes, for tests that care about one or two of their members.
 
 import type {
+  BusinessProtocol,
   CertificateFacts,
   KeyFacts,
   MandateFacts,
   PartyFacts,
   PolicyFacts,
 } from "./messages/business.ts";
+import type { CommandOf } from "./messages/protocol.ts";
 import type { PushFacts } from "./messages/push.ts";
 
 export const businessUuid = "00000000-0000-4000-8000-000000000001";
@@ -84,6 +86,23 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
     mandate_id: null,
     countries: null,
     number: 1,
+    ...changes,
+  };
+}
+
+/** An owner's decision about a held push that was sealed with what the other facts have in force. */
+export function holdSettlement(
+  push_id: string,
+  confirmed: boolean,
+  changes: Partial<CommandOf<BusinessProtocol, "hold.settle">> = {},
+): CommandOf<BusinessProtocol, "hold.settle"> {
+  return {
+    type: "hold.settle",
+    push_id,
+    confirmed,
+    held: { key_id: "k", mandate_id: null, cert_id: "c", ai_policy_version: 0 },
+    decision: { key_id: "owner", at: "2026-01-01T00:00:00.000Z", envelope: "{}" },
+    fallen: null,
     ...changes,
   };
 }

@@ -25,16 +25,18 @@ import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
+import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { cancelPushRoute } from "./push-routes.ts";
+import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
-export interface Publishing {
+export interface Publishing extends Removing, Holds {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   /** The same request, which changes nothing and answers what it would come to. */
   validateBatch(request: PublishRequest): Promise<Outcome>;
@@ -60,7 +62,9 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   };
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
+    ...removalRoutes(deps),
     readPushRoute(deps),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
     ...catalogueRoutes(deps, deps.catalogue),
@@ -225,10 +229,6 @@ function sealContextRoute(deps: BusinessDeps): Route {
 }
 
 const notOffered: readonly Route[] = [
-  ...collectionNames.flatMap((name) => [
-    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
-    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
-  ]),
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),

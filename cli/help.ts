@@ -6,6 +6,11 @@ type HelpLine = Pick<Command, "name" | "usage" | "summary">;
 /** The program help's entries for commands of two words. */
 const groups: readonly HelpLine[] = [
   {
+    name: "hold",
+    usage: "list|confirm|reject",
+    summary: "show held pushes, and confirm or reject one; see svc help hold",
+  },
+  {
     name: "keys",
     usage: "CEREMONY",
     summary:

@@ -9,6 +9,7 @@ import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
 import { commandHelp, programHelp } from "./help.ts";
+import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { push } from "./push.ts";
@@ -22,6 +23,7 @@ import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
   ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor, revoke],
+  ...holdCommands,
   ...keyCommands,
 ];
 

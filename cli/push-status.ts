@@ -4,6 +4,7 @@ import type { PublishOutcome, PushStatus } from "../client/service-client.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { showHeldReasons } from "./held-reasons.ts";
 import { type Terminal, visible } from "./terminal.ts";
 
 export const pushStatus: Command = {
@@ -39,7 +40,7 @@ function showStatus(terminal: Terminal, status: PushStatus): void {
   terminal.print(
     `settled ${progress.settled} of ${progress.total}: ${counts.accepted} accepted, ${counts.updated} updated, ${counts.rejected} rejected`,
   );
-  for (const { code, detail } of status.held_reasons) terminal.print(`held: ${code} ${visible(detail)}`);
+  showHeldReasons(terminal, status.held_reasons);
   if (status.error !== null) terminal.print(`failed: ${status.error.code} ${visible(status.error.detail)}`);
   for (const result of status.results) terminal.print(resultLine(result));
   if (status.next_cursor !== null) terminal.note(`The first ${status.results.length} records are shown.`);

@@ -7,6 +7,8 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
+import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
+import type { RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -77,7 +79,12 @@ export type BusinessEvent =
   | {
       readonly type: "hold.settled";
       readonly push_id: string;
+      /** Whether the push is published. */
       readonly confirmed: boolean;
+      /** Who decided what, and when; earlier releases did not know. */
+      readonly decision?: HoldDecided;
+      /** Why a confirmed push is not published. */
+      readonly error?: { readonly code: string; readonly detail: string };
       /** The position among the pending pushes that follows from the number of the confirmed push. */
       readonly position: number;
     }
@@ -96,15 +103,6 @@ export type BusinessEvent =
       readonly listings: number;
       readonly live: number;
     };
-
-/** What serving and the indexes learn about a withdrawal or deletion. */
-export interface RemovedRecord {
-  readonly record_id: string;
-  readonly collection: CollectionName;
-  readonly change: number;
-  readonly generation: number;
-  readonly hash: string;
-}
 
 const standings = {
   active: "#business.active",
@@ -126,7 +124,7 @@ export const businessMachine = setup({
     // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
-    releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
+    releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     endCancelled: (_, _params: { push_id: string }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
   },
@@ -188,7 +186,12 @@ export const businessMachine = setup({
         })),
         {
           type: "releaseHold",
-          params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }),
+          params: ({ event }) => ({
+            push_id: event.push_id,
+            confirmed: event.confirmed,
+            ...(event.decision === undefined ? {} : { decision: event.decision }),
+            ...(event.error === undefined ? {} : { error: event.error }),
+          }),
         },
       ],
     },

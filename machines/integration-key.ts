@@ -1,6 +1,6 @@
 // Integration key: what one registered key has used up.
 //   IK1. `lastSeq` only grows, and names the push that used it.
-//   IK2. A window's usage is charged once for each push; an older window never changes again.
+//   IK2. A window's usage is charged once for each push and removal; an older window never changes again.
 //   IK3. A key is retired when it is revoked, and is not charged again.
 // Nonces, idempotency answers and charged pushes are keyed rows of the actor, and not part of the context.
 
@@ -26,6 +26,12 @@ export type IntegrationKeyEvent =
       readonly seq: number;
       readonly push_id: string;
       readonly records: number;
+      readonly bytes: number;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "removal.charged";
+      readonly document_hash: string;
       readonly bytes: number;
       readonly at_ms: number;
     }
@@ -69,6 +75,12 @@ export const integrationKeyMachine = setup({
             lastSeq: event.seq,
             lastPushId: event.push_id,
             recordsThisHour: charge(context.recordsThisHour, event.at_ms, hourMs, event.records),
+            bytesToday: charge(context.bytesToday, event.at_ms, dayMs, event.bytes),
+          })),
+        },
+        "removal.charged": {
+          actions: assign(({ context, event }) => ({
+            recordsThisHour: charge(context.recordsThisHour, event.at_ms, hourMs, 1),
             bytesToday: charge(context.bytesToday, event.at_ms, dayMs, event.bytes),
           })),
         },

@@ -5,14 +5,18 @@
 //       While it lasts, operators are told every ten minutes.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
+//   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
 //   P6. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, raise, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
-import type { PushFacts } from "../actors/messages/push.ts";
+import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
 export const chunkSize = 200;
+
+/** How long a hold waits if the acceptance does not say: 30 days. */
+const holdMsDefault = 30 * 86_400_000;
 
 /** A chunk that a region's index has not confirmed yet. */
 export type Unindexed = readonly [chunk: number, region: string];
@@ -33,6 +37,9 @@ export interface PushContext {
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
   readonly error: PushError | null;
+  /** When the hold ends if nobody decides; absent unless the push was held by this release or a later one. */
+  readonly holdEndsAtMs?: number;
+  readonly holdDecision?: HoldDecided;
   /** Why a chunk was given up, the first one if there are several; the push ends as failed then. */
   readonly failure?: PushError;
 }
@@ -47,6 +54,7 @@ export type PushEvent =
       readonly type: "push.accepted";
       readonly facts: PushFacts;
       readonly held_reasons: readonly HeldReason[];
+      readonly hold_ms?: number;
       readonly at_ms: number;
     }
   | {
@@ -67,13 +75,36 @@ export type PushEvent =
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
   /** Ten minutes after a push stalled or was watched. */
   | { readonly type: "stall.watched" }
-  | { readonly type: "hold.confirmed"; readonly at_ms: number }
-  | { readonly type: "hold.rejected"; readonly at_ms: number };
+  | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision?: HoldDecided }
+  | {
+      readonly type: "hold.rejected";
+      readonly at_ms: number;
+      readonly decision?: HoldDecided;
+      /** Why it is not published although it was confirmed; absent for a rejection. */
+      readonly error?: { readonly code: string; readonly detail: string };
+    };
+
+/** When a hold of a push that is accepted now ends, unless it is decided. */
+export function holdEnds(
+  acceptedAtMs: number,
+  holdMs: number = holdMsDefault,
+): Pick<PushContext, "holdEndsAtMs"> {
+  return { holdEndsAtMs: acceptedAtMs + holdMs };
+}
 
 /** Number of chunks of a push with `records` leaves. */
 export function chunkCount(records: number): number {
   return Math.ceil(records / chunkSize);
 }
+
+const holdRejected = {
+  code: "hold_rejected",
+  detail: "An owner or admin of the business rejected the held push.",
+};
+const holdExpired = {
+  code: "hold_expired",
+  detail: "No owner or admin of the business confirmed the held push in time.",
+};
 
 const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
 
@@ -97,7 +128,11 @@ function settle(
 
 export const pushMachine = setup({
   types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
-  delays: { stall: 600_000 },
+  delays: {
+    stall: 600_000,
+    holdEnds: ({ context }) =>
+      (context.holdEndsAtMs ?? context.updatedAtMs + holdMsDefault) - context.updatedAtMs,
+  },
   guards: {
     isNextChunk: ({ context, event }) =>
       event.type === "chunk.settled" && event.chunk === context.chunksSettled,
@@ -114,7 +149,12 @@ export const pushMachine = setup({
   actions: {
     remember: assign(({ event }) =>
       event.type === "push.accepted"
-        ? { facts: event.facts, heldReasons: event.held_reasons, updatedAtMs: event.at_ms }
+        ? {
+            facts: event.facts,
+            heldReasons: event.held_reasons,
+            updatedAtMs: event.at_ms,
+            ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
+          }
         : {},
     ),
     settleChunk: assign(({ context, event }) =>
@@ -131,7 +171,18 @@ export const pushMachine = setup({
           }
         : {},
     ),
-    noteTime: assign(({ event }) => ("at_ms" in event ? { updatedAtMs: event.at_ms } : {})),
+    noteDecision: assign(({ event }) =>
+      event.type === "hold.confirmed" || event.type === "hold.rejected"
+        ? {
+            updatedAtMs: event.at_ms,
+            ...(event.decision === undefined ? {} : { holdDecision: event.decision }),
+          }
+        : {},
+    ),
+    noteExpiry: assign(({ context }) => {
+      const { holdEndsAtMs: endedAtMs = context.updatedAtMs } = context;
+      return { error: holdExpired, completedAtMs: endedAtMs, updatedAtMs: endedAtMs };
+    }),
     markStalled: assign({ stalled: true }),
     noteFailure: assign(({ event }) =>
       event.type === "push.failed"
@@ -142,10 +193,7 @@ export const pushMachine = setup({
           }
         : event.type === "hold.rejected"
           ? {
-              error: {
-                code: "hold_rejected",
-                detail: "An owner or admin of the business rejected the held push.",
-              },
+              error: event.error ?? holdRejected,
               completedAtMs: event.at_ms,
               updatedAtMs: event.at_ms,
             }
@@ -243,12 +291,13 @@ export const pushMachine = setup({
     },
     held: {
       entry: "notify",
+      after: { holdEnds: { target: "failed", actions: "noteExpiry" } },
       on: {
         "hold.confirmed": {
           target: "working",
-          actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }],
+          actions: ["noteDecision", { type: "processChunk", params: { chunk: 0 } }],
         },
-        "hold.rejected": { target: "failed", actions: "noteFailure" },
+        "hold.rejected": { target: "failed", actions: ["noteDecision", "noteFailure"] },
         "push.failed": { target: "failed", actions: "noteFailure" },
       },
     },

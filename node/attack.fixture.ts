@@ -15,9 +15,9 @@ import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type Mandate, mandatePayload } from "../protocol/mandate.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
 import { ConfigError } from "./config-error.ts";
 import { openBusiness, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { createHostedSealer, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 export interface AttackNode {
@@ -85,6 +85,8 @@ export async function giveMandate(
     readonly fromMs?: number;
     readonly untilMs?: number;
   },
+  /** Who seals it; the key that the service holds for the business unless it is said. */
+  sealer?: Pick<Sealer, "seal">,
 ): Promise<string> {
   const { parties, hostedSigner } = node.running.services;
   businesses += 1;
@@ -106,8 +108,8 @@ export async function giveMandate(
     valid_from: formatTimestamp(changes.fromMs ?? nowMs),
     valid_until: formatTimestamp(changes.untilMs ?? nowMs + 86_400_000),
   });
-  const signer = await hostedSigner(business.party.uuid);
-  await parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [signer]));
+  const by = sealer ?? createHostedSealer(await hostedSigner(business.party.uuid));
+  await parties.acceptMandate(await by.seal(payloadTypes["mandate.v1"], payload));
   return mandate_id;
 }
 

@@ -13,8 +13,8 @@ import {
   publishOver,
   readOver,
   successorOf,
-  tellBusiness,
 } from "./attack.fixture.ts";
+import { decideOver } from "./hold-decisions.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
@@ -79,10 +79,9 @@ describe("a held push", () => {
     });
     const again = await cancel(business, pushId);
     expect([again.status, again.text]).toEqual([200, first.text]);
-    expect(
-      await tellBusiness(node, business, { type: "hold.settle", push_id: pushId, confirmed: true }),
-    ).toMatchObject({
-      status: "refused",
+    expect(await decideOver(node, business, pushId, "confirm")).toMatchObject({
+      status: 409,
+      json: { code: "push_not_held", reason: "cancelled" },
     });
     expect((await publishOver(node, business, body)).json).toMatchObject({
       results: [{ outcome: "rejected", errors: [{ code: "cancelled" }] }],
@@ -114,7 +113,7 @@ describe("a held push", () => {
 
   it("that was confirmed is published and cannot be cancelled", async () => {
     const { business, pushId } = await heldPush();
-    await tellBusiness(node, business, { type: "hold.settle", push_id: pushId, confirmed: true });
+    expect((await decideOver(node, business, pushId, "confirm")).status).toBe(200);
     await expect.poll(() => versionOf(business, "item-0")).toBe(2);
     expect(await cancel(business, pushId)).toMatchObject({
       status: 409,

@@ -50,6 +50,10 @@ export interface NodeConfig {
   readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
+  /** Absolute path of the list of blocked hosts and addresses; null for none. */
+  readonly blockedUrls: string | null;
+  /** Absolute path of the table of autonomous systems; null for none. */
+  readonly asTable: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   /** Whether this node processes queued pushes. */
@@ -117,7 +121,6 @@ export function loadConfig(
   if (samples !== "yes" && samples !== "no") {
     throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
   }
-  const lists = env["SVC_CONTENT_LISTS"];
   const keys = env["SVC_KEYS"] ?? join(home, "keys");
   const logTo = parseSink(
     "SVC_LOG_TO",
@@ -139,7 +142,9 @@ export function loadConfig(
     publicUrls: parsePublicUrls(env),
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
     passkeys: parsePasskeys(env, environment),
-    contentLists: lists === undefined ? null : resolve(lists),
+    contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
+    blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
+    asTable: pathOf(env["SVC_AS_TABLE"]),
     samples: samples === "yes",
     background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
@@ -150,6 +155,10 @@ export function loadConfig(
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
   });
+}
+
+function pathOf(text: string | undefined): string | null {
+  return text === undefined ? null : resolve(text);
 }
 
 function parseSink(name: string, text: string): "file" | "stdout" {

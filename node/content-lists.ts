@@ -1,13 +1,13 @@
-// The lists that the content rules judge by: a file of the operator's (`SVC_CONTENT_LISTS`), read once at start. A misread
-// list would allow or refuse the wrong things, so parsing is strict.
+// The lists that the content rules judge by: a file of the operator's (`SVC_CONTENT_LISTS`). A misread list would allow or
+// refuse the wrong things, so parsing is strict.
 
 import { readFile, stat } from "node:fs/promises";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
 import { isFindable, type OperatorLists, type ProtectedName } from "../protocol/records/content-lists.ts";
-import { hostForm } from "../protocol/records/https-url.ts";
 import { isArray } from "../protocol/records/record-validator.ts";
+import { parseBlocked } from "../protocol/records/url-rule.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
@@ -21,9 +21,8 @@ const assignedBytesMax = 4_096;
 const members = ["protected_names", "blocked_hosts", "exempt_names"] as const;
 const form = '{"protected_names":[…],"blocked_hosts":[…],"exempt_names":[…]}';
 
-/** Returns empty lists for null. Throws {@link ConfigError}, which names the place in the file. */
-export async function loadContentLists(path: string | null): Promise<OperatorLists> {
-  if (path === null) return { protectedNames: [], exemptNames: [], blockedHosts: [] };
+/** Throws {@link ConfigError}, which names the place in the file. */
+export async function loadContentLists(path: string): Promise<OperatorLists> {
   const parsed = parseStrictJson(await read(path));
   if (!parsed.ok) {
     const { pointer = "", detail } = parsed;
@@ -66,7 +65,7 @@ function parseLists(path: string, value: JsonValue): OperatorLists {
   return {
     protectedNames,
     exemptNames: value["exempt_names"] === undefined ? [] : parse("exempt_names", parseText(faultOfName)),
-    blockedHosts: parse("blocked_hosts", parseText(faultOfHost)),
+    blockedHosts: parse("blocked_hosts", parseHost),
   };
 }
 
@@ -134,10 +133,11 @@ function faultOfName(name: string): string | null {
     : `is ${JSON.stringify(name)}: names of fewer than three letters are not looked for; remove it`;
 }
 
-function faultOfHost(host: string): string | null {
-  return hostForm.accepts(host)
-    ? null
-    : `is ${JSON.stringify(host.slice(0, nameLengthMax))}; write ${hostForm.meaning}, such as bad.example`;
+function parseHost(value: JsonValue, { path, pointer }: Place): string {
+  const blocked = typeof value === "string" ? parseBlocked(value) : null;
+  if (blocked !== null) return blocked;
+  const fault = `is ${JSON.stringify(value).slice(0, nameLengthMax)}; write a host or an address, such as bad.example`;
+  throw refused(path, pointer, fault);
 }
 
 function refused(path: string, pointer: string, fault: string): ConfigError {

@@ -18,8 +18,18 @@ import { collections } from "../collections/collections.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
-import { type AttackNode, awaitPush, newSigningKey, openAttackNode } from "./attack.fixture.ts";
+import { removalActions } from "../protocol/wire/removal.ts";
+import {
+  type AttackNode,
+  awaitPush,
+  batchBody,
+  newSigningKey,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
+import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
 
 interface Example {
   request?: unknown;
@@ -127,7 +137,48 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: "/v1/seal-context", tag });
   await ask(base, pusher, { path: "/v1/catalogue", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
+  await holds(base);
   return queued;
+}
+
+/** Two pushes of another business that are held: one is rejected, the other cancelled. */
+async function holds(base: string): Promise<void> {
+  const merchant = await openBusiness(node.running.services, "00000000-0000-4000-8000-0000000000e3");
+  const person = await newPerson(node, merchant);
+  const priced = (index: number, amount: string): Uint8Array =>
+    product(`example-${index}`, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
+  const catalogue = Array.from({ length: 20 }, (_, index) => priced(index, "10.00"));
+  await publishOver(node, merchant, (await batchBody(merchant, catalogue, { seq: 1 })).body);
+  const push = async (amount: string, seq: number): Promise<string> => {
+    const { body, pushId } = await batchBody(merchant, [priced(3, amount)], { seq });
+    await publishOver(node, merchant, body);
+    return pushId;
+  };
+  const push_id = await push("95.50", 2);
+  const caller = { key: merchant.signingKey, grant: "" };
+  await ask(base, caller, { path: "/v1/holds", tag: "svc-business-read" });
+  const decision = await sealDecision(merchant, person, { push_id, decision: "reject" });
+  const path = `/v1/pushes/${push_id}/hold`;
+  const asked = { path, route: "/v1/pushes/:push_id/hold", tag: "svc-push" } as const;
+  await ask(base, caller, { ...asked, body: JSON.stringify({ decision }) });
+  const route = "/v1/pushes/:push_id/cancel";
+  const another = await push("96.50", 3);
+  await ask(base, caller, { method: "POST", path: `/v1/pushes/${another}/cancel`, route, tag: "svc-push" });
+}
+
+async function removing(): Promise<void> {
+  const base = node.running.urls.business_url;
+  const { services } = node.running;
+  const signer = await services.hostedSigner(business.party.uuid);
+  for (const { name, path } of Object.values(collections)) {
+    const record_id = await publishAlone(services, business, name);
+    for (const action of removalActions) {
+      const sealed = await sealRemoval(business, { record_id, action }, signer, { record_type: name });
+      const headers = { "idempotency-key": `example-${action}-${path}` };
+      const body = removalText(sealed);
+      await ask(base, pusher, { path: `/v1/publish/${path}/${action}`, body, tag: "svc-push", headers });
+    }
+  }
 }
 
 const search = { ...productSearch, limit: 2 };
@@ -283,6 +334,7 @@ const volatileMembers = new Set([
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
+  await removing();
   const answers = await retrieval();
   await verification(answers);
   await operations(pushId, await grants());

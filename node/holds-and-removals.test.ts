@@ -18,6 +18,7 @@ import {
   readOver,
   tellBusiness,
 } from "./attack.fixture.ts";
+import { decideOver } from "./hold-decisions.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
@@ -51,7 +52,7 @@ async function merchant(listings: number): Promise<TestBusiness> {
 }
 
 const settle = (business: TestBusiness, push_id: string, confirmed: boolean) =>
-  tellBusiness(node, business, { type: "hold.settle", push_id, confirmed });
+  decideOver(node, business, push_id, confirmed ? "confirm" : "reject");
 
 const remove = (
   business: TestBusiness,
@@ -94,10 +95,9 @@ describe("a price shock", () => {
     expect(outcomesOf(answer).map((each) => each.outcome)).toEqual(Array(6).fill("held"));
     expect(await priceOf(business, "item-0")).toBe("10.00");
     expect((await publishOver(node, business, body)).text).toBe(answer.text);
-    expect(await settle(business, pushId, true)).toEqual({ status: "done" });
-    expect(await settle(business, pushId, false)).toMatchObject({ status: "refused" });
-    // The confirmation is on its way to the push: a report of the hold may still overtake it.
-    while ((await awaitPush(node, business, pushId)).state === "held");
+    expect(await settle(business, pushId, true)).toMatchObject({ status: 200, json: { held: false } });
+    expect(await settle(business, pushId, false)).toMatchObject({ status: 409 });
+    await awaitPush(node, business, pushId);
     const confirmed = await publishOver(node, business, body);
     expect(confirmed.json["held"]).toBe(false);
     expect(outcomesOf(confirmed).every((each) => each.outcome === "updated" && each.version === 2)).toBe(
@@ -141,7 +141,7 @@ describe("a price shock", () => {
     const business = await merchant(25);
     const { body, pushId } = await push(business, catalogue(1, "99.00"));
     await settle(business, pushId, false);
-    while ((await awaitPush(node, business, pushId)).state === "held");
+    await awaitPush(node, business, pushId);
     const resent = await publishOver(node, business, body);
     expect(outcomesOf(resent)).toMatchObject([{ outcome: "rejected", errors: [{ code: "hold_rejected" }] }]);
     const status = await readOver(node, business, `/v1/pushes/${pushId}`);
@@ -164,7 +164,7 @@ describe("a price shock", () => {
       json: { state: "held", held: true },
     });
     await settle(business, pushId, true);
-    while ((await awaitPush(node, business, pushId)).state === "held");
+    await awaitPush(node, business, pushId);
     expect(await priceOf(business, "item-0")).toBe("99.00");
   });
 
@@ -217,7 +217,6 @@ describe("a price shock", () => {
     const correction = await push(business, [priced("item-0", "11.00")]);
     expect(outcomesOf(correction.answer)).toMatchObject([{ outcome: "updated" }]);
     await settle(business, pushId, true);
-    while ((await awaitPush(node, business, pushId)).state === "held");
     const report = await awaitPush(node, business, pushId);
     expect(report.results).toMatchObject([
       { outcome: "rejected", errors: [{ code: "superseded" }] },
@@ -247,7 +246,6 @@ describe("a removal", () => {
     const { pushId } = await push(business, [priced("item-0", "99.00"), priced("item-1", "99.00")]);
     await remove(business, "item-0", "withdraw");
     await settle(business, pushId, true);
-    while ((await awaitPush(node, business, pushId)).state === "held");
     expect((await awaitPush(node, business, pushId)).results).toMatchObject([
       { outcome: "rejected", errors: [{ code: "superseded" }] },
       { outcome: "updated" },

@@ -17,6 +17,7 @@ import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
   type Effect,
@@ -50,7 +51,7 @@ async function opsDocument(): Promise<unknown> {
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
       stalledPushes: () => [],
-    listActors: async () => [],
+      listActors: async () => [],
     },
   };
   const rest = { revocations: rubbish({}), audit: { record: () => {} }, cluster: rubbish({}) };
@@ -311,6 +312,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...verification,
   ...signedReads,
   ...publishing(),
+  ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,
   ...businessReads,

@@ -1,4 +1,4 @@
-// How long a node keeps records of who asked for what: receipts in the store, and the lines of its log file.
+// How long a node keeps what is not kept for ever: receipts in the store, the lines of its log file, and held pushes.
 
 import { ConfigError } from "./config-error.ts";
 
@@ -9,6 +9,8 @@ export interface RetentionConfig {
   readonly logDays: number;
   /** Maximum size of all the node's log files together, in MiB. */
   readonly logMebibytes: number;
+  /** Number of days that a held push, with its staged bytes, waits for a decision. */
+  readonly holdDays: number;
 }
 
 interface Bounds {
@@ -23,15 +25,18 @@ export const retentionSettings = {
   receiptDays: { name: "SVC_RECEIPT_RETENTION_DAYS", min: 1, max: 36_500, otherwise: 400 },
   logDays: { name: "SVC_LOG_RETENTION_DAYS", min: 1, max: 3_650, otherwise: 30 },
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },
+  // A mandate is valid for 92 days at most.
+  holdDays: { name: "SVC_HOLD_DAYS", min: 1, max: 90, otherwise: 30 },
 } as const satisfies Record<keyof RetentionConfig, Bounds & { readonly name: string }>;
 
 /** Throws {@link ConfigError}. */
 export function parseRetention(env: Readonly<Record<string, string | undefined>>): RetentionConfig {
-  const { receiptDays, logDays, logMebibytes } = retentionSettings;
+  const { receiptDays, logDays, logMebibytes, holdDays } = retentionSettings;
   return Object.freeze({
     receiptDays: parseBounded(env, receiptDays),
     logDays: parseBounded(env, logDays),
     logMebibytes: parseBounded(env, logMebibytes),
+    holdDays: parseBounded(env, holdDays),
   });
 }
 

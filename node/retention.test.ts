@@ -106,13 +106,16 @@ describe("receipts of a node alone", () => {
 
 describe("the settings of retention", () => {
   it("have defaults that end", () => {
-    expect(loadConfig({}, {}).retention).toEqual({ receiptDays: 400, logDays: 30, logMebibytes: 512 });
+    expect(loadConfig({}, {}).retention).toEqual({
+      ...{ receiptDays: 400, logDays: 30, logMebibytes: 512, holdDays: 30 },
+    });
   });
 
   it.each([
     ["SVC_RECEIPT_RETENTION_DAYS", "1", "36500", "receiptDays"],
     ["SVC_LOG_RETENTION_DAYS", "1", "3650", "logDays"],
     ["SVC_LOG_MEBIBYTES", "8", "1048576", "logMebibytes"],
+    ["SVC_HOLD_DAYS", "1", "90", "holdDays"],
   ])("%s is a whole number from %s to %s", (setting, least, most, member) => {
     for (const text of [least, most])
       expect(loadConfig({}, { [setting]: text }).retention).toMatchObject({ [member]: Number(text) });

@@ -23,6 +23,7 @@ import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import type { AsTable } from "../service/as-table.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -35,15 +36,15 @@ import { createBackground, type NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
-import { loadContentLists } from "./content-lists.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { followRegister } from "./register-following.ts";
 import { type Notices, openNotices } from "./notices/notices.ts";
+import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { followRegister } from "./register-following.ts";
 import { createStalledPushes, type StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -73,11 +74,16 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly parsed: ParsedLeaves;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision. */
+  readonly holdMs: number;
+  readonly operatorFiles: OperatorFiles;
   /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly background: NodeBackground;
   readonly stalled: StalledPushes;
   readonly notices: Notices;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -112,7 +118,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const operatorLists = await loadContentLists(config.contentLists);
+  const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
@@ -134,11 +140,9 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...leafCaches(stores.records),
-    pause: () => nextTurn(),
-    background: createBackground(config.background, () => actors.stats()),
-    ...watchersOf(config, { clock, log }),
-    lists: { ...operatorLists, certified: register.certifiedNames },
+    ...pushPartsOf(config, { records: stores.records, actors, clock, log }),
+    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
+    ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
     hostedSigner: createHostedKeys({
@@ -178,16 +182,31 @@ export async function openNodeServices(
   };
 }
 
-/** What operators and businesses are told of pushes. */
-function watchersOf(
+/** What the pushes of this node need beside the stores. */
+function pushPartsOf(
   config: NodeConfig,
-  told: { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
-): Pick<NodeServices, "stalled" | "notices"> {
-  return { stalled: createStalledPushes(told), notices: openNotices(config, told) };
+  parts: {
+    readonly records: NodeStores["records"];
+    readonly actors: Pick<CurrentActors, "stats">;
+    readonly clock: Clock;
+    readonly log: (entry: LogEntry) => void;
+  },
+): Pick<NodeServices, "trees" | "parsed" | "background" | "stalled" | "notices"> {
+  return {
+    trees: createPushTrees(parts.records, nativeCrypto.sha256),
+    parsed: createParsedLeaves(),
+    background: createBackground(config.background, () => parts.actors.stats()),
+    stalled: createStalledPushes(parts),
+    notices: openNotices(config, parts),
+  };
 }
 
-function leafCaches(records: NodeStores["records"]): Pick<NodeServices, "trees" | "parsed"> {
-  return { trees: createPushTrees(records, nativeCrypto.sha256), parsed: createParsedLeaves() };
+function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: Register,
+): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }
 
 function witnessOf(
@@ -205,7 +224,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -213,10 +232,11 @@ function beginBackground(
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping()];
+    return [stopFollowing(), stopSweeping(), stopLooking()];
   };
 }
 

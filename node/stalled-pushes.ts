@@ -3,8 +3,8 @@
 //   S1. A push is reported when it stalls and every ten minutes while it does, so what was not reported for longer is over,
 //       or lives on another node by now.
 
-import type { LogEntry } from "../actors/system/ports.ts";
 import type { StalledPush, StallWatch } from "../actors/push/ports.ts";
+import type { LogEntry } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 

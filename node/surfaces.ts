@@ -14,20 +14,23 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
-import { buildOps } from "../ops/server.ts";
+import { buildOps, type OpsDeps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { cancelPush } from "../service/cancel-push.ts";
+import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
+import { removeRecord } from "../service/remove-record.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
@@ -137,15 +140,26 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
+      readings: () => [...readingsOf(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
       ready: () => readiness(services),
-      inspect: (ref) => services.actors.inspect(ref),
-      stalledPushes: () => services.stalled.list(),
-      listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+      ...actorReads(services),
       revocations: revocationsOf(services, authentication),
       audit,
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
+  };
+}
+
+/** What operators see of actors. */
+function actorReads({
+  actors,
+  actorStore,
+  stalled,
+}: NodeServices): Pick<OpsDeps, "inspect" | "listActors" | "stalledPushes"> {
+  return {
+    inspect: (ref) => actors.inspect(ref),
+    listActors: (kind, afterId, limit) => actorStore.listActors(kind, afterId, limit),
+    stalledPushes: () => stalled.list(),
   };
 }
 
@@ -279,7 +293,9 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 }
 
 function publishingOf(services: NodeServices): Publishing {
-  const deps = { ...services, crypto: nativeCrypto };
+  const { cluster, config } = services;
+  const regions = cluster === null ? () => [config.region] : cluster.regions;
+  const deps = { ...services, crypto: nativeCrypto, regions };
   const isSandbox = services.keys.environment === "sandbox";
   const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {
@@ -287,12 +303,18 @@ function publishingOf(services: NodeServices): Publishing {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return publishBatch(deps, request);
     },
+    removeRecord: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return removeRecord(deps, request);
+    },
     validateBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return validateBatch(deps, request);
     },
     cancelPush: (request) => cancelPush(deps, request),
     readPush: (request) => readPush(services.actors, request),
+    listHolds: (request) => listHolds(services, request),
+    decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
   };
 }

@@ -1,6 +1,9 @@
 // Source allow-lists of mandates behind a load balancer: real signed requests at a whole node, which takes the caller's
 // address from X-Forwarded-For if a trusted proxy sent the request, and otherwise only from the connection.
 
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { rawHead, sendRaw } from "../api/raw-request.fixture.ts";
 import { freshNonce, signed } from "../api/surfaces.fixture.ts";
@@ -113,6 +116,30 @@ describe("behind trusted proxies", () => {
       fromMs: Date.now() + 2,
     });
     expect(await codeFrom(null)).toBe(outside);
+  });
+});
+
+describe("an allow-list of AS numbers", () => {
+  afterEach(async () => {
+    await node.close();
+    vi.unstubAllEnvs();
+  });
+
+  it("admits the addresses of those systems by the operator's table", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-as-"));
+    await writeFile(join(folder, "as.txt"), "198.51.100.0/24 64500\n198.51.100.128/25 64501\n");
+    vi.stubEnv("SVC_AS_TABLE", join(folder, "as.txt"));
+    await open("127.0.0.1", ["AS64500", "203.0.113.9/32"]);
+    expect(await codeFrom("198.51.100.7")).toBe(inside);
+    expect(await codeFrom("198.51.100.200")).toBe(outside);
+    expect(await codeFrom("203.0.113.9")).toBe(inside);
+    expect(await codeFrom("203.0.113.10")).toBe(outside);
+    await rm(folder, { recursive: true });
+  });
+
+  it("admits nobody without a table", async () => {
+    await open("127.0.0.1", ["AS64500"]);
+    expect(await codeFrom("198.51.100.7")).toBe(outside);
   });
 });
 

@@ -118,7 +118,11 @@ const reads: readonly Operation[] = [
     actorReport,
     { parameters: [kind, parameter("path", "id", "Id of the actor.")], problems: ["not_found"] },
   ),
-  read("/ops/stalled-pushes", "Pushes on this node that made no step for ten minutes, 100 at most", stalledPushes),
+  read(
+    "/ops/stalled-pushes",
+    "Pushes on this node that made no step for ten minutes, 100 at most",
+    stalledPushes,
+  ),
   read("/openapi.json", "This document", openApiDocument),
 ];
 

@@ -21,7 +21,7 @@ const server = buildOps({
   ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspect: async () => null,
   stalledPushes: () => [],
-    listActors: async () => [],
+  listActors: async () => [],
   revocations: noRevocations,
   audit: { record: () => {} },
   cluster: rubbish({}),

@@ -6,3 +6,10 @@ export function millionthsOf(amount: string): bigint {
   const [whole = "", fraction = ""] = amount.split(".");
   return BigInt(whole + fraction.padEnd(6, "0"));
 }
+
+/** The shortest decimal string of a number of millionths, with a minus sign if it is negative. */
+export function decimalOf(millionths: bigint): string {
+  const size = (millionths < 0n ? -millionths : millionths).toString().padStart(7, "0");
+  const fraction = size.slice(-6).replace(/0+$/, "");
+  return `${millionths < 0n ? "-" : ""}${size.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`}`;
+}

@@ -28,6 +28,8 @@ export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
   readonly background?: Background;
   /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
 }
 
 /** A batch whose seal is genuine and covers exactly its records. */
@@ -127,7 +129,8 @@ async function admitAndAccept(
     number,
     inlineMax,
   });
-  const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+  const { acceptWithinMs, holdMs } = deps;
+  const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };
   return { report: await acceptPush(deps.actors, push, { facts: accepted, held_reasons, ...within }) };
 }
 

@@ -26,11 +26,12 @@ export interface Staged {
 export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
-  accept: Pick<Accept, "facts" | "held_reasons"> & Staged,
+  accept: Pick<Accept, "facts" | "held_reasons"> & Staged & { readonly holdMs?: number | undefined },
 ): Promise<PushReport | null> {
-  const { facts, held_reasons, stagingAtMs, acceptWithinMs = acceptWithinMsDefault } = accept;
+  const { facts, held_reasons, stagingAtMs, acceptWithinMs = acceptWithinMsDefault, holdMs } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
-  const command: Accept = { type: "push.accept", facts, held_reasons, accept_by_ms };
+  const hold = held_reasons.length === 0 || holdMs === undefined ? {} : { hold_ms: holdMs };
+  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, accept_by_ms };
   const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");

@@ -43,7 +43,11 @@ export async function cancelPush(deps: CancelDeps, request: CancelRequest): Prom
   const report = await actors.ask(push, wholeStatus);
   if (report === null || !isOwnBatch(report, party.uuid)) return pushUnknown();
   const { sourceIp } = request;
-  const outside = checkScope(mandate.sealed, { collection: report.facts.collection, sourceIp });
+  const outside = checkScope(
+    mandate.sealed,
+    { collection: report.facts.collection, sourceIp },
+    deps.asTable(),
+  );
   if (outside) return outside;
   if (isCancelled(report)) return answerJson(200, pushStatus(report));
   const { status } = await actors.ask(home, { type: "push.cancel", push_id: request.pushId });

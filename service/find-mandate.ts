@@ -12,12 +12,15 @@ import { refuse, type Verdict } from "../protocol/result.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { type Refused, refused } from "./answer.ts";
+import type { AsTable } from "./as-table.ts";
 import { readEntries } from "./home-evidence.ts";
 import { keysOf } from "./published-keys.ts";
 
 export interface FindMandateDeps {
   readonly actors: ActorSystem;
   readonly trust: () => Trust;
+  /** The operator's table of autonomous systems as it is now, for what the mandate covers; null if there is none. */
+  readonly asTable: () => AsTable | null;
 }
 
 /** The refusal for a key that the business does not have, or no longer has. */
@@ -31,14 +34,14 @@ export interface StandingMandate {
 
 /** The newest valid mandate in force; what it covers is not judged yet. */
 export async function findMandate(
-  { actors, trust }: FindMandateDeps,
+  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
 ): Promise<StandingMandate | Refused> {
   if (facts.key !== "live") return keyRevoked;
   let fallen: Verdict<never> | null = null;
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
-    const sealed = await judgeAgain({ actors, trust }, uuid, listed);
+    const sealed = await judgeMandateAgain({ actors, trust }, uuid, listed);
     if (sealed.ok) return { listed, sealed: sealed.value };
     fallen ??= sealed;
   }
@@ -54,7 +57,12 @@ function isInForce(mandate: ListedMandate, nowMs: number): boolean {
   return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;
 }
 
-async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, listed: ListedMandate) {
+/** Whether a mandate that was accepted still stands by its seal; its own revocation and end are not judged. */
+export async function judgeMandateAgain(
+  { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
+  uuid: string,
+  listed: Pick<ListedMandate, "mandate_id" | "sealed_by">,
+): Promise<Verdict<Mandate>> {
   const name = `mandate/${listed.mandate_id}`;
   const sealer = (keyId: string | undefined): readonly string[] => (keyId ? [`key/${keyId}`] : []);
   const entries = await readEntries(actors, uuid, [name, ...sealer(listed.sealed_by)]);

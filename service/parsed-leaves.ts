@@ -14,6 +14,8 @@ const leafBytesMax = 16 * 1024 * 1024;
 export interface ParsedLeaf {
   readonly record: JsonObject;
   readonly recordId: string;
+  /** The version of the content lists by which it was judged. */
+  readonly listsVersion?: number | undefined;
 }
 
 export interface ParsedLeaves {

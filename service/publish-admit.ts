@@ -178,7 +178,7 @@ function planOf(
     const ownId = String(record["business_product_id"]);
     const recordId = deps.recordIdOf(request.businessUuid, "products", ownId);
     if (!plan.has(recordId)) plan.set(recordId, listingsOf(record));
-    return { record, recordId };
+    return { record, recordId, listsVersion: deps.lists.version };
   });
   return { listings: [...plan], leaves };
 }

@@ -23,7 +23,19 @@ export function claimOf(
   request: ClaimedRequest,
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
-  const { caller, collection, idempotencyKey, contentDigest } = request;
+  const { caller, collection } = request;
+  return claimFor(request, {
+    key,
+    route: `publish/${collection}`,
+    replayed: (answer) => nudge(actors, caller.party.uuid, answer),
+  });
+}
+
+/** The same for any route: a key is used for one request of one route. */
+export function claimFor(
+  { idempotencyKey, contentDigest: digest }: Pick<ClaimedRequest, "idempotencyKey" | "contentDigest">,
+  { key, route, replayed }: Pick<IdempotentRequest, "key" | "replayed"> & { readonly route: string },
+): IdempotentRequest | Refused {
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     return refused(
       problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
@@ -31,12 +43,7 @@ export function claimOf(
       }),
     );
   }
-  return {
-    key,
-    scope: `publish/${collection} ${idempotencyKey}`,
-    digest: contentDigest,
-    replayed: (answer) => nudge(actors, caller.party.uuid, answer),
-  };
+  return { key, scope: `${route} ${idempotencyKey}`, digest, replayed };
 }
 
 /**

@@ -8,7 +8,7 @@ import { isRefused, type Refused, refusedAs } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
 import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
-import { checkScope } from "./mandate-scope.ts";
+import { checkSource, checkType } from "./mandate-scope.ts";
 import { judgeVerified } from "./publish-standing.ts";
 
 export interface GateDeps extends FindMandateDeps {
@@ -31,7 +31,11 @@ export interface Gate {
   readonly askedAtMs: number;
 }
 
-export async function passGate(deps: GateDeps, request: GateRequest): Promise<Gate | Refused> {
+/** Without a `collection`, what the mandate covers is judged elsewhere (remove-record.ts, V2). */
+export async function passGate(
+  deps: GateDeps,
+  request: Omit<GateRequest, "collection"> & { readonly collection: string | null },
+): Promise<Gate | Refused> {
   const { actors, clock } = deps;
   const { party, key } = request.caller;
   const askedAtMs = clock.now();
@@ -39,7 +43,10 @@ export async function passGate(deps: GateDeps, request: GateRequest): Promise<Ga
   const facts = await actors.ask(businessRef(party.uuid), question);
   const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
   if (isRefused(mandate)) return mandate;
-  const outside = checkScope(mandate.sealed, request);
+  const { collection, sourceIp } = request;
+  const outside =
+    (collection === null ? null : checkType(mandate.sealed, collection)) ??
+    checkSource(mandate.sealed, sourceIp, deps.asTable());
   if (outside) return outside;
   const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
     type: "caps.check",

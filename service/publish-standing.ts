@@ -8,7 +8,7 @@
 import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
 import { type Mandate, scopeAllows } from "../protocol/mandate.ts";
-import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, type Refusal, type Result, refuse, type Verdict } from "../protocol/result.ts";
 import { type SealV2, sealedAtSkewMs } from "../protocol/seal.ts";
 import { certificateAt, type Issuances } from "../verifier/certificate.ts";
 import { windowFault } from "../verifier/key-window.ts";
@@ -33,11 +33,17 @@ export interface StandingQuestion {
  * if it is now.
  */
 export function checkStanding(seal: PushSeal, question: StandingQuestion): Refused | null {
-  const { facts } = question;
   const judged = judgeStanding(seal, question);
-  if (judged.ok) return null;
-  const { code, detail } = judged;
-  return sealRefused(code, `${detail} Seal the batch again.`, {
+  return judged.ok ? null : standingRefused(judged, question.facts, "Seal the batch again.");
+}
+
+/** The refusal of a seal that is not in force, naming what is in force instead. */
+export function standingRefused(
+  { code, detail }: Refusal<SealReason>,
+  facts: PublishingFacts,
+  advice: string,
+): Refused {
+  return sealRefused(code, `${detail} ${advice}`, {
     ...(isAboutCertificate(code) && facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
     ...(code === "ai_policy_version_mismatch" ? { ai_policy_version: facts.policy.version } : {}),
   });

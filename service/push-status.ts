@@ -7,7 +7,7 @@ import { type CollectionName, isPushId } from "../protocol/identifiers.ts";
 import { pushPageMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { type PushStatus, type RecordOutcome, recordOutcomes } from "../protocol/wire/push.ts";
-import { answerJson, type Outcome, refused } from "./answer.ts";
+import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
 /** How long a client should wait before it asks again. */
@@ -67,7 +67,7 @@ function isOutcome(text: string): text is RecordOutcome {
   return (recordOutcomes as readonly string[]).includes(text);
 }
 
-export function pushUnknown(): Outcome {
+export function pushUnknown(): Refused {
   return refused(problem("not_found", "No push of this business has this push_id."));
 }
 
@@ -78,6 +78,7 @@ function parseCursor(cursor: string): number | null {
 /** PushStatus (specification, «Push, outcome, status»). */
 export function pushStatus(report: PushReport): PushStatus {
   const { facts, state } = report;
+  const { hold_expires_at: expiresAt = null, hold_decision: decision = null } = report;
   const isOpen = state === "received" || state === "queued" || state === "processing";
   return {
     push_id: facts.push_id,
@@ -89,6 +90,8 @@ export function pushStatus(report: PushReport): PushStatus {
     state: state === "received" ? "queued" : state,
     held: state === "held",
     held_reasons: report.held_reasons,
+    ...(expiresAt === null ? {} : { hold_expires_at: expiresAt }),
+    ...(decision === null ? {} : { hold_decision: decision }),
     records: facts.records,
     counts: report.counts,
     progress: { settled: report.settled, total: facts.records },

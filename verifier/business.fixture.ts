@@ -14,6 +14,7 @@ import type { Certificate } from "../protocol/certificate.ts";
 import { coseKeyOf } from "../protocol/cose-key.ts";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { type HoldDecision, holdDecisionPayload } from "../protocol/hold-decision.ts";
 import type { Mandate } from "../protocol/mandate.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { type BatchSealV2, type SealV2, sealPayload } from "../protocol/seal.ts";
@@ -135,6 +136,20 @@ export function sealedMandate(
 ): JsonValue {
   const payload = canonicalBytes(asJson({ ...business.mandate, ...facts }));
   return asJson(sealWithPasskey(payloadTypes["mandate.v1"], payload, business.passkey, parts));
+}
+
+/** A decision to confirm a held push, sealed by the business's passkey. */
+export function sealedDecision(
+  business: TestBusiness,
+  facts: Partial<HoldDecision> = {},
+  parts: AssertionParts = {},
+): JsonValue {
+  const payload = holdDecisionPayload({
+    ...{ v: 1, business_uuid: business.uuid, push_id: `bat_${"0a".repeat(12)}`, decision: "confirm" },
+    at: sealedAt,
+    ...facts,
+  });
+  return asJson(sealWithPasskey(payloadTypes["hold-decision.v1"], payload, business.passkey, parts));
 }
 
 export const product = {

@@ -9,6 +9,7 @@ import {
   passkeySeal,
   publishedKeys,
   recordBytes,
+  sealedDecision,
   sealedMandate,
   sidecarEnvelope,
   sidecarFacts,
@@ -41,6 +42,7 @@ const documents: readonly (readonly [string, JsonValue, (envelope: JsonValue) =>
     (envelope) => codeOf(verifier.keyCustody(envelope)),
   ],
   ["mandate", sealedMandate(business), (envelope) => codeOf(verifier.mandate(keys(), envelope))],
+  ["hold-decision", sealedDecision(business), (envelope) => codeOf(verifier.holdDecision(keys(), envelope))],
   [
     "sidecar",
     sidecarEnvelope(service, sidecarFacts(business, bytes)),

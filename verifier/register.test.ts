@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import type { KeyCustody } from "../protocol/key-custody.ts";
-import { listedKey, publishedKeys, sealedMandate } from "./business.fixture.ts";
+import { listedKey, publishedKeys, sealedDecision, sealedMandate } from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { asJson, day0, document, issueCertificate, soleKey } from "./service.fixture.ts";
 
@@ -131,6 +131,43 @@ describe("a mandate", () => {
     expect(judge({}, [listedKey("passkey", business.passkey, { compromised_from: from })])).toBe(
       "key_compromised",
     );
+  });
+
+  it("of another business is out_of_scope", () => {
+    expect(judge({ business_uuid: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e" })).toBe("out_of_scope");
+  });
+});
+
+describe("a hold decision", () => {
+  const judge = (facts: object, listed = business.listed, parts: Parameters<typeof sealedDecision>[2] = {}) =>
+    codeOf(verifier.holdDecision(keys(listed), sealedDecision(business, facts, parts)));
+
+  it("stands by a passkey of the business that was valid when it decided", () => {
+    expect(judge({})).toBe("ok");
+    expect(judge({ decision: "reject" })).toBe("ok");
+    const at = "2026-03-01T00:00:00.000Z";
+    const ended = (changes: object) => [listedKey("passkey", business.passkey, changes)];
+    expect(judge({ at }, ended({ revoked_at: at }))).toBe("key_not_valid");
+    expect(judge({ at: "2026-02-28T23:59:59.999Z" }, ended({ revoked_at: at }))).toBe("ok");
+    expect(judge({ at }, ended({ compromised_from: at }))).toBe("key_compromised");
+    expect(judge({}, ended({}), { origin: "https://elsewhere.test" })).toBe("signature_invalid");
+  });
+
+  it("is not made by a key that no person holds, under sandbox anchors either", () => {
+    const sandbox = makeScene("sandbox");
+    for (const scene of [{ service, business, verifier, keys }, sandbox])
+      for (const key of ["hosted", "system"] as const) {
+        const passkey = scene.business[key];
+        const sealed = document(
+          "hold-decision.v1",
+          {
+            ...{ v: 1, business_uuid: scene.business.uuid, push_id: `bat_${"0a".repeat(12)}` },
+            ...{ decision: "confirm", at: "2026-03-01T00:00:00.000Z" },
+          },
+          passkey,
+        );
+        expect(codeOf(scene.verifier.holdDecision(scene.keys(), sealed))).toBe("key_unknown");
+      }
   });
 
   it("of another business is out_of_scope", () => {

@@ -6,6 +6,7 @@ import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts";
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
+import type { HoldDecision } from "../protocol/hold-decision.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
 import type { Mandate } from "../protocol/mandate.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
@@ -25,6 +26,7 @@ import {
 } from "./certificate.ts";
 import { parseEvidence } from "./evidence.ts";
 import { verifyFetchAnswer } from "./fetch-answer.ts";
+import { verifyHoldDecision } from "./hold-decision.ts";
 import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
@@ -63,6 +65,8 @@ export interface Verifier {
     about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
   ): Verdict<CustodyState>;
   mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
+  /** What an owner or admin decided about a held push. */
+  holdDecision(keys: BusinessKeys, envelope: JsonValue): Verdict<HoldDecision>;
   /** A refusal reports what the seal claims, under a name of its own, and which checks were made. */
   seal(evidence: SealEvidence): SealVerdict;
   sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
@@ -125,6 +129,7 @@ function verifierOf(trust: Trust): Verifier {
     keyCustody: (envelope) => verifyKeyCustody(trust, envelope),
     custodyAt: (statements, about) => custodyAt(trust, statements, about),
     mandate: (keys, envelope) => verifyMandate(trust, keys, envelope),
+    holdDecision: (keys, envelope) => verifyHoldDecision(trust, keys, envelope),
     seal: (evidence) => verifySeal(trust, evidence),
     sidecar: (envelope, subject) => verifySidecar(trust, envelope, subject),
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),

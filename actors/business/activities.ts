@@ -1,9 +1,9 @@
 // The activities of the business actor: projecting its register, and taking removed records out of serving.
 
-import type { RemovedRecord } from "../../machines/business.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import { regionRef } from "../messages/refs.ts";
+import { type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
 export interface BusinessPorts {
@@ -24,18 +24,8 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       return null;
     },
     removeRecord: async (params: RemovedRecord, context: ActivityContext<"business">) => {
-      const { record_id, collection: type, change, generation, hash } = params;
       // The head is made from what the business knows: the push that published the record may not have stored it yet.
-      const head = {
-        record_id,
-        business_uuid: context.actor.id,
-        type,
-        live: false,
-        generation,
-        change,
-        hash,
-      };
-      await ports.records.putHeads([head]);
+      await ports.records.putHeads([removedHead(context.actor.id, params)]);
       // A region that cannot be reached does not delay the others.
       const told = await Promise.allSettled(
         ports.regions().map((region) => removeRow(params, region, context)),
@@ -51,11 +41,6 @@ async function removeRow(
   region: string,
   context: ActivityContext<"business">,
 ): Promise<void> {
-  const { record_id, collection, change } = params;
-  const reply = await context.ask(regionRef(region), {
-    type: "rows.apply",
-    work_id: `${context.workId}/${region}`,
-    changes: [{ kind: "remove", record_id, collection, change }],
-  });
+  const reply = await context.ask(regionRef(region), removedRow(params));
   if (reply.status !== "applied") throw new Error(`The index of region ${region} is unavailable.`);
 }

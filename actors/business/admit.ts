@@ -2,14 +2,7 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
-import type {
-  AdmitReply,
-  BusinessCommand,
-  HeldReason,
-  Listings,
-  PushPlan,
-  RegisterReply,
-} from "../messages/business.ts";
+import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { decideHold } from "./hold.ts";
@@ -62,7 +55,7 @@ const notVerified: AdmitReply = {
 };
 
 /** AI companies have certificates in force as well, but publish nothing. */
-function publishes({ snapshot }: BusinessView): boolean {
+export function publishes({ snapshot }: BusinessView): boolean {
   return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
 
@@ -99,26 +92,6 @@ function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessVi
     catalogueListings,
     before: (recordId: string): Listings => overlay.get(recordId) ?? applied(recordId),
     plan: plan.listings,
-  };
-}
-
-export function settleHold(
-  command: Extract<BusinessCommand, { type: "hold.settle" }>,
-  view: BusinessView,
-): Decision<RegisterReply, BusinessEvent> {
-  const { context } = view.snapshot;
-  if (!context.held.includes(command.push_id)) {
-    return { reply: { status: "refused", code: "hold_unknown", detail: "This push is not held." } };
-  }
-  const { push_id, confirmed } = command;
-  const number = admissions.read(view, push_id)?.number ?? context.number;
-  const earlier = context.pending.filter((id) => (admissions.read(view, id)?.number ?? 0) < number);
-  return {
-    reply: { status: "done" },
-    events: [{ type: "hold.settled", push_id, confirmed, position: earlier.length }],
-    // A push that is accepted only now, after a crash, gets the decision that was made: it is not held again.
-    ...(confirmed
-      ? { puts: [admissions.write(push_id, { number, held_reasons: [] })] }
-      : { deletes: [admissions.key(push_id)] }),
+    ownIdOf: (recordId: string): string | null => heads.read(view, recordId)?.bpid ?? null,
   };
 }

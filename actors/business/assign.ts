@@ -65,6 +65,7 @@ function assignLeaf(
     hash: leaf.hash,
     bpid: leaf.business_product_id,
     listings: leaf.listings,
+    ...(command.sealed_at_ms === undefined ? {} : { sealed_at_ms: command.sealed_at_ms }),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
 }

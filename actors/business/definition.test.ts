@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
+  holdSettlement,
   keyFacts,
   partyFacts,
   policyFacts,
@@ -110,6 +111,7 @@ describe("admission (N1)", () => {
     );
     business.send({ type: "push.finished", push_id: "first", chunks: 1 });
     expect(business.snapshot.context.listings).toBe(20);
+    business.send({ type: "key.register", key: keyFacts() });
     const reprice = (
       push: string,
       from: number,
@@ -145,16 +147,11 @@ describe("admission (N1)", () => {
       plan: { pending: ["second", "third"], earlier: [first, first], listings: jump },
     });
     expect(held).toMatchObject({ held: true, number: 4, held_reasons: [{ code: "price_jump" }] });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true })).toEqual({
-      status: "done",
-    });
+    expect(business.send(holdSettlement("fourth", true))).toEqual({ status: "done" });
     expect(business.effects.at(-1)).toMatchObject({
       kind: "tell",
       to: { kind: "push", id: `${uuid}.fourth` },
       message: { type: "hold.release", confirmed: true },
-    });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true })).toMatchObject({
-      code: "hold_unknown",
     });
     expect(admit(business, "fourth")).toMatchObject({ number: 4 });
   });
@@ -242,8 +239,9 @@ describe("removal", () => {
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     const before = business.effects.length;
-    expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
-    expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
+    const removed = { status: "removed", change: 2, collection: "products", generation: 1, hash: "hash 0" };
+    expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
+    expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
     expect(business.effects.slice(before)).toEqual([
       {
         kind: "activity",

@@ -11,18 +11,20 @@ import { type BusinessEvent, businessMachine } from "../../machines/business.ts"
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
+import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
-import { admitPush, pendingMax, settleHold } from "./admit.ts";
+import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
-import { removeRecord } from "./remove.ts";
-import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
+import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
+import { admissions, answerKey, answers, heads, removals, selectRegister } from "./rows.ts";
+import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
@@ -47,15 +49,20 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.admit": admitPush,
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
+    "holds.read": readHolds,
     "chunk.assign": assignChunk,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
     "record.remove": removeRecord,
+    "removal.read": (command, view) => ({
+      reply: { removal: removals.read(view, command.document_hash) ?? null },
+    }),
+    "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
-  absent: { "acts.read": { reply: { acts: [] } } },
+  absent: { "acts.read": { reply: { acts: [] } }, "holds.read": { reply: { holds: [] } } },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },
@@ -63,8 +70,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     retireKey: (params: { key_id: string }, view) => [
       tell(keyRef(view.id, params.key_id), { type: "key.retire" }),
     ],
-    releaseHold: (params: { push_id: string; confirmed: boolean }, view) => [
-      tell(pushRef(view.id, params.push_id), { type: "hold.release", confirmed: params.confirmed }),
+    releaseHold: ({ push_id, ...release }: { push_id: string } & HoldRelease, view) => [
+      tell(pushRef(view.id, push_id), { type: "hold.release", ...release }),
     ],
     endCancelled: ({ push_id }: { push_id: string }, view) => [
       tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
@@ -89,6 +96,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.preview":
       return selectForPreview(command);
     case "hold.settle":
+      return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
+    case "holds.read":
       return [admissions.selectPage(pendingMax)];
     case "chunk.assign":
       return [
@@ -101,6 +110,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.finished":
       return [];
     case "record.remove":
+      return [heads.select([command.record_id]), removals.select([command.document_hash])];
+    case "removal.read":
+      return [removals.select([command.document_hash])];
+    case "removals.list":
+      return selectRemovals(command);
     case "record.read":
       return [heads.select([command.record_id])];
     default:

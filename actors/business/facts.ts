@@ -22,7 +22,8 @@ export function publishingFacts({ key_id: keyId }: FactsCommand, view: BusinessV
   };
 }
 
-function keyStatus(key: KeyFacts): "live" | "revoked" {
+/** A revoked or compromised key takes part in nothing new. */
+export function keyStatus(key: KeyFacts): "live" | "revoked" {
   return key.revoked_at === null && key.compromised_from === null ? "live" : "revoked";
 }
 

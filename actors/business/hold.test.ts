@@ -76,6 +76,69 @@ describe("price-shock hold", () => {
     expect(hold(repriced(20, "10.0"))).toEqual([]);
   });
 
+  it("says which listings and by how much, exactly", () => {
+    const before: Listings = {
+      US: ["0.30", "USD"],
+      GB: ["4.30", "GBP"],
+      DE: ["7", "EUR"],
+      FR: ["2.5", "EUR"],
+    };
+    const after: Listings = { US: ["0.1", "USD"], GB: ["4.300001", "GBP"], DE: ["7", "USD"] };
+    const [changes, jumps] = decideHold({
+      catalogueListings: 20,
+      before: (recordId) => (recordId === "a" ? before : { US: [recordId === "d" ? "100" : "1", "USD"] }),
+      plan: [
+        ["a", after],
+        ["b", { US: ["1.1", "USD"] }],
+        ["c", { US: ["0.95", "USD"] }],
+        ["d", { US: ["104", "USD"] }],
+      ],
+      ownIdOf: (recordId) => (recordId === "a" ? "own a" : null),
+    });
+    const a = { record_id: "a", business_product_id: "own a" };
+    const price = (amount: string, currency: string) => ({ amount, currency });
+    const jumped = [
+      { ...a, country: "DE", before: price("7", "EUR"), after: price("7", "USD"), change: null },
+      { ...a, country: "US", before: price("0.30", "USD"), after: price("0.1", "USD"), change: "-0.2" },
+    ];
+    expect(jumps).toMatchObject({ code: "price_jump", count: 2, of: 20, largest: jumped });
+    expect(changes).toMatchObject({ code: "price_changes", count: 6, of: 20 });
+    expect(changes?.largest?.slice(0, 2)).toEqual(jumped);
+    expect(changes?.largest?.slice(2)).toMatchObject([
+      { record_id: "b", business_product_id: null, change: "0.1" },
+      { record_id: "c", change: "-0.05" },
+      { record_id: "d", change: "4" },
+      { ...a, country: "GB", change: "0.000001" },
+    ]);
+  });
+
+  it("names ten listings at most, the largest of all, and those from zero first", () => {
+    const amounts = Array.from({ length: 30 }, (_, index) => `${20 + ((index * 7) % 30)}.00`);
+    const plan = amounts.map((amount, index) => [`r${index}`, { US: [amount, "USD"] }] as const);
+    const reasons = decideHold({
+      catalogueListings: 100,
+      before: (recordId) => ({ US: [recordId === "r4" ? "0" : "10.00", "USD"] }),
+      plan,
+    });
+    const [changed, jump] = reasons;
+    expect(changed).toMatchObject({ code: "price_changes", count: 30, of: 100 });
+    const found = jump?.largest?.map(({ change }) => Number(change)) ?? [];
+    expect(found).toEqual([48, 39, 37, 36, 35, 34, 33, 32, 31, 30]);
+    expect(changed?.largest).toEqual(jump?.largest);
+  });
+
+  it("names removed listings in the order of the batch", () => {
+    const dropped = Array.from({ length: 12 }, (_, index): PlannedListings[number] => [`r${index}`, {}]);
+    const [reason] = decideHold({
+      catalogueListings: 20,
+      before: (recordId) => catalogue.get(recordId) ?? {},
+      plan: dropped,
+    });
+    expect(reason).toMatchObject({ code: "listings_removed", count: 12, of: 20 });
+    expect(reason?.largest?.map((each) => each.record_id)).toEqual(dropped.slice(0, 10).map(([id]) => id));
+    expect(reason?.largest?.[0]).toMatchObject({ after: null, change: null, before: { amount: "10.00" } });
+  });
+
   it("gives every reason at once", () => {
     const plan: PlannedListings = [
       ...repriced(5, "100.00"),

@@ -2,7 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import {
+  certificateFacts,
+  holdSettlement,
+  keyFacts,
+  partyFacts,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
 import type { LeafClaim, PushPlan } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
@@ -12,6 +18,7 @@ function open(listings = 0): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
   business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "key.register", key: keyFacts() });
   if (listings > 0) {
     admit(business, "catalogue", null, false);
     assign(
@@ -60,7 +67,7 @@ const finish = (business: Business, push_id: string) =>
   business.send({ type: "push.finished", push_id, chunks: 1 });
 
 const settle = (business: Business, push_id: string, confirmed: boolean) =>
-  business.send({ type: "hold.settle", push_id, confirmed });
+  business.send(holdSettlement(push_id, confirmed));
 
 const remove = (business: Business, record_id: string, document_hash: string) =>
   business.send({ type: "record.remove", record_id, action: "delete", at: "", document_hash });

@@ -1,49 +1,91 @@
 // Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back. The removal of a record that
 // is already out of serving is numbered as well, because a pending push may be about to bring the record back.
+//   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
+//   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
 
 import type { BusinessEvent } from "../../machines/business.ts";
-import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
+import type { RowSelection } from "../../storage/actor-store.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { heads } from "./rows.ts";
+import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
+/** Maximum number of documents listed at once. */
+const listedMax = 100;
+
 export function removeRecord(
-  command: Extract<BusinessCommand, { type: "record.remove" }>,
+  command: RemoveRecord,
   view: BusinessView,
 ): Decision<RemoveReply, BusinessEvent> {
   const head = heads.read(view, command.record_id);
+  const known = removals.read(view, command.document_hash);
+  if (known) return { reply: removed(known, head?.live ?? false) };
   if (!head) return { reply: { status: "unknown_record" } };
-  if (!head.live && head.removed_by === command.document_hash) {
-    return { reply: { status: "removed", change: head.change, collection: head.collection } };
+  // Removed without its document, as nodes of earlier releases ask for it.
+  if (!head.live && head.removed_by === command.document_hash) return { reply: removed(head, false) };
+  const sealedAtMs = head.sealed_at_ms;
+  if (head.live && sealedAtMs !== undefined && Date.parse(command.at) <= sealedAtMs) {
+    return { reply: { status: "not_later", sealed_at_ms: sealedAtMs } };
   }
-  const { context } = view.snapshot;
+  return apply(command, head, view);
+}
+
+function apply(
+  command: RemoveRecord,
+  head: HeadRow,
+  view: BusinessView,
+): Decision<RemoveReply, BusinessEvent> {
+  const { record_id, action, document_hash, sealed } = command;
+  const { collection, generation, hash } = head;
   const change = lastNumber(view, head.change) + 1;
-  const number = lastNumber(view, context.number) + 1;
+  const number = lastNumber(view, view.snapshot.context.number) + 1;
+  const place = { collection, number, change, generation, hash };
+  const { deleted: wasDeleted, ...kept } = head;
+  const isDeleted = action === "delete" || wasDeleted === true;
+  const out = { ...kept, live: false, change, number, removed_by: document_hash };
+  const puts = [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out)];
+  if (sealed) {
+    puts.push(
+      removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place }),
+      removalOrder.write(document_hash, document_hash, { k: number }),
+    );
+  }
   return {
-    reply: { status: "removed", change, collection: head.collection },
+    reply: removed(place, false),
     events: [
       {
         type: "record.removed",
-        record_id: command.record_id,
-        collection: head.collection,
-        number,
-        change,
-        generation: head.generation,
-        hash: head.hash,
+        record_id,
+        ...place,
         listings: head.live ? -countListings(head.listings) : 0,
         live: head.live ? -1 : 0,
       },
     ],
-    puts: [
-      heads.write(command.record_id, {
-        ...head,
-        live: false,
-        change,
-        number,
-        removed_by: command.document_hash,
-      }),
-    ],
+    puts,
   };
+}
+
+function removed(
+  { change, collection, generation, hash }: Pick<Removal, "change" | "collection" | "generation" | "hash">,
+  live: boolean,
+): RemoveReply {
+  return { status: "removed", change, collection, generation, hash, live };
+}
+
+type ListCommand = CommandOf<BusinessProtocol, "removals.list">;
+
+/** The places of the documents; their content is read by hash. */
+export function selectRemovals({ after, limit }: ListCommand): readonly RowSelection[] {
+  return [removalOrder.selectPage(Math.min(limit, listedMax), { k: after, k2: "\uffff" })];
+}
+
+export function listRemovals({ after, limit }: ListCommand, view: BusinessView): readonly RemovalPlace[] {
+  const places = removalOrder.readAll(view).filter(({ k }) => k > after);
+  return places
+    .slice(0, Math.min(limit, listedMax))
+    .map(({ k, value }) => ({ number: k, document_hash: value }));
 }

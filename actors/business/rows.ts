@@ -1,5 +1,7 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), and cancelled pushes (40, cancel.ts).
+// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
+// settle-hold.ts), cancelled pushes (40, cancel.ts), and accepted withdrawals and deletions by the hash of their document (50)
+// and in their order (51).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -18,6 +20,8 @@ import type {
   PolicyFacts,
   RecordHeadFacts,
 } from "../messages/business.ts";
+import type { KeptDecision } from "../messages/hold.ts";
+import type { Removal } from "../messages/removal.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
@@ -58,13 +62,18 @@ type PackedHead = readonly [
   hash: string,
   bpid: string | null,
   listings: Listings,
-  removedBy?: string,
+  removedBy?: string | null,
+  sealedAtMs?: number | null,
+  deleted?: 1,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
-  const { collection, generation, change, live, number, hash, bpid, listings, removed_by: removedBy } = head;
+  const { collection, generation, change, live, number, hash, bpid, listings } = head;
   const packed: PackedHead = [collection, generation, change, live ? 1 : 0, number, hash, bpid, listings];
+  const { removed_by: removedBy, sealed_at_ms: sealedAtMs, deleted } = head;
+  if (deleted) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs ?? null, 1]);
+  if (sealedAtMs !== undefined) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs]);
   return JSON.stringify(removedBy === undefined ? packed : [...packed, removedBy]);
 }
 
@@ -72,9 +81,14 @@ export function headText(head: HeadRow): string {
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as HeadRow | PackedHead;
   if ("collection" in stored) return stored;
-  const [collection, generation, change, live, number, hash, bpid, listings, removedBy] = stored;
-  const head = { collection, generation, change, live: live === 1, number, hash, bpid, listings };
-  return removedBy === undefined ? head : { ...head, removed_by: removedBy };
+  const [collection, generation, change, live, number, hash, bpid, listings] = stored;
+  const [, , , , , , , , removedBy = null, sealedAtMs = null, deleted] = stored;
+  return {
+    ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings },
+    ...(removedBy === null ? {} : { removed_by: removedBy }),
+    ...(sealedAtMs === null ? {} : { sealed_at_ms: sealedAtMs }),
+    ...(deleted === 1 ? { deleted: true } : {}),
+  };
 }
 
 /** Each chunk has a key of its own, so that it never loads another chunk's answer. */
@@ -140,6 +154,10 @@ export const admissions = defineJsonTable<Admission>("admissions", 19);
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);
+export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds", 30);
+export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
+/** The hashes of the documents, by number (`k`). */
+export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);
 
 /** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";

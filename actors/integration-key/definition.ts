@@ -30,6 +30,7 @@ import type {
   IntegrationKeyCommand,
   IntegrationKeyProtocol,
   NonceReply,
+  RemovalChargeReply,
   SeqReply,
 } from "../messages/integration-key.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
@@ -92,6 +93,7 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
     "caps.check": (command, view) => ({ reply: checkCaps(command, view) }),
     "seq.check": (command, view) => ({ reply: checkSeq(command, view) }),
     "push.charge": chargePush,
+    "removal.charge": chargeRemoval,
     "key.retire": retire,
   },
   effects: {},
@@ -110,6 +112,8 @@ function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
     case "seq.check":
     case "push.charge":
       return [charged.select([pushKey(command.push_id)])];
+    case "removal.charge":
+      return [charged.select([removalKey(command.document_hash)])];
     case "key.retire":
       return [];
   }
@@ -236,6 +240,24 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
   };
 }
 
+/** The document is its own number: it needs no seq, because it is applied once, however often it is sent. */
+function chargeRemoval(command: Asked<"removal.charge">, view: View): Decided<RemovalChargeReply> {
+  const { document_hash, digest, bytes, caps } = command;
+  if (chargedOf(view, removalKey(document_hash)) !== undefined) return { reply: { status: "known" } };
+  if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
+  const over = usedUp(view, caps, bytes);
+  if (over) return { reply: over };
+  const expiresAtMs = view.nowMs + chargedKeptMs;
+  return {
+    reply: { status: "accepted" },
+    events: [{ type: "removal.charged", document_hash, bytes, at_ms: view.nowMs }],
+    puts: [
+      charged.write(removalKey(document_hash), digest, { expiresAtMs }),
+      charged.write(digestKey(digest), document_hash, { expiresAtMs }),
+    ],
+  };
+}
+
 function retire(_command: Asked<"key.retire">, view: View): Decided<DoneReply> {
   const retired: IntegrationKeyEvent = { type: "key.retired", at_ms: view.nowMs };
   return { reply: { status: "done" }, events: view.snapshot.can(retired) ? [retired] : [] };
@@ -257,6 +279,10 @@ function chargedOf(view: View, key: string): string | undefined {
 function live<V>(view: View, table: RowTable<V>, key: string): V | undefined {
   const expiresAtMs = view.row(table.rt, 0, key)?.expiresAtMs;
   return expiresAtMs !== undefined && expiresAtMs <= view.nowMs ? undefined : table.read(view, key);
+}
+
+function removalKey(documentHash: string): string {
+  return `removal:${documentHash}`;
 }
 
 function pushKey(pushId: string): string {

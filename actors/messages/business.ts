@@ -4,7 +4,9 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { Commands } from "./protocol.ts";
+import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -193,8 +195,17 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     readonly plan: PushPlan;
   }): PreviewReply;
-  /** Confirms or rejects a held push, as decided in the business portal. */
-  "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
+  /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
+  "hold.settle"(command: {
+    readonly push_id: string;
+    readonly confirmed: boolean;
+    readonly held: HeldPush;
+    readonly decision: SealedDecision;
+    /** Why the push must not be published, as far as only the caller can judge it. */
+    readonly fallen: HoldFault | null;
+  }): HoldReply;
+  /** Read-only: the held pushes, oldest first, from the given number on. */
+  "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -202,17 +213,21 @@ export interface BusinessProtocol {
     readonly chunk: number;
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
+    /** When the push was sealed, in Unix milliseconds; nodes of earlier releases omit it. */
+    readonly sealed_at_ms?: number;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
   "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
-  "record.remove"(command: {
-    readonly record_id: string;
-    readonly action: "withdraw" | "delete";
-    readonly at: string;
-    readonly document_hash: string;
-  }): RemoveReply;
+  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
+  "record.remove"(command: RemoveRecord): RemoveReply;
+  /** Read-only: the accepted document with this hash. */
+  "removal.read"(command: { readonly document_hash: string }): { readonly removal: Removal | null };
+  /** Read-only: the accepted documents numbered after the given one, oldest first. */
+  "removals.list"(command: { readonly after: number; readonly limit: number }): {
+    readonly places: readonly RemovalPlace[];
+  };
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
   /** Read-only: the acts recorded with a name and a reason after the given change of the register, oldest first. */
@@ -256,6 +271,10 @@ export interface RecordHeadFacts {
   readonly listings: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
+  /** When the newest version was sealed, in Unix milliseconds; absent if an earlier release published it. */
+  readonly sealed_at_ms?: number;
+  /** Whether a deletion took the record out of serving, and nothing was published since. */
+  readonly deleted?: true;
 }
 
 /** A push as the hold rule sees it: the listings that it would leave for each record. */
@@ -329,10 +348,6 @@ export interface AssignReply {
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];
 }
-
-export type RemoveReply =
-  | { readonly status: "removed"; readonly change: number; readonly collection: CollectionName }
-  | { readonly status: "unknown_record" };
 
 export interface RegisterReadReply {
   readonly entries: readonly {

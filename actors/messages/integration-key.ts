@@ -52,6 +52,13 @@ export interface IntegrationKeyProtocol {
     readonly bytes: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): ChargeReply;
+  /** Charges the caps with a withdrawal or deletion, as one record; the same document again gets the same answer. */
+  "removal.charge"(command: {
+    readonly document_hash: string;
+    readonly digest: string;
+    readonly bytes: number;
+    readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
+  }): RemovalChargeReply;
   /** The key was revoked: it is never charged again. */
   "key.retire"(): DoneReply;
 }
@@ -84,6 +91,8 @@ export type ChargeReply =
   | CapUsedUp
   /** The key was revoked. */
   | { readonly status: "retired" };
+
+export type RemovalChargeReply = Exclude<ChargeReply, { status: "seq_not_increasing" }>;
 
 export type SeqReply =
   | { readonly status: "accepted" }

@@ -4,6 +4,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type {
   HeldReason,
+  HoldDecided,
   PublishOutcome,
   PushCounts,
   RecordFault,
@@ -11,7 +12,7 @@ import type {
 } from "../../protocol/wire/push.ts";
 import type { Commands, DoneReply } from "./protocol.ts";
 
-export type { PublishOutcome, PushCounts, RecordFault, RecordOutcome };
+export type { HoldDecided, PublishOutcome, PushCounts, RecordFault, RecordOutcome };
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
 
@@ -70,6 +71,8 @@ export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
     readonly held_reasons: readonly HeldReason[];
+    /** How long a hold waits for a decision, in milliseconds; nodes of earlier releases omit it. */
+    readonly hold_ms?: number;
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
@@ -88,7 +91,7 @@ export interface PushProtocol {
   /** The business has decided that nothing of the push is published. */
   "push.cancelled"(): DoneReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
-  "hold.release"(command: { readonly confirmed: boolean }): DoneReply;
+  "hold.release"(command: HoldRelease): DoneReply;
   /** Read-only: the report of a push, with one page of its outcomes. */
   "push.status"(command: {
     readonly outcome: RecordOutcome | null;
@@ -100,15 +103,30 @@ export interface PushProtocol {
     /** Answers a held push only once it is over; nodes of earlier releases answer it as held. */
     readonly until?: "over";
   }): PushReport | null;
+  /** Like `push.status`, but answered only once the push is not held any more. */
+  "hold.await"(): PushReport | null;
 }
 
 export type PushCommand = Commands<PushProtocol>;
+
+/** What the business tells a held push once its hold was decided. */
+export interface HoldRelease {
+  /** Whether the push is published now. */
+  readonly confirmed: boolean;
+  /** Who decided what, and when; nodes of earlier releases omit it. */
+  readonly decision?: HoldDecided;
+  /** Why it is not published, unless the decision was to reject it. */
+  readonly error?: { readonly code: string; readonly detail: string };
+}
 
 /** Null if no such push was accepted. */
 export interface PushReport {
   readonly facts: PushFacts;
   readonly state: PushState;
   readonly held_reasons: readonly HeldReason[];
+  /** When the hold ends if nobody decides; null unless the push is held. Nodes of earlier releases omit it. */
+  readonly hold_expires_at?: string | null;
+  readonly hold_decision?: HoldDecided | null;
   readonly counts: PushCounts;
   /** Number of records settled so far. */
   readonly settled: number;

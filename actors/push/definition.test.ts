@@ -57,9 +57,11 @@ const isNotice = (effect: Push["effects"][number]) =>
 
 /** What the push has done, besides its notices (notice.test.ts). */
 const activities = (push: Push) =>
-  push.effects.filter((effect) => !isNotice(effect)).map((effect) =>
-    effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect,
-  );
+  push.effects
+    .filter((effect) => !isNotice(effect))
+    .map((effect) =>
+      effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect,
+    );
 
 describe("a queued push", () => {
   it("settles its chunks in order, each once (P1, U2), and is complete after the last", () => {
@@ -265,6 +267,54 @@ describe("a held push", () => {
 
 describe("what the state of a push does not allow", () => {
   const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
+
+  const day = 86_400_000;
+  const decided = { key_id: "owner", at: "2026-01-02T00:00:00.000Z", decided_at: "2026-01-02T00:00:01.000Z" };
+
+  it("fails when its time is over, is told to its business, and takes no decision any more (P5)", () => {
+    const push = driveActor(pushActor, "bat_0");
+    push.send({ ...accept(10, reasons), hold_ms: 2 * day });
+    expect([...push.timers.values()]).toEqual([2 * day]);
+    const hold_expires_at = new Date(push.nowMs + 2 * day).toISOString();
+    expect(status(push)).toMatchObject({ state: "held", hold_expires_at, hold_decision: null });
+    push.fireTimers();
+    const over = status(push);
+    expect(over).toMatchObject({
+      ...{ state: "failed", error: { code: "hold_expired" }, hold_expires_at: null },
+      ...{ completed_at: hold_expires_at, counts: { rejected: 10 } },
+    });
+    expect(activities(push)).toEqual([["finishPush", undefined]]);
+    for (const confirmed of [true, false])
+      push.send({ type: "hold.release", confirmed, decision: { decision: "confirm", ...decided } });
+    expect(status(push)).toEqual(over);
+  });
+
+  it("waits 30 days where nobody says how long, and not at all once it is decided", () => {
+    const push = open(10, reasons);
+    expect([...push.timers.values()]).toEqual([30 * day]);
+    push.send({ type: "hold.release", confirmed: true });
+    expect([...push.timers.values()]).toEqual([600_000]);
+  });
+
+  it("says who decided what, and why a confirmed push is not published", () => {
+    const confirmed = open(10, reasons);
+    const decision = { decision: "confirm", ...decided } as const;
+    confirmed.send({ type: "hold.release", confirmed: true, decision });
+    expect(status(confirmed)).toMatchObject({ state: "queued", hold_decision: decision });
+    const fallen = open(10, reasons);
+    const error = { code: "key_revoked", detail: "d" };
+    fallen.send({ type: "hold.release", confirmed: false, decision, error });
+    expect(status(fallen)).toMatchObject({ state: "failed", error, hold_decision: decision });
+    expect(activities(fallen)).toEqual([["finishPush", undefined]]);
+  });
+
+  it("answers who waits for the decision once it was taken", () => {
+    const push = open(10, reasons);
+    expect(push.send({ type: "hold.await" })).toBeUndefined();
+    push.send({ type: "hold.release", confirmed: true });
+    expect(push.send({ type: "hold.await" })).toMatchObject({ state: "queued" });
+    expect(driveActor(pushActor, "bat_1").send({ type: "hold.await" })).toBeNull();
+  });
 
   it("leaves nothing behind: a chunk of a held push, and one of a push that failed", () => {
     const push = open(10, reasons);

@@ -42,13 +42,21 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
       takeUp(view, { type: "push.failed", ...cancelled, at_ms: view.nowMs }),
     "push.fail": ({ code, detail }, view) =>
       takeUp(view, { type: "push.failed", code, detail, at_ms: view.nowMs }),
-    "hold.release": ({ confirmed }, view) =>
-      takeUp(view, { type: confirmed ? "hold.confirmed" : "hold.rejected", at_ms: view.nowMs }),
+    "hold.release": ({ confirmed, decision, error }, view) => {
+      const decided = { at_ms: view.nowMs, ...(decision === undefined ? {} : { decision }) };
+      const why = error === undefined ? {} : { error };
+      return takeUp(
+        view,
+        confirmed ? { type: "hold.confirmed", ...decided } : { type: "hold.rejected", ...decided, ...why },
+      );
+    },
     "push.status": (command, view) => ({ reply: reportPush(view, command) }),
     "push.await": ({ until }, view) =>
       (until === "over" ? isUnknown(view) || isOver(view) : isAnswered(view))
         ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }
         : { wait: true },
+    "hold.await": (_command, view) =>
+      view.snapshot.matches("held") ? { wait: true } : { reply: reportPush(view, firstPage) },
   },
   // Any key of a business may ask about any push_id.
   absent: { "push.status": { reply: null } },
@@ -99,6 +107,7 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
         outcomes.selectPage(chunksRead(command), beforeChunk(Math.floor(command.from_leaf / chunkSize))),
       ];
     case "push.await":
+    case "hold.await":
       return [outcomes.selectPage(3)];
     case "push.references":
       return [references.selectPage(1, beforeChunk(command.chunk))];
@@ -167,6 +176,7 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
         type: "push.accepted",
         facts: command.facts,
         held_reasons: command.held_reasons,
+        ...(command.hold_ms === undefined ? {} : { hold_ms: command.hold_ms }),
         at_ms: view.nowMs,
       },
     ],

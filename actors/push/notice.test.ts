@@ -34,7 +34,9 @@ const sent = <T>(push: Push, name: string): readonly T[] =>
 
 /** The notices of each channel, by state. */
 const noticesOf = (push: Push) =>
-  ["recordNotice", "mailNotice"].map((name) => sent<PushNotice>(push, name).map(({ notice_id }) => notice_id));
+  ["recordNotice", "mailNotice"].map((name) =>
+    sent<PushNotice>(push, name).map(({ notice_id }) => notice_id),
+  );
 
 const both = (...ids: readonly string[]) => [ids, ids];
 
@@ -49,7 +51,13 @@ describe("a push gives notice", () => {
     const { push_id } = pushFacts({});
     expect(noticesOf(push)).toEqual(both(`${push_id}.complete`));
     expect(sent<PushNotice>(push, "recordNotice")).toMatchObject([
-      { state: "complete", records: 250, counts: { accepted: 250, rejected: 0 }, error: null, held_reasons: [] },
+      {
+        state: "complete",
+        records: 250,
+        counts: { accepted: 250, rejected: 0 },
+        error: null,
+        held_reasons: [],
+      },
     ]);
     push.send({ type: "chunk.indexed", chunk: 1, region: "us" });
     push.send({ type: "push.cancelled" });

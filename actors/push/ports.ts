@@ -5,8 +5,8 @@ import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
-import type { NoticeChannel } from "../messages/notices.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
+import type { NoticeChannel } from "../messages/notices.ts";
 
 /** A push that made no step for ten minutes. */
 export interface StalledPush {
@@ -38,7 +38,10 @@ export interface PushPorts {
     take(
       push: string,
       leafIndex: number,
-    ): { readonly record: JsonObject; readonly recordId: string } | undefined;
+    ):
+      | { readonly record: JsonObject; readonly recordId: string; readonly listsVersion?: number | undefined }
+      | undefined;
+    readonly listsVersion?: number | undefined;
     drop(push: string): void;
   };
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;

@@ -64,7 +64,9 @@ export async function assignChunk(
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
-  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
+  const sealed_at_ms = Date.parse(facts.sealed_at);
+  const place = { push_id, number, chunk, collection };
+  const command = { type: "chunk.assign", ...place, leaves, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };
@@ -154,7 +156,9 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { countries, own_names: ownNames = null } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };
-  const judged = judgeRecord(bytes, rules, known?.record);
+  // What was judged by lists that have been replaced since is judged again.
+  const isCurrent = known?.listsVersion === ports.lists.version;
+  const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
   const { record } = judged;
   if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };
   // Every record type has the business's own id under this name.

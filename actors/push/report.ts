@@ -1,6 +1,6 @@
 // What a push reports about itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
-import { chunkSize, type PushContext, type pushMachine } from "../../machines/push.ts";
+import { chunkSize, holdEnds, type PushContext, type pushMachine } from "../../machines/push.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type {
   PublishOutcome,
@@ -57,12 +57,13 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
 /** The report of a push that has just been accepted, of which nothing is settled. */
 export function reportAccepted(
   view: PushView,
-  { facts, held_reasons }: CommandOf<PushProtocol, "push.accept">,
+  { facts, held_reasons, hold_ms }: CommandOf<PushProtocol, "push.accept">,
   page: Page,
 ): PushReport {
   const heldReasons = held_reasons;
-  const context = { ...view.snapshot.context, facts, heldReasons, updatedAtMs: view.nowMs };
   const state = held_reasons.length > 0 ? "held" : "queued";
+  const times = { updatedAtMs: view.nowMs, ...(state === "held" ? holdEnds(view.nowMs, hold_ms) : {}) };
+  const context = { ...view.snapshot.context, facts, heldReasons, ...times };
   return reportOf({ context, facts, state, chunks: new Map() }, page);
 }
 
@@ -74,6 +75,9 @@ function reportOf(reported: Reported, page: Page): PushReport {
     facts,
     state,
     held_reasons: context.heldReasons,
+    hold_expires_at:
+      state === "held" && context.holdEndsAtMs !== undefined ? timestamp(context.holdEndsAtMs) : null,
+    hold_decision: context.holdDecision ?? null,
     counts: countsOf(context, facts, settled, state),
     settled,
     stalled: context.stalled,

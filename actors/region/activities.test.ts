@@ -3,6 +3,7 @@ import { noPolicyMasks } from "../../protocol/ai-policy.ts";
 import { sha256 } from "../../protocol/hash.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import type { RecordHead } from "../../storage/record-store.ts";
 import type { RowReference } from "../messages/push.ts";
 import { forgetExpired, regionActivities } from "./activities.ts";
 
@@ -19,6 +20,7 @@ function region(readable: readonly string[]) {
     reads: [] as (readonly string[])[],
     applied: [] as unknown[],
     fails: false,
+    heads: new Map<string, RecordHead>(),
   };
   const activities = regionActivities({
     index: {
@@ -42,6 +44,7 @@ function region(readable: readonly string[]) {
         state.readable.push(...state.arriving.splice(0, 1));
         return found.map((id) => ({ ...id, row: row(id.record_id) }));
       },
+      readHead: async (id) => state.heads.get(id) ?? null,
     },
     sha256,
     receiptRetentionMs: 86_400_000,
@@ -51,9 +54,14 @@ function region(readable: readonly string[]) {
       { work_id: "w", collection: "updates", references, asked_at_ms: 0 },
       part({ nowMs: () => state.nowMs }),
     );
+  const remove = (record_id: string, change: number) =>
+    activities["applyRows"]?.(
+      { work_id: "w", changes: [{ kind: "remove", record_id, collection: "updates", change }] },
+      part({}),
+    );
   const findRow = async (record_id: string) =>
     activities["findRow"]?.({ work_id: "f", collection: "updates", record_id }, part({}));
-  return { state, indexRows, findRow };
+  return { state, indexRows, findRow, remove };
 }
 
 const reference = (record_id: string, change: number): RowReference => ({
@@ -109,6 +117,30 @@ describe("rows that were published in another region", () => {
     const { state, indexRows } = region(["a"]);
     state.fails = true;
     expect(await indexRows([reference("a", 1)])).toMatchObject({ type: "rows.failed", detail: "no index" });
+  });
+});
+
+describe("a removal", () => {
+  const head = (change: number, live: boolean): RecordHead => ({
+    ...{ record_id: "a", business_uuid: "b", type: "updates", live, generation: 1, change, hash: "h" },
+  });
+
+  it("is confirmed once the region's own store serves no earlier version either", async () => {
+    const { state, remove } = region([]);
+    expect(await remove("a", 5)).toMatchObject({ type: "rows.applied" });
+    state.heads.set("a", head(4, true));
+    expect(await remove("a", 5)).toMatchObject({
+      type: "rows.failed",
+      detail: expect.stringContaining("a is"),
+    });
+    state.heads.set("a", head(5, false));
+    expect(await remove("a", 5)).toMatchObject({ type: "rows.applied" });
+  });
+
+  it("is confirmed where the record was published again since", async () => {
+    const { state, remove } = region([]);
+    state.heads.set("a", head(6, true));
+    expect(await remove("a", 5)).toMatchObject({ type: "rows.applied" });
   });
 });
 

@@ -16,7 +16,7 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 export interface RegionPorts {
   readonly index: RowIndex;
   readonly receipts: ReceiptStore;
-  readonly records: Pick<RecordStore, "readRows">;
+  readonly records: Pick<RecordStore, "readRows" | "readHead">;
   readonly sha256: Sha256;
   /** Minimum time for which a receipt is kept. */
   readonly receiptRetentionMs: number;
@@ -36,7 +36,14 @@ const replicationWaitMs = 5_000;
 export function regionActivities(ports: RegionPorts): Record<string, Activity> {
   return {
     applyRows: async (params: { work_id: string; changes: readonly RowChange[] }): Promise<RegionCommand> => {
-      return apply(ports.index, params.work_id, params.changes);
+      const applied = await apply(ports.index, params.work_id, params.changes);
+      const found = await stillServed(ports, params.changes);
+      if (applied.type !== "rows.applied" || found === null) return applied;
+      return {
+        type: "rows.failed",
+        work_id: params.work_id,
+        detail: `${found} is still fetched in this region.`,
+      };
     },
     indexRows: async (params: IndexRows, context: ActivityContext<"region">): Promise<RegionCommand> => {
       const changes = await readChanges(ports, params);
@@ -66,6 +73,19 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       return { type: "receipts.forgotten", batches };
     },
   };
+}
+
+/**
+ * A record of which the region has learned that it is not served, while its own store still has the head of an earlier version:
+ * a removal is confirmed once neither a search nor a fetch finds the record here.
+ */
+async function stillServed({ records }: RegionPorts, changes: readonly RowChange[]): Promise<string | null> {
+  for (const { kind, record_id, change } of changes) {
+    if (kind !== "remove") continue;
+    const head = await records.readHead(record_id);
+    if (head?.live && head.change < change) return record_id;
+  }
+  return null;
 }
 
 interface FindRow {

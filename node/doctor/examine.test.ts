@@ -124,6 +124,8 @@ describe("a production configuration that is safe", () => {
     ["proxies_missing SVC_TRUSTED_PROXIES", { SVC_TRUSTED_PROXIES: undefined }],
     ["lists_missing SVC_CONTENT_LISTS", { SVC_CONTENT_LISTS: undefined }],
     ["file_unreadable SVC_CONTENT_LISTS", { SVC_CONTENT_LISTS: "/nowhere/lists.json" }],
+    ["file_unreadable SVC_BLOCKED_URLS", { SVC_BLOCKED_URLS: "/nowhere/urls.txt" }],
+    ["file_unreadable SVC_AS_TABLE", { SVC_AS_TABLE: "/nowhere/as.txt" }],
     ["ops_hosts_missing SVC_OPS_HOSTS", { SVC_OPS_LISTEN: "10.0.1.7:7304" }],
     ["secret_weak SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: "changeme" }],
     ["secret_weak SVC_ELASTICSEARCH_PASSWORD", { SVC_ELASTICSEARCH_PASSWORD: "aaaaaaaaaaaaaaaaaaaaaaa" }],

@@ -6,6 +6,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import type { NodeConfig } from "../config.ts";
 import { loadContentLists } from "../content-lists.ts";
+import { loadAsTable, loadBlockedUrls } from "../operator-files.ts";
 import { tokenFault } from "../ops-config.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -22,15 +23,29 @@ export async function fileFindings(config: NodeConfig, nowMs: number): Promise<r
     ...(await modeFindings(config)),
     ...(await leftOverFindings(config)),
     ...(await tokenFindings(config)),
-    ...(await findingsOf("file_unreadable", "SVC_CONTENT_LISTS", async () => {
-      await loadContentLists(config.contentLists);
-      return [];
-    })),
+    ...(await listFindings(config)),
     ...(await certificateFindings(config, nowMs)),
   ];
 }
 
-async function modeFindings({ home, keys, ops, issuance, cluster, contentLists }: NodeConfig) {
+/** A running node keeps the last good file, so that only this shows the fault of a newer one before the next start. */
+async function listFindings({ contentLists, blockedUrls, asTable }: NodeConfig): Promise<readonly Finding[]> {
+  const files = [
+    ["SVC_CONTENT_LISTS", contentLists, loadContentLists],
+    ["SVC_BLOCKED_URLS", blockedUrls, loadBlockedUrls],
+    ["SVC_AS_TABLE", asTable, loadAsTable],
+  ] as const;
+  const found = files.map(([setting, path, load]) =>
+    findingsOf("file_unreadable", setting, async () => {
+      if (path !== null) await load(path);
+      return [];
+    }),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+async function modeFindings(config: NodeConfig) {
+  const { home, keys, ops, issuance, cluster, contentLists, blockedUrls, asTable } = config;
   const keyFiles = (await namesIn(keys))
     .filter((name) => name.endsWith(".jwk"))
     .map((name) => join(keys, name));
@@ -40,7 +55,11 @@ async function modeFindings({ home, keys, ops, issuance, cluster, contentLists }
   ];
   return [
     ...(await openTo(secret, groupAndWorld, "can be read or changed by others on this machine")),
-    ...(await openTo([contentLists], groupAndWorldWrite, "can be changed by others on this machine")),
+    ...(await openTo(
+      [contentLists, blockedUrls, asTable],
+      groupAndWorldWrite,
+      "can be changed by others on this machine",
+    )),
   ];
 }
 

@@ -22,7 +22,8 @@ export interface MailConfig {
 }
 
 /** An address as mail headers and SMTP commands may contain it, without a name and without quoting. */
-export const mailAddress = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
+export const mailAddress =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
 
 const dependent = [
   "SVC_NOTICE_FROM",
@@ -42,11 +43,13 @@ export function parseMail(env: Readonly<Record<string, string | undefined>>): Ma
     return null;
   }
   const url = URL.parse(text);
-  const isKnown = url !== null && (url.protocol === "smtps:" || url.protocol === "smtp:") && url.hostname !== "";
+  const isKnown =
+    url !== null && (url.protocol === "smtps:" || url.protocol === "smtp:") && url.hostname !== "";
   if (!isKnown || url.password !== "" || (url.pathname !== "" && url.pathname !== "/") || url.search !== "")
     throw new ConfigError("SVC_SMTP_URL", `is not the address of a mail server; ${urlUse}`);
   const from = needed(env, "SVC_NOTICE_FROM");
-  if (!mailAddress.test(from)) throw new ConfigError("SVC_NOTICE_FROM", "is not an address such as notices@svc.example");
+  if (!mailAddress.test(from))
+    throw new ConfigError("SVC_NOTICE_FROM", "is not an address such as notices@svc.example");
   const isSecure = url.protocol === "smtps:";
   const user = url.username === "" ? null : decodeURIComponent(url.username);
   const passwordFile = pathOf(env, "SVC_SMTP_PASSWORD_FILE");

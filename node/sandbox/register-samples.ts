@@ -69,11 +69,7 @@ export async function registerBusiness(
   const { uuid } = business;
   const { sealer } = keys;
   await openWithCertificate(deps, business, "business");
-  const { role, cose } = sealer;
-  const owner = role === "sealing" ? { person_role: "owner" as const } : {};
-  // It seals from `since` on, whichever node registers the same samples, even one that started a little earlier.
-  const valid_from = formatTimestamp((parseTimestamp(deps.since) ?? 0) - sealerLeadMs);
-  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), valid_from, role, cose, ...owner });
+  await registerSealer(deps, uuid, sealer);
   await stateCustody(deps, uuid, sealer);
   for (const key of keys.integration) {
     if (key.sample.fate === "unregistered") continue;
@@ -83,6 +79,22 @@ export async function registerBusiness(
     await revokeKey(deps, uuid, key);
   }
   for (const group of business.blocks) await deps.parties.setBlocked({ uuid, group, blocked: true });
+}
+
+function registerSealer(deps: RegisterDeps, uuid: string, sealer: Sealer): Promise<void> {
+  const { role, cose } = sealer;
+  const owner = role === "sealing" ? { person_role: "owner" as const } : {};
+  // It seals from `since` on, whichever node registers the same samples, even one that started a little earlier.
+  const valid_from = formatTimestamp((parseTimestamp(deps.since) ?? 0) - sealerLeadMs);
+  return registerKey(deps, { ...keyFacts(deps, uuid, sealer), valid_from, role, cose, ...owner });
+}
+
+/** The passkey of the owner of a business whose records are sealed by a key that the service holds. */
+export async function registerOwner(deps: RegisterDeps, uuid: string, owner: Sealer): Promise<void> {
+  // A business that was closed meanwhile gets no key any more.
+  if ((await certificateInForce(deps.parties, uuid))?.status !== "active") return;
+  await registerSealer(deps, uuid, owner);
+  await stateCustody(deps, uuid, owner);
 }
 
 export async function registerCompany(

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Clock, Signer } from "../../crypto/port.ts";
+import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { Parties } from "../../service/parties.ts";
@@ -14,6 +15,7 @@ import {
   registerBusiness,
   registerCompany,
   registeredKey,
+  registerOwner,
 } from "./register-samples.ts";
 import type { SampleBusiness, SampleCompany, SampleIntegrationKey, SampleKey } from "./sample.ts";
 import { createHostedSealer, createSoftwarePasskey, type Sealer } from "./sealer.ts";
@@ -39,6 +41,8 @@ export interface SampleSet {
 export interface OpenBusiness {
   readonly business: SampleBusiness;
   readonly sealer: Sealer;
+  /** The passkey of its owner, who decides about held pushes even where the service holds the key that seals. */
+  readonly owner: Sealer & { readonly jwk: PrivateJwk };
   readonly integration: readonly RegisteredKey<SampleIntegrationKey>[];
 }
 
@@ -101,11 +105,15 @@ async function openBusiness(
   business: SampleBusiness,
 ): Promise<OpenBusiness> {
   const integration = await loadKeys(deps, business.name, business.integrationKeys);
-  const sealer = await openSealer(deps, business);
+  const owner = await openOwner(deps, business);
+  const isHosted = business.sealer === "hosted";
+  const sealer = isHosted ? createHostedSealer(await deps.hostedSigner(business.uuid)) : owner;
   const inForce = isRegistered ? await certificateInForce(deps.parties, business.uuid) : null;
   // The store may differ from that of the earlier run.
   if (inForce === null) await registerBusiness(register, business, { sealer, integration });
-  return { business, sealer, integration };
+  // The owners of hosted businesses came with a later release than the businesses.
+  if (isHosted) await registerOwner(register, business.uuid, owner);
+  return { business, sealer, owner, integration };
 }
 
 async function openCompany(
@@ -133,8 +141,7 @@ async function loadKeys<K extends SampleKey>(
   );
 }
 
-async function openSealer(deps: SampleSetDeps, business: SampleBusiness): Promise<Sealer> {
-  if (business.sealer === "hosted") return createHostedSealer(await deps.hostedSigner(business.uuid));
+async function openOwner(deps: SampleSetDeps, business: SampleBusiness): Promise<OpenBusiness["owner"]> {
   const jwk = await deps.keyStore.loadOrCreate(`sample-${business.name}-passkey`, "ES256");
-  return createSoftwarePasskey(jwk, deps.anchors.passkeys);
+  return { ...createSoftwarePasskey(jwk, deps.anchors.passkeys), jwk };
 }

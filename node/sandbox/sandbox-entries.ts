@@ -36,6 +36,11 @@ export async function sandboxBusiness(deps: EntriesDeps, open: OpenBusiness): Pr
     note,
     integration_keys: keys.map(({ key }) => key),
     mandates: keys.flatMap(({ mandate }) => (mandate === null ? [] : [mandate])),
+    owner: {
+      key_id: open.owner.keyId,
+      private_jwk: { ...open.owner.jwk },
+      note: "The owner's passkey, made in software: confirms or rejects held pushes (svc hold).",
+    },
   };
 }
 

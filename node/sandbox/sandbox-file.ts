@@ -25,6 +25,15 @@ export interface SandboxBusiness {
   readonly note: string;
   readonly integration_keys: readonly SandboxIntegrationKey[];
   readonly mandates: readonly SandboxMandate[];
+  /** The passkey of its owner, in software. Files of earlier releases omit it. */
+  readonly owner?: SandboxOwner;
+}
+
+export interface SandboxOwner {
+  readonly key_id: string;
+  /** For trials only: nobody else has the private half of a passkey. */
+  readonly private_jwk: Readonly<Record<string, string>>;
+  readonly note: string;
 }
 
 export interface SandboxMandate {

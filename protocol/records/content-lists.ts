@@ -2,6 +2,7 @@
 
 import { foldedWords } from "./fold-text.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
+import type { BlockedUrls } from "./url-rule.ts";
 
 /** The operator's own lists. */
 export interface OperatorLists {
@@ -9,11 +10,16 @@ export interface OperatorLists {
   readonly protectedNames: readonly ProtectedName[];
   /** Words that are never judged, even if a company has that name. */
   readonly exemptNames: readonly string[];
-  /** Hosts of malware and phishing, in lower case; their subdomains are covered as well. */
+  /** Hosts and addresses of malware and phishing, as `parseBlocked` in url-rule.ts returns them. */
   readonly blockedHosts: readonly string[];
+  /** A further list of such hosts and addresses that is already prepared, because it is long. */
+  readonly blockedUrls?: BlockedUrls | undefined;
 }
 
+/** The lists in force. They may be replaced, all at once, between two records. */
 export interface ContentLists extends OperatorLists {
+  /** Changes whenever the lists are replaced; left out of lists that never are. */
+  readonly version?: number;
   /** Companies that the service has certified; the set changes while the lists are in use. */
   readonly certified: CertifiedNames;
 }

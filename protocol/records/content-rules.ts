@@ -1,9 +1,10 @@
 // What a record says, once its form is valid: the per-record publishing checks that need more than the record
 // (specification, «Publish behaviour» 5). The same record, lists and names yield the same faults. Every text and every
 // address in the declaration of the record type is examined:
-//   R1. No text directs how other sources are treated, and neither texts nor addresses contain a flagged host.
+//   R1. No text directs how other sources are treated, and neither texts nor addresses, hosts and mailboxes lead to a
+//       flagged host or address.
 //   R2. No text names another company: one on the operator's list however it is written, or a certified one as defined in
-//       company-name-rule.ts. Names of brands that are sold, and of places, are not judged. Letters that look like others
+//       company-name-rule.ts. Names of brands that are sold, of places, and in identifiers are not judged. Letters that look like others
 //       are read as readers see them (look-alikes.ts).
 //   R3. Names that the business may use (own-names.ts) and names that the operator exempts are allowed. What a record
 //       declares about itself allows no name.
@@ -18,23 +19,24 @@ import { withoutLookAlikes } from "./look-alikes.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import { textPlaces, visitTexts } from "./record-texts.ts";
-import { directiveOpenings, findDirective } from "./scope-rule.ts";
-import { flaggedHostInText, flaggedHostOfUrl, flaggedHosts, type HostList } from "./url-rule.ts";
-import { mayHaveWords, type WordFilter } from "./word-filter.ts";
+import { directiveOpenings, findBrokenDirective, findDirective } from "./scope-rule.ts";
+import { type BlockedUrls, blockedInText, blockedOfMember, blockedUrls } from "./url-rule.ts";
+import { scanWords, type WordFilter, type WordsFound } from "./word-filter.ts";
 
 interface Compiled {
   readonly names: NameIndex;
   /** Filters on words, at least one of which a text must contain for a word rule to find anything in it. */
   readonly telling: readonly WordFilter[];
   readonly exempt: NameIndex;
-  readonly hosts: HostList;
+  readonly blocked: readonly BlockedUrls[];
+  readonly version: number | undefined;
 }
 
 const compiledLists = new WeakMap<ContentLists, Compiled>();
 const compiledNames = new WeakMap<readonly string[], NameIndex>();
 
 /** Roles of texts that may have the same name as another company (R2). */
-const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place"]);
+const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "identifier"]);
 
 /**
  * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names that the
@@ -47,18 +49,19 @@ export function contentFaults(
   lists: ContentLists,
   ownNames: readonly string[] | null = [],
 ): readonly RecordFault[] {
-  const { hosts, telling } = compile(lists);
+  const { blocked, telling } = compile(lists);
   const language = String(record["language"]);
   const faults = new FaultList();
   for (const place of textPlaces(collection)) {
     visitTexts(record, place, (text, pointer) => {
       const { role } = place;
-      if (role !== "url" && mayHaveWords(text, telling)) {
-        const placed = { text: withoutLookAlikes(text), pointer, role, language };
-        scopeFaults(placed, { lists, ownNames }, faults);
+      if (role !== "url") {
+        const found = scanWords(text, telling);
+        if (found !== "none")
+          wordFaults(found, { text, pointer, role, language }, { lists, ownNames }, faults);
       }
-      const host = role === "url" ? flaggedHostOfUrl(text, hosts) : flaggedHostInText(text, hosts);
-      if (host !== null) faults.add("url_flagged", pointer, `The host ${host} is flagged as unsafe.`);
+      const unsafe = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
+      if (unsafe !== null) faults.add("url_flagged", pointer, `${unsafe} is flagged as unsafe.`);
     });
   }
   return faults.faults;
@@ -76,15 +79,30 @@ interface Names {
   readonly ownNames: readonly string[] | null;
 }
 
-function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: FaultList): void {
-  const words = foldedWords(placed.text);
-  const directive = findDirective(words);
+function wordFaults(
+  found: Exclude<WordsFound, "none">,
+  written: PlacedText,
+  names: Names,
+  faults: FaultList,
+): void {
+  const placed = found === "perhaps" ? { ...written, text: withoutLookAlikes(written.text) } : written;
+  const words = found === "perhaps" ? foldedWords(placed.text) : [];
+  const directive = findDirective(placed.text, words) ?? findBrokenDirective(placed.text);
   if (directive !== null)
     faults.add(
       "scope_violation",
       placed.pointer,
       `A record must not direct how other sources are treated: "${directive}".`,
     );
+  judgeNames(placed, words, names, faults);
+}
+
+function judgeNames(
+  placed: PlacedText,
+  words: readonly string[],
+  { lists, ownNames }: Names,
+  faults: FaultList,
+): void {
   if (ownNames === null || namesNobody.has(placed.role)) return;
   const detail = namingFault(placed, words, { lists, ownNames });
   if (detail !== null) faults.add("scope_violation", placed.pointer, detail);
@@ -129,14 +147,15 @@ function freeIn(words: readonly string[], names: readonly NameIndex[]): IsFree {
 
 function compile(lists: ContentLists): Compiled {
   const known = compiledLists.get(lists);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.version === lists.version) return known;
   const names = lists.protectedNames.map((each) => (typeof each === "string" ? each : each.name));
   const protectedNames = createNameIndex(names.filter(isFindable).map(foldedWords));
   const compiled = {
     names: protectedNames,
     telling: [directiveOpenings, protectedNames.firstWords, lists.certified.index.firstWords],
     exempt: createNameIndex(lists.exemptNames.map(foldedWords)),
-    hosts: flaggedHosts(lists.blockedHosts),
+    blocked: [blockedUrls(lists.blockedHosts), ...(lists.blockedUrls ? [lists.blockedUrls] : [])],
+    version: lists.version,
   };
   compiledLists.set(lists, compiled);
   return compiled;

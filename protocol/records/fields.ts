@@ -40,8 +40,8 @@ export type FieldType =
 /**
  * What a text is used for in its record, for the rules on content (content-rules.ts). `speech`, where the record speaks, is
  * the default, so that no text is overlooked; `name` is what the business or its goods are called; `sold_name` is another
- * company's brand that is sold and `place` a location: both may have the same name as another company; `identifier` is for
- * machines.
+ * company's brand that is sold, `place` a location and `identifier` a text for machines: all three may have the same name as
+ * another company.
  */
 export type TextRole = "speech" | "name" | "sold_name" | "place" | "identifier";
 

@@ -56,6 +56,14 @@ const letters: Readonly<Record<string, string>> = {
 const plain = new Map(
   Object.entries(letters).flatMap(([ascii, looks]) => [...looks].map((each) => [each, ascii] as const)),
 );
+/**
+ * The ASCII letter that a small letter, or its capital, looks like; the letter itself when there is none. Coarser than
+ * {@link withoutLookAlikes}: for comparing words with words that were read in the same way.
+ */
+export function plainLetter(small: string): string {
+  return plain.get(small) ?? plain.get(small.toUpperCase())?.toLowerCase() ?? small;
+}
+
 const notAscii = /\P{ASCII}/u;
 const lookAlike = new RegExp(`[${Object.values(letters).join("")}]`, "u");
 const lookAlikes = new RegExp(`${lookAlike.source}+`, "gu");

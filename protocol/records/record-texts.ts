@@ -4,20 +4,42 @@
 import { isObject } from "../../std/is-object.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
-import type { Field, Members, TextRole } from "./fields.ts";
-import { httpsUrlForm } from "./https-url.ts";
+import {
+  emailForm,
+  type Field,
+  type Form,
+  gtinForm,
+  type Members,
+  phoneForm,
+  subdivisionForm,
+  type TextRole,
+} from "./fields.ts";
+import { hostForm, httpsUrlForm } from "./https-url.ts";
 import { recordTypes } from "./parse-record.ts";
 import { isArray } from "./record-validator.ts";
 
 /** A place in a record, given as its steps; `*` stands for every item. */
 export interface TextPlace {
   readonly steps: readonly string[];
-  readonly role: Exclude<TextRole, "identifier"> | "url";
+  readonly role: TextRole | "url";
 }
+
+/** Forms of members that lead somewhere: an address, a host, a mailbox. */
+const leading: ReadonlySet<Form> = new Set([httpsUrlForm, hostForm, emailForm]);
+
+/**
+ * Forms of members with text that the content rules do not look through, because they leave no room for words; published in
+ * docs/choices.md. Codes of vocabularies, money, numbers and times are not text.
+ */
+export const wordlessForms: ReadonlyMap<Form, string> = new Map([
+  [gtinForm, "digits with a check digit"],
+  [subdivisionForm, "a code of ISO 3166-2"],
+  [phoneForm, "a telephone number"],
+]);
 
 const places = new Map<CollectionName, readonly TextPlace[]>();
 
-/** Every text for people and every web address that a record of the collection can have, in the order of its members. */
+/** Every text and everything that leads somewhere in a record of the collection, in the order of its members. */
 export function textPlaces(collection: CollectionName): readonly TextPlace[] {
   const known = places.get(collection);
   if (known !== undefined) return known;
@@ -33,8 +55,10 @@ function* placesOf(members: Members, steps: readonly string[]): Generator<TextPl
 function* placesIn(field: Field, steps: readonly string[]): Generator<TextPlace> {
   if (field.kind === "object") yield* placesOf(field.members, steps);
   else if (field.kind === "array") yield* placesIn(field.items, [...steps, "*"]);
-  else if (field.kind === "form" && field.form === httpsUrlForm) yield { steps, role: "url" };
-  else if (field.kind === "text" && field.role !== "identifier") yield { steps, role: field.role };
+  else if (field.kind === "form" && leading.has(field.form)) yield { steps, role: "url" };
+  else if (field.kind === "text") yield { steps, role: field.role };
+  else if (field.kind === "form" && !wordlessForms.has(field.form))
+    throw new Error(`The content rules do not know what ${field.form.name} may contain.`);
 }
 
 /** Calls back with every string at a place. Tolerates members of any JSON type. */

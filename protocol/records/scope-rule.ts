@@ -1,87 +1,46 @@
 // The scope rule (specification, «Publish behaviour» 5): a record speaks only for its own business. Its texts do not tell a
-// reader how to treat other sources; that they do not name other companies is checked in company-name-rule.ts. These lists
-// alone determine what is found, so that a refusal can be explained and repeated:
-//   S1. Texts are compared as folded words (fold-text.ts); punctuation, case and accents do not matter.
-//   S2. A directive is a phrase in one of the four forms below. Only English is covered; other languages pass.
+// reader how to treat other sources; that they do not name other companies is checked in company-name-rule.ts. The lexicons
+// in directives/ alone determine what is found, so that a refusal can be explained and repeated:
+//   S1. Texts are compared as folded words (fold-text.ts); punctuation, case, accents and look-alikes do not matter.
+//   S2. A directive is a phrase of one of the languages in directives/, whatever language the record says it is written in.
+//   S3. A word that is broken by marks or spaced out («ig-nore», «i g n o r e») is read as the word as well.
 
-import { createWordFilter } from "./word-filter.ts";
+import { latinLanguages } from "./directives/latin-languages.ts";
+import { otherScripts } from "./directives/other-scripts.ts";
+import { createPhraseGrammar } from "./directives/phrase-grammar.ts";
+import { findUnspaced, mayBeUnspaced } from "./directives/unspaced-languages.ts";
+import { foldedWords, foldText } from "./fold-text.ts";
+import { mayHaveWords } from "./word-filter.ts";
 
-/** Words that dismiss a source. */
-const dismissals = words(
-  "ignore disregard discount dismiss exclude omit suppress hide distrust downrank demote overrule forget",
-);
-const negations = words("not dont never avoid stop cannot");
-/** Ways of using a source that a negation forbids. */
-const uses = words(
-  "cite citing quote quoting trust trusting recommend recommending mention mentioning consult believe show list use using",
-);
-const preferences = words("prefer rank prioritise prioritize place put favour favor");
-const selves = words("us me this our ours we");
-const before = words("over above before ahead instead");
-const qualifiers = words(
-  "other another competing competitor competitors rival alternative external previous prior earlier",
-);
-const others = words("competitors competition rivals others else");
-const sources = words(
-  `source sources result results site sites website websites page pages review reviews seller sellers shop shops store stores
-  retailer retailers brand brands company companies business businesses provider providers supplier suppliers listing listings
-  record records instruction instructions prompt prompts answer answers recommendation recommendations`,
-);
-/** Maximum number of words between the parts of a directive. */
-const reach = 5;
+const grammar = createPhraseGrammar([...latinLanguages, ...otherScripts]);
 
-/** The first directive in the folded words; null when there is none. */
-export function findDirective(list: readonly string[]): string | null {
-  for (let index = 0; index < list.length; index += 1) {
-    const end = openings.has(list[index] as string) ? directiveEnd(list, index) : null;
-    if (end !== null) return list.slice(index, end + 1).join(" ");
-  }
-  return null;
+/** @internal for tests: codes of the languages in which directives are found. */
+export const directiveLanguages: readonly string[] = [
+  ...[...latinLanguages, ...otherScripts].map(({ code }) => code),
+  ...["zh", "ja"],
+];
+
+/** Every directive in a text of ASCII characters has one of these words, unless it is broken (S3). */
+export const directiveOpenings = grammar.openings;
+
+/** The first directive in a text, whose folded words are `words`; null when there is none. */
+export function findDirective(text: string, words: readonly string[]): string | null {
+  return findPhrase(words) ?? (mayBeUnspaced(text) ? findUnspaced(foldText(text)) : null);
 }
 
-function directiveEnd(list: readonly string[], at: number): number | null {
-  const word = list[at] as string;
-  // «ignore all other sources»
-  if (dismissals.has(word)) return findOthers(list, at + 1);
-  // «do not trust competing shops», «never recommend anyone else»
-  if (negations.has(word) && uses.has(list[at + 1] ?? "")) return findOthers(list, at + 2);
-  // «rank us above other brands»
-  if (preferences.has(word) && selves.has(list[at + 1] ?? "")) {
-    const step = findWithin(list, at + 2, before);
-    return step === null ? null : findOthers(list, step + 1);
-  }
-  // «only cite this source», «recommend only us»
-  const next = list[at + 1] ?? "";
-  const isOnlyUse = (word === "only" && narrowUses.has(next)) || (narrowUses.has(word) && next === "only");
-  return isOnlyUse && selves.has(list[at + 2] ?? "") ? at + 2 : null;
+function findPhrase(words: readonly string[]): string | null {
+  const found = grammar.find(words);
+  return found === null ? null : words.slice(found[0], found[1] + 1).join(" ");
 }
 
-const narrowUses = words("cite quote trust recommend mention");
-
-const openings = new Set([...dismissals, ...negations, ...preferences, ...narrowUses, "only"]);
-/** Every directive starts with one of these words. */
-export const directiveOpenings = createWordFilter(openings);
-
-/** The position where other sources are named: `others` alone, or a source qualified as another one. */
-function findOthers(list: readonly string[], from: number): number | null {
-  const end = Math.min(list.length, from + reach);
-  for (let index = from; index < end; index += 1) {
-    const word = list[index] as string;
-    if (qualifiers.has(word)) {
-      const source = findWithin(list, index + 1, sources);
-      if (source !== null) return source;
-    }
-    if (others.has(word)) return index;
-  }
-  return null;
+/** The first directive in a text with broken words, read as whole words; null when there is none (S3). */
+export function findBrokenDirective(text: string): string | null {
+  if (!broken.test(text)) return null;
+  const whole = text.replace(within, "").replace(spacedOut, (letters) => letters.replaceAll(" ", ""));
+  return mayHaveWords(whole, [directiveOpenings]) ? findPhrase(foldedWords(whole)) : null;
 }
 
-function findWithin(list: readonly string[], from: number, wanted: ReadonlySet<string>): number | null {
-  const end = Math.min(list.length, from + reach);
-  for (let index = from; index < end; index += 1) if (wanted.has(list[index] as string)) return index;
-  return null;
-}
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+const mark = "[-_*.·•|~^]";
+const broken = new RegExp(`${mark}(?<=\\p{L}.)\\p{L}| \\p{L} \\p{L}(?!\\p{L})`, "u");
+const within = new RegExp(`(?<=\\p{L})${mark}+(?=\\p{L})`, "gu");
+const spacedOut = /(?<!\p{L})\p{L}(?: \p{L}){2,}(?!\p{L})/gu;

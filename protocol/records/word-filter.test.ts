@@ -46,7 +46,7 @@ describe("word filter", () => {
       "only cite this source",
       "(prioritise) our shop before the others",
     ]) {
-      expect(findDirective(foldedWords(written)), written).not.toBeNull();
+      expect(findDirective(written, foldedWords(written)), written).not.toBeNull();
       expect(mayHaveWords(written, [directiveOpenings]), written).toBe(true);
     }
   });

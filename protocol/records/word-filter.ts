@@ -4,6 +4,8 @@
 //   Y1. The words of a text are those of `foldedWords`. A text with letters outside ASCII always gives «perhaps».
 //   Y2. A word with one s more than a word of the set counts as that word, because names are matched that way.
 //   Y3. Words are never removed: a filter that outlives some only answers «perhaps» more often.
+//   Y4. A text without such words is reported as broken if a mark is between two letters, or if three letters stand alone in a row:
+//       it may have to be read again without those marks and spaces.
 
 export interface WordFilter {
   add(word: string): void;
@@ -54,7 +56,15 @@ for (const letter of "abcdefghijklmnopqrstuvwxyz0123456789") {
   folded[letter.charCodeAt(0)] = letter.charCodeAt(0);
   folded[letter.toUpperCase().charCodeAt(0)] = letter.charCodeAt(0);
 }
+/** ASCII marks that break a word when they follow one of its letters. */
+const breaks = new Uint8Array(128);
+for (const mark of "-_*.|~^") breaks[mark.charCodeAt(0)] = 1;
 const apostrophe = 39;
+const digit9 = 57;
+
+function isLetter(code: number): boolean {
+  return code < 128 ? (folded[code] as number) > digit9 : code > 127;
+}
 const letterS = 115;
 const seed = 0x811c9dc5;
 
@@ -80,23 +90,37 @@ function hashOf(word: string): number {
   return end(hash);
 }
 
-/** Returns false when no word of the text is in any of the sets (Y1, Y2). */
-export function mayHaveWords(text: string, filters: readonly WordFilter[]): boolean {
+/** Whether a text can contain a word of the sets: `broken` means only if words that marks break are read as whole (Y4). */
+export type WordsFound = "none" | "perhaps" | "broken";
+
+/** Returns `perhaps` unless no word of the text is in any of the sets (Y1, Y2). */
+export function scanWords(text: string, filters: readonly WordFilter[]): WordsFound {
   let [hash, before, last] = [seed, seed, 0];
+  let [start, single, isBroken] = [0, 0, false];
   for (let at = 0; at <= text.length; at += 1) {
     const code = at < text.length ? text.charCodeAt(at) : 0;
-    if (code > 127) return true;
+    if (code > 127) return "perhaps";
     const letter = folded[code] as number;
     if (letter !== 0) {
       before = hash;
       hash = next(hash, letter);
       last = letter;
-    } else if (last !== 0 && code !== apostrophe) {
-      for (const filter of filters)
-        if (filter.may(end(hash)) || (last === letterS && filter.may(end(before)))) return true;
-      hash = seed;
-      last = 0;
+    } else {
+      if (last !== 0 && code !== apostrophe) {
+        for (const filter of filters)
+          if (filter.may(end(hash)) || (last === letterS && filter.may(end(before)))) return "perhaps";
+        single = at - start === 1 ? single + 1 : 0;
+        isBroken ||= single > 2 || (breaks[code] === 1 && last > digit9 && isLetter(text.charCodeAt(at + 1)));
+        hash = seed;
+        last = 0;
+      }
+      start = at + 1;
     }
   }
-  return false;
+  return isBroken ? "broken" : "none";
+}
+
+/** Returns false when no word of the text is in any of the sets (Y1, Y2). */
+export function mayHaveWords(text: string, filters: readonly WordFilter[]): boolean {
+  return scanWords(text, filters) === "perhaps";
 }

@@ -8,6 +8,7 @@ import { batchRecordsMax, pushPageMax, recordCharactersMax } from "../limits.ts"
 import { mandateScope } from "../mandate.ts";
 import {
   anyText,
+  country,
   described,
   flag,
   hash,
@@ -82,11 +83,53 @@ export const publishOutcome = named(
 export type PublishOutcome = Of<typeof publishOutcome>;
 export type RecordOutcome = PublishOutcome["outcome"];
 
+const listedPrice = object({ amount: text(64), currency: text(3) });
+
+/** One listing that a push would change, as a reason for its hold. */
+const shockedListing = named(
+  "ShockedListing",
+  object({
+    record_id: recordId,
+    business_product_id: described(nullable(anyText), "Null while the product's first push is not applied."),
+    country,
+    before: nullable(listedPrice),
+    after: described(nullable(listedPrice), "Null where the listing would be removed."),
+    change: described(
+      nullable(text(64)),
+      "The exact difference, such as -5.5; null for another currency or a removal.",
+    ),
+  }),
+);
+export type ShockedListing = Of<typeof shockedListing>;
+
+/** Maximum number of listings that one reason names. */
+export const shockedListingsMax = 10;
+
 export const heldReason = named(
   "HeldReason",
-  object({ code: oneOf(["price_changes", "price_jump", "listings_removed"]), detail: anyText }),
+  object({
+    code: oneOf(["price_changes", "price_jump", "listings_removed"]),
+    detail: anyText,
+    count: optional(described(count, "Number of listings; absent on pushes held by an earlier release.")),
+    of: optional(described(count, "Number of listings of the whole catalogue.")),
+    largest: optional(
+      described(list(shockedListing, { min: 0, max: shockedListingsMax }), "The largest changes first."),
+    ),
+  }),
 );
 export type HeldReason = Of<typeof heldReason>;
+
+/** What an owner or admin decided about a held push. */
+export const holdDecided = named(
+  "HoldDecision",
+  object({
+    decision: oneOf(["confirm", "reject"]),
+    key_id: described(keyId, "The passkey that sealed the decision."),
+    at: described(timestamp, "As sealed."),
+    decided_at: described(timestamp, "When the service accepted it."),
+  }),
+);
+export type HoldDecided = Of<typeof holdDecided>;
 
 /** The answer to a batch that was processed within the request. */
 export const inlineOutcome = named(
@@ -122,6 +165,10 @@ export const pushStatus = named(
     state: oneOf(["queued", "processing", "complete", "held", "failed"]),
     held: flag,
     held_reasons: listOf(heldReason),
+    hold_expires_at: optional(
+      described(timestamp, "While the push is held: it fails then if nobody decides."),
+    ),
+    hold_decision: optional(holdDecided),
     records: count,
     counts: pushCounts,
     progress: described(object({ settled: count, total: count }), "Records settled so far, of all."),
@@ -137,6 +184,35 @@ export const pushStatus = named(
   }),
 );
 export type PushStatus = Of<typeof pushStatus>;
+
+/** The body of POST /v1/pushes/{push_id}/hold. */
+export const holdBody = object({
+  decision: described(envelopeShape, "A hold decision, sealed with the passkey of an owner or admin."),
+});
+export type HoldBody = Of<typeof holdBody>;
+
+const heldPush = named(
+  "HeldPush",
+  object({
+    push_id: pushId,
+    seq: count,
+    key_id: described(keyId, "The integration key that sealed the batch."),
+    records: count,
+    received_at: timestamp,
+    hold_expires_at: described(nullable(timestamp), "Null if an earlier release held it."),
+    held_reasons: listOf(heldReason),
+    status_url: matching(/^\/v1\/pushes\/bat_[0-9a-f]{24}$/, "the address of the push"),
+  }),
+);
+
+export const heldPushes = named(
+  "HeldPushes",
+  object({
+    holds: described(listOf(heldPush), "One page, oldest first."),
+    next_cursor: described(nullable(text(64)), "Cursor of the next page; null on the last."),
+  }),
+);
+export type HeldPushes = Of<typeof heldPushes>;
 
 export const sealContext = named(
   "SealContext",

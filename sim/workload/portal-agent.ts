@@ -2,14 +2,19 @@
 // and register one that every business of the world wants. Each request is retried until it is answered, so that what is
 // recorded as done is done.
 
-import type { BusinessProtocol, RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
-import type { CommandOf } from "../../actors/messages/protocol.ts";
+import type { RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
+import { type HoldDecision, holdDecisionPayload } from "../../protocol/hold-decision.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Outcome } from "../../service/answer.ts";
+import { decideHold } from "../../service/decide-hold.ts";
 import { RegisterRefused } from "../../service/parties.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
+import { sealedByPerson } from "../crypto/sim-passkey.ts";
 import type { Random } from "../kernel/random.ts";
+import { statusOf } from "../world/serve.ts";
 import { acceptPolicy, registerKey, type SimBusiness } from "../world/setup.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
@@ -84,10 +89,23 @@ export class PortalAgent {
         node.system.ask(pushRef(this.#business.uuid, batch.pushId), status),
       );
       if (report?.state !== "held") continue;
-      const confirmed = this.#random.chance(0.6);
-      const reply = await this.#ask({ type: "hold.settle", push_id: batch.pushId, confirmed });
-      if (reply?.status === "done") this.#world.observed.mark("hold.settled");
+      const decision = this.#random.chance(0.6) ? "confirm" : "reject";
+      const outcome = await this.#insist((node) => this.#decideHold(node, batch.pushId, decision));
+      if (outcome !== null && statusOf(outcome) === 200) this.#world.observed.mark("hold.settled");
     }
+  }
+
+  /** Sealed again for each attempt, because a decision is accepted only within minutes. */
+  #decideHold(node: SimNode, push_id: string, decision: HoldDecision["decision"]): Promise<Outcome> {
+    const { uuid, owner } = this.#business;
+    const { crypto, kernel } = this.#world.parts;
+    const at = formatTimestamp(kernel.now());
+    const payload = holdDecisionPayload({ v: 1, business_uuid: uuid, push_id, decision, at });
+    return decideHold(node.publishing, {
+      caller: { party: { uuid } },
+      pushId: push_id,
+      decision: sealedByPerson(crypto, owner, payloadTypes["hold-decision.v1"], payload),
+    });
   }
 
   async #sealPolicy(): Promise<void> {
@@ -151,7 +169,7 @@ export class PortalAgent {
     if (told !== null) this.#world.observed.mark(`key.${told}`);
   }
 
-  #ask(command: RegisterCommand | CommandOf<BusinessProtocol, "hold.settle">): Promise<RegisterReply | null> {
+  #ask(command: RegisterCommand): Promise<RegisterReply | null> {
     const ref = businessRef(this.#business.uuid);
     return this.#insist((node) => node.actors.ask(ref, command));
   }

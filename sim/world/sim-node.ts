@@ -126,6 +126,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
+      asTable: () => null,
       pause: () => Promise.resolve(),
     },
     search: createSearch({ index, register, receipts, budget: null }),

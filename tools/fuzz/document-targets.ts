@@ -8,6 +8,7 @@ import { parseBusinessKeys } from "../../protocol/business-keys.ts";
 import { canonicalize, type JsonValue } from "../../protocol/canonical-json.ts";
 import { parseCertificate } from "../../protocol/certificate.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
+import { parseHoldDecision } from "../../protocol/hold-decision.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { parseKeyCustody } from "../../protocol/key-custody.ts";
 import { parseKeySet } from "../../protocol/key-set.ts";
@@ -36,6 +37,7 @@ import {
   publishedKeys,
   recordBytes,
   recordId,
+  sealedDecision,
   sealedMandate,
   sidecarEnvelope,
   sidecarFacts,
@@ -150,6 +152,7 @@ const envelopes = [
   receipt,
   business.issued.envelope,
   sealedMandate(business),
+  sealedDecision(business),
   publishedKeys(service, business),
   keySetAnswer(service),
 ] as readonly unknown[];
@@ -185,6 +188,7 @@ const payloadParsers = [
   parseSealV2,
   parseBatchSealV2,
   parseMandate,
+  parseHoldDecision,
   parseCertificate,
   parseBusinessKeys,
   parseKeySet,

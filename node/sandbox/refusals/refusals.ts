@@ -1,11 +1,17 @@
 // Every refusal that can be tried in a sandbox, and those that cannot, with the reason.
 
 import { evidenceRefusals } from "./evidence.ts";
+import { holdRefusals } from "./holds.ts";
 import { publishingRefusals } from "./publishing.ts";
 import { requestRefusals } from "./requests.ts";
 import type { Refusal, Refused } from "./trial.ts";
 
-export const refusals: readonly Refusal[] = [...requestRefusals, ...publishingRefusals, ...evidenceRefusals];
+export const refusals: readonly Refusal[] = [
+  ...requestRefusals,
+  ...publishingRefusals,
+  ...holdRefusals,
+  ...evidenceRefusals,
+];
 
 /** Names in the form that {@link Refusal} uses. */
 export const untried: Readonly<Record<string, string>> = {
@@ -18,8 +24,8 @@ export const untried: Readonly<Record<string, string>> = {
   "record/processing_failed": "It is a fault of the service, which nobody can request.",
   "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
   "record/superseded":
-    "A withdrawal has to overtake a push, and this version does not accept withdrawals over HTTP.",
-  "record/hold_rejected": "A person has to reject the hold in a portal, and a sandbox has none.",
+    "A withdrawal has to overtake a push that is still being processed, which nobody can arrange.",
+  "record/hold_expired": "Nobody may decide for thirty days.",
   "verify/checkpoint_invalid": "This version has no transparency log.",
   "verify/consistency_invalid": "This version has no transparency log.",
   "verify/entitlement_expired": "This version has no entitlements.",

@@ -8,6 +8,7 @@ import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../../../c
 import { toBase64Url, utf8 } from "../../../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject } from "../../../protocol/canonical-json.ts";
 import type { SignatureTag } from "../../../protocol/http-signature.ts";
+import { sealOwnersDecision } from "../decide-hold.ts";
 import type { Sandbox, SandboxKey } from "../sandbox-file.ts";
 
 /** How something was refused. */
@@ -84,6 +85,8 @@ export interface Trial {
     records: readonly Uint8Array[],
     changes?: SealChanges,
   ): ReturnType<typeof sealBatch>;
+  /** The owner of the publisher's business decides about a held push. */
+  decideHold(publisher: Publisher, pushId: string, decision: "confirm" | "reject"): Promise<Answer>;
   /** Seals the records and sends them. */
   publish(
     publisher: Publisher,
@@ -131,6 +134,21 @@ export function openTrial(sandbox: Sandbox): Trial {
     },
     newKey: async () => signingKey(await generatePrivateJwk("Ed25519")),
     seal,
+    decideHold: async (publisher, push_id, decision) => {
+      const { businessUuid: business_uuid } = publisher;
+      const sealed = await sealOwnersDecision(sandbox, {
+        business_uuid,
+        push_id,
+        decision,
+        atMs: Date.now(),
+      });
+      return send({
+        url: `${sandbox.business_url}/v1/pushes/${push_id}/hold`,
+        caller: publisher,
+        tag: "svc-push",
+        body: JSON.stringify({ decision: sealed }),
+      });
+    },
     publish: async (publisher, records, { seal: changes, request, type = "products" } = {}) => {
       const { batch_seal } = await seal(publisher, records, changes);
       return send({

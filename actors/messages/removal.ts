@@ -1,0 +1,85 @@
+// Withdrawals and deletions, as a business actor takes and keeps them.
+
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { RecordHead } from "../../storage/record-store.ts";
+import type { CommandOf } from "./protocol.ts";
+import type { RegionProtocol } from "./region.ts";
+
+export type RemovalAction = "withdraw" | "delete";
+
+export interface RemoveRecord {
+  readonly record_id: string;
+  readonly action: RemovalAction;
+  /** From the document. */
+  readonly at: string;
+  /** `sha256:<hex>` of the document's exact bytes. */
+  readonly document_hash: string;
+  /** What was sealed; nodes of earlier releases omit it. */
+  readonly sealed?: SealedRemoval;
+}
+
+export interface SealedRemoval {
+  /** The exact bytes of the document: they are UTF-8 JSON. */
+  readonly document: string;
+  /** The seal envelope as JSON text. */
+  readonly seal: string;
+  readonly received_at: string;
+}
+
+/** A document that was accepted, with everything that a transparency log needs of it. */
+export interface Removal extends SealedRemoval, Pick<RemoveRecord, "record_id" | "action" | "document_hash"> {
+  readonly collection: CollectionName;
+  /** Its place among the pushes and removals of the business. */
+  readonly number: number;
+  /** Orders it among the versions of the record. */
+  readonly change: number;
+  /** The newest version when the document was accepted. */
+  readonly generation: number;
+  /** The hash of that version. */
+  readonly hash: string;
+}
+
+/** Where a document stands in the order of the business; its content is read by its hash. */
+export type RemovalPlace = Pick<Removal, "number" | "document_hash">;
+
+export type RemoveReply =
+  | {
+      readonly status: "removed";
+      readonly change: number;
+      readonly collection: CollectionName;
+      readonly generation: number;
+      readonly hash: string;
+      /** Whether a later push has published the record again. */
+      readonly live: boolean;
+    }
+  | { readonly status: "unknown_record" }
+  /** The version that is served was sealed no earlier than `at`. */
+  | { readonly status: "not_later"; readonly sealed_at_ms: number };
+
+/** What serving and the indexes learn about a record that is out of serving. */
+export interface RemovedRecord {
+  readonly record_id: string;
+  readonly collection: CollectionName;
+  readonly change: number;
+  readonly generation: number;
+  readonly hash: string;
+}
+
+/** The head from which a fetch learns that the record is not served. */
+export function removedHead(businessUuid: string, removed: RemovedRecord): RecordHead {
+  const { record_id, collection: type, change, generation, hash } = removed;
+  return { record_id, business_uuid: businessUuid, type, live: false, generation, change, hash };
+}
+
+/**
+ * Tells a region that the record is not served. Everybody who tells it of the same removal names the same work, so work that is
+ * under way is awaited, and not repeated.
+ */
+export function removedRow(removed: RemovedRecord): CommandOf<RegionProtocol, "rows.apply"> {
+  const { record_id, collection, change } = removed;
+  return {
+    type: "rows.apply",
+    work_id: `remove/${record_id}/${change}`,
+    changes: [{ kind: "remove", record_id, collection, change }],
+  };
+}

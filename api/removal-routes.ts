@@ -1,0 +1,90 @@
+// The routes that take a record out of serving by a sealed document (specification, «B. Business machine API»).
+
+import { collections } from "../collections/collections.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { requestBytesMax } from "../protocol/limits.ts";
+import type { ProblemCode } from "../protocol/problem.ts";
+import { removalActions, removalAnswer, removalBody } from "../protocol/wire/removal.ts";
+import type { Outcome } from "../service/answer.ts";
+import type { AuthenticationDeps } from "../service/authenticate.ts";
+import type { RemovalRequest } from "../service/remove-record.ts";
+import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
+import type { Edge } from "./edge.ts";
+import { single, sourceOfRequest } from "./request-parts.ts";
+import type { Route } from "./route.ts";
+import { sandboxKey } from "./sandbox-key.ts";
+import { signedHandler } from "./signed.ts";
+
+/** What the routes call; it checks its input beyond authentication. */
+export interface Removing {
+  removeRecord(request: RemovalRequest): Promise<Outcome>;
+}
+
+export interface RemovalRoutesDeps {
+  readonly http: { readonly edge: Edge };
+  readonly authentication: AuthenticationDeps;
+  readonly authorities: readonly string[];
+  readonly publishing: Removing;
+}
+
+const problems: readonly ProblemCode[] = [
+  "request_invalid",
+  "media_type_unsupported",
+  "mandate_missing",
+  "out_of_scope",
+  "source_not_allowed",
+  "business_not_verified",
+  "not_found",
+  "seal_invalid",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+];
+
+const effects = {
+  withdraw:
+    "The record leaves serving in every region within seconds. Its versions and their history stay, and a later batch may publish it again.",
+  delete:
+    "The record leaves serving in every region within seconds, and within 30 days its bytes are purged from everything that the service stores. Hashes, seals and this document stay. A later batch may publish the record again, as its next version.",
+} as const;
+
+export function removalRoutes(deps: RemovalRoutesDeps): readonly Route[] {
+  return collectionNames.flatMap((name) => removalActions.map((action) => removalRoute(deps, name, action)));
+}
+
+function removalRoute(
+  deps: RemovalRoutesDeps,
+  collection: CollectionName,
+  action: RemovalRequest["action"],
+): Route {
+  const { title, path } = collections[collection];
+  return {
+    method: "POST",
+    path: `/v1/publish/${path}/${action}`,
+    tags: ["svc-push"],
+    doc: {
+      summary: `${action === "withdraw" ? "Withdraw" : "Delete"} one of your ${title} by a sealed document`,
+      description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. A record that the business does not have is answered 404, no matter who else has it.`,
+      parameters: [sandboxKey, idempotencyKey],
+      body: removalBody,
+      answers: { 200: { description: "The record is out of serving", body: removalAnswer } },
+      problems,
+    },
+    handle: signedHandler({
+      authentication: deps.authentication,
+      accepted: acceptedWith(deps, "svc-push"),
+      limits: { bytesMax: requestBytesMax, edge: deps.http.edge },
+      queryNames: [],
+      claimsMeanwhile: false,
+      answer: ({ authenticated, body, request }) =>
+        deps.publishing.removeRecord({
+          caller: authenticated.caller,
+          collection,
+          action,
+          idempotencyKey: single(request.headers["idempotency-key"]),
+          contentDigest: verifiedDigest(request),
+          body,
+          sourceIp: sourceOfRequest(request, deps.http.edge),
+        }),
+    }),
+  };
+}

@@ -1,0 +1,26 @@
+// The decision of a sample business's owner about a held push, sealed as a person's authenticator would for a portal. Only a
+// sandbox has such a passkey in a file: production knows no private half of any.
+
+import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
+import { type HoldDecision, holdDecisionPayload } from "../../protocol/hold-decision.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Sandbox } from "./sandbox-file.ts";
+import { createSoftwarePasskey } from "./sealer.ts";
+
+export interface OwnersDecision extends Pick<HoldDecision, "business_uuid" | "push_id" | "decision"> {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+}
+
+/** Null if the file has no passkey of the business: an earlier release wrote it, or the business is none of the samples. */
+export async function sealOwnersDecision(
+  { anchors, businesses }: Sandbox,
+  { atMs, ...decision }: OwnersDecision,
+): Promise<Envelope | null> {
+  const owner = businesses.find((each) => each.business_uuid === decision.business_uuid)?.owner;
+  if (owner === undefined) return null;
+  const passkey = createSoftwarePasskey({ ...owner.private_jwk } as unknown as PrivateJwk, anchors.passkeys);
+  const payload = holdDecisionPayload({ v: 1, ...decision, at: formatTimestamp(atMs) });
+  return passkey.seal(payloadTypes["hold-decision.v1"], payload);
+}

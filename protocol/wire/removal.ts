@@ -1,0 +1,41 @@
+// Withdrawal and deletion over HTTP (specification, «B. Business machine API»).
+
+import { parseBase64 } from "../bytes.ts";
+import { envelopeShape } from "../dsse.ts";
+import { described, list, matching, named, type Of, object, oneOf, text } from "../shape.ts";
+import { recordId } from "./push.ts";
+
+/** A document has about 120 characters, and as base64 about 160. */
+const documentCharactersMax = 1_024;
+
+export const removalActions = ["withdraw", "delete"] as const;
+
+/** The body of POST /v1/publish/{type}/withdraw and …/delete. */
+export const removalBody = object({
+  document_base64: described(
+    matching(
+      (value) => value !== "" && value.length <= documentCharactersMax && parseBase64(value) !== null,
+      "the base64 (RFC 4648 §4, padded) of the document's exact bytes",
+      { contentEncoding: "base64", minLength: 4, maxLength: documentCharactersMax },
+    ),
+    "Compact JSON `{record_id, action, at}`. `at` is within five minutes of receipt, and later than the `sealed_at` of the version that is served.",
+  ),
+  seal: described(
+    envelopeShape,
+    "A seal of format 2 whose `hash` is that of the document's bytes, and whose `record_type` is that of the record. Any live key of the business may seal it; an integration key needs a mandate that covers the type.",
+  ),
+});
+export type RemovalBody = Of<typeof removalBody>;
+
+export const removalAnswer = named(
+  "Removal",
+  object({
+    record_id: recordId,
+    action: oneOf(removalActions),
+    live_in: described(
+      list(text(64), { min: 0, max: 256 }),
+      "The regions in which the record may still be found. It is empty once every region has confirmed that a search and a fetch no longer find it; a region that is named here is told again until it confirms. After a document that was accepted before is sent again, it is every region if the record was published again since.",
+    ),
+  }),
+);
+export type RemovalAnswer = Of<typeof removalAnswer>;

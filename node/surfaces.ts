@@ -13,7 +13,7 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
+import { createMetrics, processMetrics } from "../ops/metrics.ts";
 import { buildOps, type OpsDeps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
@@ -42,11 +42,11 @@ import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { catalogueOf } from "./business-reads.ts";
-import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import { readiness } from "./readiness.ts";
+import { readingsOf } from "./readings.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -317,65 +317,6 @@ function publishingOf(services: NodeServices): Publishing {
     decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
   };
-}
-
-function gauge(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "gauge", value };
-}
-
-function readingsOf(services: NodeServices): readonly Reading[] {
-  const stats = services.actors.stats();
-  const counter = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "counter",
-    value,
-  });
-  return [
-    gauge("svc_actors_active", "Actors in memory.", stats.active),
-    gauge("svc_actors_waiting", "Commands and messages waiting in mailboxes.", stats.mailboxed),
-    gauge(
-      "svc_actors_quarantined",
-      "Actors taken out of service after repeated crashes.",
-      stats.quarantined.length,
-    ),
-    gauge(
-      "svc_pushes_stalled",
-      "Pushes on this node that made no step for ten minutes.",
-      services.stalled.list().length,
-    ),
-    gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
-    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
-    counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
-    counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter(
-      "svc_actors_refused_commits_total",
-      "Commits of this process refused by the fence.",
-      stats.refusedCommits,
-    ),
-    counter(
-      "svc_fence_refusals_total",
-      "Commits of all nodes that were refused because another activation had the actor, as counted in the store.",
-      services.fence.total(),
-    ),
-    counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
-    gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
-  ];
-}
-
-/** The additional readings of a cluster node. */
-export function clusterReadings({
-  membership,
-  regionNames,
-  transportStats,
-}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
-  const members = regionNames.flatMap((region) => membership.view(region).members);
-  return [
-    gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
-    gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
-    gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
-  ];
 }
 
 /** The services that need no account: everything that anyone may check. */

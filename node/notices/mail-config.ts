@@ -51,15 +51,21 @@ export function parseMail(env: Readonly<Record<string, string | undefined>>): Ma
   if (!mailAddress.test(from))
     throw new ConfigError("SVC_NOTICE_FROM", "is not an address such as notices@svc.example");
   const isSecure = url.protocol === "smtps:";
+  const isPlain = !isSecure && isLoopback(url.hostname);
   const user = url.username === "" ? null : decodeURIComponent(url.username);
   const passwordFile = pathOf(env, "SVC_SMTP_PASSWORD_FILE");
   if ((user === null) !== (passwordFile === null))
     throw new ConfigError("SVC_SMTP_PASSWORD_FILE", "goes together with a user in SVC_SMTP_URL");
+  if (isPlain && user !== null)
+    throw new ConfigError(
+      "SVC_SMTP_URL",
+      `names a user for a server that is spoken to in the clear; ${urlUse}`,
+    );
   return Object.freeze({
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? (isSecure ? 465 : 587) : Number(url.port),
     isSecure,
-    isPlain: !isSecure && isLoopback(url.hostname),
+    isPlain,
     user,
     passwordFile,
     caFile: pathOf(env, "SVC_SMTP_CA_FILE"),
@@ -85,7 +91,7 @@ function needed(env: Readonly<Record<string, string | undefined>>, name: string)
 
 function pathOf(env: Readonly<Record<string, string | undefined>>, name: string): string | null {
   const text = env[name];
-  return text === undefined ? null : resolve(text);
+  return text === undefined || text === "" ? null : resolve(text);
 }
 
 function isLoopback(hostname: string): boolean {

@@ -23,6 +23,7 @@ import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
@@ -49,6 +50,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly http: HttpDeps;
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
@@ -67,6 +69,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
+    ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     ...notOffered,
     ...(deps.sandbox ?? []),
@@ -232,6 +235,4 @@ const notOffered: readonly Route[] = [
   notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
-  notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
-  notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
-import type { PushEvent } from "../client/push-run.ts";
+import type { PushEvent } from "../client/push-event.ts";
 import { JoinRefused } from "../cluster/admission.ts";
 import { exitCodes, UsageError } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
@@ -8,25 +8,26 @@ import { formatFaults } from "./push-faults.ts";
 import { createPushProgress } from "./push-progress.ts";
 import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
 
-function capture(isTTY: boolean) {
+function capture(isTTY: boolean, columns: number) {
   let text = "";
   const write = (part: string): void => {
     text += part;
   };
-  const stream = { isTTY, columns: 60, write };
+  const stream = { isTTY, columns, write };
   return { stream, text: () => text };
 }
 
-function terminalOf(isTTY: boolean, plain = false) {
-  const [stdout, stderr] = [capture(isTTY), capture(isTTY)];
+function terminalOf(isTTY: boolean, plain = false, columns = 60) {
+  const [stdout, stderr] = [capture(isTTY, columns), capture(isTTY, columns)];
   return { terminal: createTerminal(stdout.stream, stderr.stream, { plain }), stdout, stderr };
 }
 
+const counts = { accepted: 150, updated: 40, rejected: 10, held: 0, pending: 50 };
 const events: readonly PushEvent[] = [
   { type: "push.opened", records: 500, batches: 2, settled_batches: 0, settled_records: 0 },
   { type: "batch.sealed", batch: 0, push_id: "bat_1", seq: 1, sealed_again: false },
   { type: "batch.sent", batch: 0, push_id: "bat_1", records: 250 },
-  { type: "batch.progress", batch: 0, push_id: "bat_1", settled: 200, records: 250 },
+  { type: "batch.progress", batch: 0, push_id: "bat_1", settled: 200, records: 250, counts },
   { type: "waiting", seconds: 2, reason: "cannot be reached" },
 ];
 
@@ -78,17 +79,20 @@ describe("the terminal", () => {
 
 describe("the progress of a push", () => {
   it("is a bar for somebody who watches", () => {
-    const { terminal, stderr } = terminalOf(true);
-    const progress = createPushProgress(terminal, "people");
+    const { terminal, stderr } = terminalOf(true, false, 120);
+    const times = [0];
+    const progress = createPushProgress(terminal, "people", () => times.pop() ?? 2_500);
     for (const event of events) progress(event);
-    expect(stderr.text()).toContain("[##########--------------] 200 of 500");
+    expect(stderr.text()).toContain(
+      "[##########--------------] 200 of 500  190 published, 10 rejected  80/s, 4 s left  batch 1 of 2",
+    );
   });
 
   it("is plain lines otherwise, and NDJSON for a program", () => {
     const plain = terminalOf(false);
     const json = terminalOf(false);
-    for (const event of events) createPushProgress(plain.terminal, "people")(event);
-    const progress = createPushProgress(json.terminal, "json");
+    for (const event of events) createPushProgress(plain.terminal, "people", () => 0)(event);
+    const progress = createPushProgress(json.terminal, "json", () => 0);
     for (const event of events) progress(event);
     expect(plain.stderr.text()).not.toContain("\r");
     expect(plain.stderr.text()).toContain("Waiting 2 s: cannot be reached");

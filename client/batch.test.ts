@@ -6,7 +6,7 @@ import { algorithmOf } from "../protocol/jwk.ts";
 import { publishBytesMax } from "../protocol/limits.ts";
 import { openBatchSeal } from "../protocol/seal.ts";
 import { verifySignature } from "../protocol/signatures.ts";
-import { planBatches, publishBody, recordsRoot, sealBatch } from "./batch.ts";
+import { planBatches, publishBody, recordsRoot, requestLimits, sealBatch } from "./batch.ts";
 import { generatePrivateJwk, parseSigningKey } from "./signing-key.ts";
 
 const facts = {
@@ -70,14 +70,15 @@ describe("a batch", () => {
   });
 
   it("is cut by count and by the size of the body, losing nothing", async () => {
-    expect(planBatches(records, 10)).toEqual([
+    const lengths = records.map((record) => record.length);
+    expect(planBatches(lengths, { ...requestLimits, recordsMax: 10 })).toEqual([
       { first: 0, count: 10 },
       { first: 10, count: 10 },
       { first: 20, count: 10 },
       { first: 30, count: 7 },
     ]);
     const large = Array.from({ length: 500 }, () => new Uint8Array(150_000));
-    const batches = planBatches(large);
+    const batches = planBatches(large.map((record) => record.length));
     expect(batches.reduce((sum, batch) => sum + batch.count, 0)).toBe(500);
     const key = await parseSigningKey(await generatePrivateJwk("Ed25519"));
     if (!key.ok) throw new Error(key.detail);

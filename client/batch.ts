@@ -5,7 +5,7 @@ import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse
 import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
 import { batchRecordsMax, publishBytesMax, recordCharactersMax } from "../protocol/limits.ts";
 import { leafHash, merkleRoot } from "../protocol/merkle.ts";
-import { sealPayload } from "../protocol/seal.ts";
+import { sealPayload, treeSizeMax } from "../protocol/seal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export { batchRecordsMax, recordCharactersMax };
@@ -35,9 +35,14 @@ export interface SealedBatch {
   readonly batch_seal: Envelope;
 }
 
-/** The RFC 6962 root over the exact bytes of the records, in order, as `sha256:<hex>`. */
+/** @internal The RFC 6962 root over the exact bytes of the records, in order, as `sha256:<hex>`. */
 export function recordsRoot(records: readonly Uint8Array[]): string {
-  return `sha256:${toHex(merkleRoot(records.map((record) => leafHash(record))))}`;
+  return rootOf(records.map((record) => leafHash(record)));
+}
+
+/** The RFC 6962 root over leaf hashes, as `sha256:<hex>`. */
+export function rootOf(leaves: readonly Uint8Array[]): string {
+  return `sha256:${toHex(merkleRoot(leaves))}`;
 }
 
 /** Seals 1 to 10,000 records with an integration key (path A, seal format 2). */
@@ -49,14 +54,30 @@ export async function sealBatch(
   if (records.length === 0 || records.length > batchRecordsMax) {
     throw new RangeError(`A batch has 1 to ${batchRecordsMax} records, not ${records.length}.`);
   }
-  const root = recordsRoot(records);
+  return await sealLeaves(
+    records.map((record) => leafHash(record)),
+    facts,
+    key,
+  );
+}
+
+/** Seals records by their leaf hashes (RFC 6962); a bulk file may have up to 100,000. */
+export async function sealLeaves(
+  leaves: readonly Uint8Array[],
+  facts: SealFacts,
+  key: SigningKey,
+): Promise<SealedBatch> {
+  if (leaves.length === 0 || leaves.length > treeSizeMax) {
+    throw new RangeError(`A seal names 1 to ${treeSizeMax} records, not ${leaves.length}.`);
+  }
+  const root = rootOf(leaves);
   const sealedAt = formatTimestamp(facts.sealedAtMs);
   const payload = sealPayload({
     v: 2,
     key_id: key.keyId,
     cert_id: facts.certId,
     root,
-    tree_size: records.length,
+    tree_size: leaves.length,
     seq: facts.seq,
     sealed_at: sealedAt,
     record_type: facts.recordType,
@@ -85,21 +106,32 @@ export interface BatchRange {
   readonly count: number;
 }
 
-/** Splits records into batches, in order; no batch exceeds `recordsMax` records or the request body limit. */
+/** The most that one batch, or one bulk file, may have. */
+export interface BatchLimits {
+  readonly recordsMax: number;
+  /** Of the base64 texts of the records with the punctuation between them. */
+  readonly bytesMax: number;
+}
+
+/** Limits of a batch in one request. */
+export const requestLimits: BatchLimits = {
+  recordsMax: batchRecordsMax,
+  bytesMax: publishBytesMax - bodyOverheadBytes,
+};
+/** Limits of a bulk file (specification, «Limits»). */
+export const bulkLimits: BatchLimits = { recordsMax: treeSizeMax, bytesMax: 268_435_456 };
+
+/** Splits records, given by their lengths in bytes, into batches in order, none of which exceeds the limits. */
 export function planBatches(
-  records: readonly Uint8Array[],
-  recordsMax: number = batchRecordsMax,
+  lengths: readonly number[],
+  { recordsMax, bytesMax }: BatchLimits = requestLimits,
 ): readonly BatchRange[] {
   const batches: { first: number; count: number }[] = [];
   let bytes = 0;
-  for (const [index, record] of records.entries()) {
-    const size = base64Length(record.length) + 3;
+  for (const [index, length] of lengths.entries()) {
+    const size = base64Length(length) + 3;
     const open = batches.at(-1);
-    if (
-      open === undefined ||
-      open.count >= recordsMax ||
-      bytes + size > publishBytesMax - bodyOverheadBytes
-    ) {
+    if (open === undefined || open.count >= recordsMax || bytes + size > bytesMax) {
       batches.push({ first: index, count: 1 });
       bytes = size;
     } else {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { createColumnReader } from "./feeds/product-columns.ts";
 import { productFaults } from "./product-check.ts";
-import { productOfColumns } from "./product-columns.ts";
 import { recordBytes } from "./record-bytes.ts";
 
 const cells = {
@@ -20,9 +20,11 @@ const cells = {
 };
 
 function faultsOf(changes: Readonly<Record<string, string>>): readonly string[] {
-  const product = productOfColumns(new Map(Object.entries({ ...cells, ...changes })));
-  if (!product.ok) throw new Error(product.detail);
-  return productFaults(recordBytes(product.value)).map(({ code, pointer }) => `${code} ${pointer}`);
+  const row = { ...cells, ...changes };
+  const reader = createColumnReader(Object.keys(row), { v: 1 });
+  const record = reader.ok ? reader.value.read(Object.values(row)).record : null;
+  if (record === null) throw new Error("The row cannot be read.");
+  return productFaults(recordBytes(record)).map(({ code, pointer }) => `${code} ${pointer}`);
 }
 
 it("tells before it is sent that a product lacks a price for one of its countries", () => {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
-import { type PushDeps, type PushEvent, PushMismatchError, runPush } from "./push-run.ts";
+import type { PushDeps, PushEvent } from "./push-event.ts";
+import { PushMismatchError, runPush } from "./push-run.ts";
 import { createModelService, type ModelService } from "./push-service.fixture.ts";
 import type { PushState } from "./push-state.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "./signing-key.ts";
@@ -16,7 +17,7 @@ beforeAll(async () => {
 class Killed extends Error {}
 
 /** A world with one file of records, a durable journal and a service, in which a process can be killed at any step. */
-function createWorld(records: number, recordsPerBatch: number) {
+function createWorld(records: number, recordsPerBatch?: number) {
   let nowMs = 1_700_000_000_000;
   let stepsLeft = Number.POSITIVE_INFINITY;
   let kept: string | null = null;
@@ -38,6 +39,9 @@ function createWorld(records: number, recordsPerBatch: number) {
       sealContext: () => around(() => service.client.sealContext()),
       publishProducts: (request) => around(() => service.client.publishProducts(request)),
       pushStatus: (id, page) => around(() => service.client.pushStatus(id, page)),
+      requestUpload: (request) => around(() => service.client.requestUpload(request)),
+      sendFile: (upload, file) => around(() => service.client.sendFile(upload, file)),
+      importFile: (request) => around(() => service.client.importFile(request)),
     },
     key,
     journal: {
@@ -53,7 +57,7 @@ function createWorld(records: number, recordsPerBatch: number) {
     },
     patienceMs: 60_000,
     runId: "run",
-    recordsPerBatch,
+    ...(recordsPerBatch === undefined ? {} : { recordsPerBatch }),
     onEvent: (event) => events.push(event),
   };
   const texts = Array.from({ length: records }, (_, index) => `{"n":${index}}`);
@@ -226,5 +230,53 @@ describe("a push", () => {
     const again = await runPush(world.deps, world.bytes);
     expect(again.batches[0]?.result?.state).toBe("held");
     expect(world.service.accepted).toHaveLength(1);
+  });
+});
+
+describe("a push of more records than a batch may have", () => {
+  const count = 10_001;
+
+  it("is one bulk file, uploaded before it is sealed", async () => {
+    const world = createWorld(count);
+    expect(await world.run()).toBe(true);
+    expectEachOnce(world.service, world.texts);
+    expect(world.service.imported).toHaveLength(1);
+    expect(world.events.map(({ type }) => type).slice(0, 5)).toEqual([
+      "push.opened",
+      "batch.uploading",
+      "batch.uploaded",
+      "batch.sealed",
+      "batch.sent",
+    ]);
+  });
+
+  it("can be killed after every single step, and is imported once", async () => {
+    for (let steps = 0; ; steps += 1) {
+      const world = createWorld(count);
+      const ended = await world.run(steps);
+      world.pass(steps % 2 === 0 ? 0 : 400_000);
+      if (!ended) expect(await world.run()).toBe(true);
+      expectEachOnce(world.service, world.texts);
+      expect(world.service.imported).toHaveLength(1);
+      // All that matters happens before the chunks settle.
+      if (ended || steps > 20) return;
+    }
+  });
+
+  it("is uploaded again when the service no longer has the file", async () => {
+    const world = createWorld(count);
+    await world.run(7);
+    world.service.uploads.clear();
+    expect(await world.run()).toBe(true);
+    expectEachOnce(world.service, world.texts);
+  });
+
+  it("becomes batches where bulk files are not offered", async () => {
+    const world = createWorld(count);
+    world.service.offersBulk = false;
+    expect(await world.run()).toBe(true);
+    expectEachOnce(world.service, world.texts);
+    expect(world.service.accepted).toHaveLength(2);
+    expect(world.service.uploads.size).toBe(0);
   });
 });

@@ -6,11 +6,12 @@ import type { Envelope } from "../protocol/dsse.ts";
 import { pushIdOf } from "../protocol/identifiers.ts";
 import { openBatchSeal } from "../protocol/seal.ts";
 import { recordsRoot } from "./batch.ts";
+import type { BulkClient } from "./bulk.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer, PushStatus, SvcClient } from "./service-client.ts";
 
 export interface ModelService {
-  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext">;
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> & BulkClient;
   /** How many times each record (keyed by its text) was published. */
   readonly published: ReadonlyMap<string, number>;
   /** The batches accepted so far. */
@@ -20,6 +21,11 @@ export interface ModelService {
   aiPolicyVersion: number;
   /** Texts of the records that the service rejects. */
   readonly rejects: Set<string>;
+  /** The bulk files that arrived, and those of them that were imported. */
+  readonly uploads: Map<string, readonly string[]>;
+  readonly imported: readonly string[];
+  /** When false, the bulk routes answer that this deployment does not offer them. */
+  offersBulk: boolean;
   /** When true, batches are held instead of published. */
   holds: boolean;
 }
@@ -40,7 +46,12 @@ export function createModelService(now: () => number): ModelService {
   const published = new Map<string, number>();
   const accepted: string[] = [];
   const seqs: number[] = [];
+  const uploads = new Map<string, readonly string[]>();
+  const imported: string[] = [];
   const service = {
+    uploads,
+    imported,
+    offersBulk: true,
     published,
     accepted,
     seqs,
@@ -72,14 +83,7 @@ export function createModelService(now: () => number): ModelService {
     pushes.set(pushId, { records, seq: seal.seq, settled: 0, held: service.holds });
   };
   const client: ModelService["client"] = {
-    sealContext: async () =>
-      answer(200, {
-        business_uuid: businessUuid,
-        cert_id: service.certId,
-        certificate_status: "active",
-        ai_policy_version: service.aiPolicyVersion,
-        ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
-      }),
+    sealContext: async () => sealContextOf(service),
     publishProducts: async ({ body }) => {
       const { batch_seal, records } = JSON.parse(new TextDecoder().decode(body)) as {
         batch_seal: Envelope;
@@ -90,6 +94,12 @@ export function createModelService(now: () => number): ModelService {
       if (!pushes.has(pushId)) acceptNew(pushId, batch_seal, texts);
       return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
     },
+    ...bulkRoutes(service, (batchSeal, texts) => {
+      const pushId = pushIdOf(businessUuid, parseBase64(batchSeal.payload) ?? new Uint8Array());
+      const isNew = !pushes.has(pushId);
+      if (isNew) acceptNew(pushId, batchSeal, texts());
+      return { isNew, status: () => statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null) };
+    }),
     pushStatus: async (pushId, page = {}) => {
       const push = pushes.get(pushId);
       if (push === undefined)
@@ -101,10 +111,62 @@ export function createModelService(now: () => number): ModelService {
   return Object.assign(service, { client });
 }
 
+function sealContextOf({ certId, aiPolicyVersion }: Pick<ModelService, "certId" | "aiPolicyVersion">) {
+  return answer(200, {
+    business_uuid: businessUuid,
+    cert_id: certId,
+    certificate_status: "active" as const,
+    ai_policy_version: aiPolicyVersion,
+    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
+  });
+}
+
+type Uploads = Pick<ModelService, "uploads" | "offersBulk"> & { readonly imported: string[] };
+type Accept = (
+  batchSeal: Envelope,
+  texts: () => readonly string[],
+) => { readonly isNew: boolean; readonly status: () => PushStatus };
+
+function bulkRoutes(service: Uploads, accept: Accept): BulkClient {
+  let issued = 0;
+  return {
+    requestUpload: async () => {
+      if (!service.offersBulk) throw problem(501, "not_offered");
+      issued += 1;
+      const limits = { max_bytes: 268_435_456, max_records: 100_000, expires_at: "2027-01-31T08:00:00.000Z" };
+      const upload_id = `bup_${String(issued).padStart(24, "0")}`;
+      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" };
+      return answer(201, { upload_id, record_type: "products", fields: { upload_id }, ...form, ...limits });
+    },
+    sendFile: async ({ upload_id }, file) => {
+      const lines = (await file.text()).split("\n").slice(0, -1);
+      service.uploads.set(
+        upload_id,
+        lines.map((line) => new TextDecoder().decode(parseBase64(line) ?? undefined)),
+      );
+      return { upload_id, bytes: file.size, records: lines.length, sha256: "" };
+    },
+    importFile: async ({ uploadId, batchSeal }) => {
+      const { isNew, status } = accept(batchSeal, () => {
+        const texts = service.uploads.get(uploadId);
+        if (texts === undefined) throw problem(404, "not_found");
+        return texts;
+      });
+      if (isNew) service.imported.push(uploadId);
+      if (isNew) service.uploads.delete(uploadId);
+      return answer(202, status());
+    },
+  };
+}
+
 const nothing = { retryAfterSeconds: null, problem: {} };
 
 function refusal(code: string, detail: string): SvcProblemError {
   return new SvcProblemError({ ...nothing, status: 422, code, detail });
+}
+
+function problem(status: number, code: string): SvcProblemError {
+  return new SvcProblemError({ ...nothing, status, code, detail: "" });
 }
 
 function answer<T>(status: number, body: T): JsonAnswer<T> {

@@ -20,6 +20,13 @@ export interface BatchState {
   readonly sealed: SealedBatch | null;
   /** Null until the service reports the outcome. */
   readonly result: BatchResult | null;
+  /** Only for a batch that is sent as a bulk file. */
+  readonly bulk?: BulkState;
+}
+
+export interface BulkState {
+  /** The upload that has the whole file; null until the service has confirmed one. */
+  readonly upload_id: string | null;
 }
 
 export interface BatchResult {
@@ -41,6 +48,16 @@ export interface PushJournal {
   load(): Promise<PushState | null>;
   /** Once this returns, the state survives the loss of the process and a power failure. */
   save(state: PushState): Promise<void>;
+}
+
+/** The state with several batches in place of one. */
+export function splitBatch(
+  state: PushState,
+  index: number,
+  parts: readonly Pick<BatchState, "first" | "count">[],
+): PushState {
+  const split = parts.map(({ first, count }) => ({ first, count, sealed: null, result: null }));
+  return { ...state, batches: state.batches.flatMap((batch, at) => (at === index ? split : [batch])) };
 }
 
 /** True if the batch will not change on its own. A held batch is polled again, since somebody may have confirmed it. */

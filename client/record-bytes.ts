@@ -1,9 +1,9 @@
 // The exact bytes of a record written by a program: its RFC 8785 form, so that the same content always has the same bytes
 // and a rerun push seals and sends identical ones.
 
-import { parseUtf8, utf8 } from "../protocol/bytes.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
-import { type Result, refuse } from "../protocol/result.ts";
+import type { Result } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 
 export type { JsonValue } from "../protocol/canonical-json.ts";
@@ -16,11 +16,4 @@ export function recordBytes(record: JsonValue): Uint8Array {
 /** Parses strict JSON (RFC 8259): refuses duplicate members and lone surrogates, which JSON.parse would let through. */
 export function parseJsonText(text: string): Result<JsonValue> {
   return parseStrictJson(utf8(text));
-}
-
-/** Decodes the UTF-8 text of a file and drops the byte order mark. */
-export function parseText(bytes: Uint8Array): Result<string, "utf8_invalid"> {
-  const text = parseUtf8(bytes);
-  if (text === null) return refuse("utf8_invalid", "The file is not UTF-8 text.");
-  return { ok: true, value: text.startsWith("\uFEFF") ? text.slice(1) : text };
 }

@@ -13,7 +13,7 @@ export type Fetch = (
   init: {
     readonly method: string;
     readonly headers: Record<string, string>;
-    readonly body?: Uint8Array<ArrayBuffer>;
+    readonly body?: Uint8Array<ArrayBuffer> | FormData;
     readonly redirect: "error";
     readonly signal: AbortSignal;
   },
@@ -42,7 +42,8 @@ export interface RequestToSend {
   readonly url: string;
   /** Null for an unsigned request. */
   readonly tag: SignatureTag | null;
-  readonly body?: Uint8Array | null;
+  /** A form only in an unsigned request: the bytes of one are not known before it is sent. */
+  readonly body?: Uint8Array | FormData | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
@@ -84,11 +85,16 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
   const now = options.now ?? Date.now;
   const url = new URL(request.url);
   const body = request.body ?? null;
+  const isForm = body instanceof FormData;
+  if (isForm && request.tag !== null) throw new TypeError("A form cannot be signed.");
   const signed =
-    request.tag === null ? null : await sign(options, request, { url, body, tag: request.tag, nowMs: now() });
+    request.tag === null || isForm
+      ? null
+      : await sign(options, request, { url, body, tag: request.tag, nowMs: now() });
   const headers: Record<string, string> = {
     accept: "application/json",
-    ...(body === null ? {} : { "content-type": "application/json" }),
+    // The platform names the boundary of a form.
+    ...(body === null || isForm ? {} : { "content-type": "application/json" }),
     ...(signed && options.grant ? { "svc-sandbox-key": options.grant } : {}),
     ...request.headers,
     ...signed?.headers,
@@ -135,7 +141,7 @@ interface Exchange {
   readonly url: URL;
   readonly request: RequestToSend;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array | null;
+  readonly body: Uint8Array | FormData | null;
   readonly timeoutMs: number;
 }
 
@@ -147,7 +153,7 @@ async function exchange(fetch: Fetch, { url, request, headers, body, timeoutMs }
     const response = await fetch(address, {
       method: request.method,
       headers,
-      ...(body === null ? {} : { body: new Uint8Array(body) }),
+      ...(body === null ? {} : { body: body instanceof Uint8Array ? new Uint8Array(body) : body }),
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),
     });

@@ -3,19 +3,15 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import type {
-  InlineOutcome,
-  PublishOutcome,
-  PushStatus,
-  RecordFault,
-  SealContext,
-} from "../protocol/wire/push.ts";
+import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
-import { SvcProblemError } from "./errors.ts";
+import { type BusinessClient, businessMethods } from "./business-client.ts";
+import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
 
 /** The service's answer types. */
+export type { JsonAnswer } from "./json-answer.ts";
 export type { FetchedRecord, InlineOutcome, PublishOutcome, PushStatus, RecordFault, SearchAnswer };
 export type SearchRow = SearchAnswer["rows"][number];
 
@@ -24,15 +20,6 @@ export interface SvcClientOptions extends SenderOptions {
   readonly baseUrl: string | null;
   readonly businessUrl: string | null;
   readonly verifyUrl: string | null;
-}
-
-/** An answer parsed as JSON, together with the text it was parsed from. */
-export interface JsonAnswer<T> {
-  readonly body: T;
-  readonly text: string;
-  readonly status: number;
-  /** Hash of the signature base that was answered, as the receipt names it; null when nothing was signed. */
-  readonly requestHash: string | null;
 }
 
 /** Search request body (specification, «POST /v1/search»); it is validated by the service. */
@@ -53,27 +40,9 @@ export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
   readonly recordBytes: Uint8Array;
 }
 
-export interface PublishRequest {
-  /** Path name of the record type, for example `products`. */
-  readonly type: string;
-  /** The exact body bytes; send the same ones again to resume. */
-  readonly body: Uint8Array;
-  readonly idempotencyKey: string;
-}
-
-/** Query parameters of GET /v1/pushes/{push_id}. */
-export interface PushPage {
-  readonly outcome?: string;
-  readonly cursor?: string;
-}
-
-export interface SvcClient {
+export interface SvcClient extends BusinessClient {
   search(request: SearchRequest): Promise<JsonAnswer<SearchAnswer>>;
   fetchRecord(recordId: string): Promise<RecordAnswer>;
-  /** Sends a sealed batch; the answer is 200 for up to 50 records and 202 otherwise. */
-  publishProducts(request: Omit<PublishRequest, "type">): Promise<JsonAnswer<InlineOutcome | PushStatus>>;
-  pushStatus(pushId: string, page?: PushPage): Promise<JsonAnswer<PushStatus>>;
-  sealContext(): Promise<JsonAnswer<SealContext>>;
   /** Unsigned reads from the public verification surface. `path` starts with a slash. */
   verificationRead(path: string): Promise<JsonAnswer<unknown>>;
   /** Calls POST /v1/verify. */
@@ -86,9 +55,6 @@ export interface SvcClient {
 }
 
 export type Surface = "retrieval" | "business" | "verification";
-
-/** Longer than the other time-outs because uploads are large. */
-const publishTimeoutMs = 120_000;
 
 /** Every method rejects with {@link SvcProblemError} or {@link SvcConnectionError}. */
 export function createSvcClient(options: SvcClientOptions): SvcClient {
@@ -106,6 +72,7 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
   const read = async <T>(surface: Surface, request: Omit<RequestToSend, "url"> & { readonly path: string }) =>
     jsonAnswer<T>(await send(surface, request));
   return {
+    ...businessMethods((request) => send("business", request), sender),
     send,
     search: (request) =>
       read("retrieval", {
@@ -118,56 +85,14 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
       const path = `/v1/records/${encodeURIComponent(recordId)}`;
       return recordAnswer(await read("retrieval", { method: "GET", path, tag: "svc-retrieval" }));
     },
-    publishProducts: ({ body, idempotencyKey }) =>
-      read("business", {
-        method: "POST",
-        path: "/v1/publish/products",
-        tag: "svc-push",
-        body,
-        headers: { "idempotency-key": idempotencyKey },
-        timeoutMs: publishTimeoutMs,
-      }),
-    pushStatus: (pushId, page = {}) => {
-      const path = `/v1/pushes/${encodeURIComponent(pushId)}${queryOf(page)}`;
-      return read("business", { method: "GET", path, tag: "svc-business-read" });
-    },
-    sealContext: () =>
-      read("business", { method: "GET", path: "/v1/seal-context", tag: "svc-business-read" }),
     verificationRead: (path) => read("verification", { method: "GET", path, tag: null }),
     verify: (request) =>
       read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),
   };
 }
 
-function jsonBody(value: object): Uint8Array {
-  return utf8(JSON.stringify(value));
-}
-
-function queryOf(page: PushPage): string {
-  const query = new URLSearchParams(Object.entries(page)).toString();
-  return query === "" ? "" : `?${query}`;
-}
-
-function jsonAnswer<T>({ text, status, requestHash }: ServiceAnswer): JsonAnswer<T> {
-  try {
-    return { body: JSON.parse(text) as T, text, status, requestHash };
-  } catch {
-    throw unexpectedAnswer(status, "The answer is not JSON.");
-  }
-}
-
 function recordAnswer(answer: JsonAnswer<FetchedRecord>): RecordAnswer {
   const record = exactMember(answer.text, "record");
   if (record === null) throw unexpectedAnswer(answer.status, "The answer does not contain a record.");
   return { ...answer, recordBytes: utf8(record) };
-}
-
-function unexpectedAnswer(status: number, detail: string): SvcProblemError {
-  return new SvcProblemError({
-    status,
-    code: "unexpected_answer",
-    detail,
-    retryAfterSeconds: null,
-    problem: {},
-  });
 }

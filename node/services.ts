@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -24,28 +23,31 @@ import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
-import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
+import { createInsight, type Insight } from "../service/insight.ts";
+import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
+import type { PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { createBackground, type NodeBackground } from "./background.ts";
+import type { NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
+import { keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { type Notices, openNotices } from "./notices/notices.ts";
+import type { Notices } from "./notices/notices.ts";
 import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
-import { createStalledPushes, type StalledPushes } from "./stalled-pushes.ts";
+import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -72,6 +74,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** What businesses learn from answers. */
+  readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
@@ -141,7 +145,7 @@ export async function openNodeServices(
     fence,
     register,
     ...pushPartsOf(config, { records: stores.records, actors, clock, log }),
-    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
+    insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -182,23 +186,12 @@ export async function openNodeServices(
   };
 }
 
-/** What the pushes of this node need beside the stores. */
-function pushPartsOf(
-  config: NodeConfig,
-  parts: {
-    readonly records: NodeStores["records"];
-    readonly actors: Pick<CurrentActors, "stats">;
-    readonly clock: Clock;
-    readonly log: (entry: LogEntry) => void;
-  },
-): Pick<NodeServices, "trees" | "parsed" | "background" | "stalled" | "notices"> {
-  return {
-    trees: createPushTrees(parts.records, nativeCrypto.sha256),
-    parsed: createParsedLeaves(),
-    background: createBackground(config.background, () => parts.actors.stats()),
-    stalled: createStalledPushes(parts),
-    notices: openNotices(config, parts),
-  };
+function insightOf(
+  { insightStore: store }: NodeStores,
+  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
+): Insight {
+  const { analyticsDays: retentionDays } = config.retention;
+  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
 }
 
 function judgingBy(
@@ -224,7 +217,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -234,9 +227,10 @@ function beginBackground(
   const stopWatching = watchKeys(parts.currentKeys, log);
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  const stopInsight = keepInsight({ ...parts, monotonic });
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping(), stopLooking()];
+    return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 
@@ -269,24 +263,28 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+  const { region, cluster, retention } = config;
+  const { analyticsDays } = retention;
+  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
 }
 
 async function openClustered(options: {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
   readonly region: string;
+  readonly analyticsDays: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, clock, log } = options;
+  const { config, secrets, region, analyticsDays, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
     log,
     region,
+    analyticsDays,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -364,7 +362,7 @@ function createActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
+import type { AnalyticsReads } from "../api/analytics-routes.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
@@ -14,11 +15,13 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, processMetrics } from "../ops/metrics.ts";
-import { buildOps, type OpsDeps } from "../ops/server.ts";
+import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
+import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { cancelPush } from "../service/cancel-push.ts";
+import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
 import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -45,8 +48,8 @@ import { catalogueOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { nodeReadings } from "./node-readings.ts";
 import { readiness } from "./readiness.ts";
-import { readingsOf } from "./readings.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -126,6 +129,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      analytics: analyticsOf(services, urls.verify_url),
       catalogue: catalogueOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
@@ -135,32 +139,32 @@ export function buildSurfaces(
       verifyUrl: urls.verify_url,
     }),
     tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
-    ops: buildOps({
-      logger,
-      incarnation: services.incarnation,
-      access,
-      metrics,
-      readings: () => [...readingsOf(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
-      ready: () => readiness(services),
-      ...actorReads(services),
-      revocations: revocationsOf(services, authentication),
-      audit,
-      cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
-    }),
+    ops: opsOf(services, authentication, { logger, access, audit, metrics, edge }),
   };
 }
 
-/** What operators see of actors. */
-function actorReads({
-  actors,
-  actorStore,
-  stalled,
-}: NodeServices): Pick<OpsDeps, "inspect" | "listActors" | "stalledPushes"> {
-  return {
-    inspect: (ref) => actors.inspect(ref),
-    listActors: (kind, afterId, limit) => actorStore.listActors(kind, afterId, limit),
-    stalledPushes: () => stalled.list(),
-  };
+function opsOf(
+  services: NodeServices,
+  authentication: AuthenticationDeps,
+  {
+    edge,
+    ...given
+  }: Pick<SurfacePlaces, "logger" | "access" | "audit"> & {
+    readonly metrics: ReturnType<typeof createMetrics>;
+    readonly edge: Edge;
+  },
+): FastifyInstance {
+  return buildOps({
+    ...given,
+    incarnation: services.incarnation,
+    readings: () => [...nodeReadings(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
+    ready: () => readiness(services),
+    inspect: (ref) => services.actors.inspect(ref),
+    stalledPushes: () => services.stalled.list(),
+    listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+    revocations: revocationsOf(services, authentication),
+    cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
+  });
 }
 
 function revocationsOf(
@@ -262,7 +266,7 @@ function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
 ) {
-  const { register, records, index, clock } = services;
+  const { register, records, index, clock, insight } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
@@ -272,12 +276,16 @@ function retrievalOf(
     crypto: nativeCrypto,
     clock,
   });
+  const { eventStore, config } = services;
   return {
-    search: createSearch({ index, register, receipts, budget }),
+    events: (request: CompanyEventsRequest) =>
+      readCompanyEvents({ eventStore, region: config.region }, request),
+    search: createSearch({ index, register, receipts, insight, budget }),
     fetch: createFetch({
       records,
       register,
       receipts,
+      insight,
       budget,
       clock,
       verifyUrl: urls.verify_url,
@@ -316,6 +324,15 @@ function publishingOf(services: NodeServices): Publishing {
     listHolds: (request) => listHolds(services, request),
     decideHold: (request) => decideHold(services, request),
     sealContext: (request) => sealContext(services, request),
+  };
+}
+
+function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {
+  const deps = { ...services, verifyUrl };
+  return {
+    daily: (request) => dailyAnalytics(deps, request),
+    whoIsAsking: (request) => whoIsAsking(deps, request),
+    demand: (request) => readDemand(deps, request),
   };
 }
 

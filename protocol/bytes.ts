@@ -1,5 +1,9 @@
 // Bytes and their text forms. Every parser is strict: each byte string has exactly one text.
 
+import { decodeBase64, decodeHex, encodeBase64, encodeHex } from "./portable-bytes.ts";
+
+/** Node 20 has none of the platform's own conversions. */
+const isNative = typeof Uint8Array.fromBase64 === "function";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -19,7 +23,7 @@ export function parseUtf8(bytes: Uint8Array): string | null {
 
 /** Encodes as base64 with padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array): string {
-  return bytes.toBase64();
+  return isNative ? bytes.toBase64() : encodeBase64(bytes, "base64");
 }
 
 /**
@@ -27,6 +31,7 @@ export function toBase64(bytes: Uint8Array): string {
  */
 export function parseBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0 || /[^A-Za-z0-9+/=]/.test(text)) return null;
+  if (!isNative) return decodeBase64(text, "base64");
   try {
     return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
   } catch {
@@ -36,13 +41,16 @@ export function parseBase64(text: string): Uint8Array | null {
 
 /** Encodes as base64url without padding (RFC 4648 §5). */
 export function toBase64Url(bytes: Uint8Array): string {
-  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+  return isNative
+    ? bytes.toBase64({ alphabet: "base64url", omitPadding: true })
+    : encodeBase64(bytes, "base64url");
 }
 
 /** Decodes base64url; returns null when the text is padded or not canonical. */
 export function parseBase64Url(text: string): Uint8Array | null {
   if (text.length % 4 === 1 || /[^A-Za-z0-9_-]/.test(text)) return null;
   const padded = text + "=".repeat((4 - (text.length % 4)) % 4);
+  if (!isNative) return decodeBase64(padded, "base64url");
   try {
     return Uint8Array.fromBase64(padded, { alphabet: "base64url", lastChunkHandling: "strict" });
   } catch {
@@ -52,12 +60,13 @@ export function parseBase64Url(text: string): Uint8Array | null {
 
 /** Encodes as lower-case hexadecimal digits. */
 export function toHex(bytes: Uint8Array): string {
-  return bytes.toHex();
+  return isNative ? bytes.toHex() : encodeHex(bytes);
 }
 
 /** Decodes lower-case hexadecimal digits; returns null for anything else. */
 export function parseHex(text: string): Uint8Array | null {
-  return text.length % 2 === 0 && /^[0-9a-f]*$/.test(text) ? Uint8Array.fromHex(text) : null;
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return null;
+  return isNative ? Uint8Array.fromHex(text) : decodeHex(text);
 }
 
 /** Concatenates the parts. */

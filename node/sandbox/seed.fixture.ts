@@ -48,7 +48,7 @@ function surfaceOf(
               collection: "products",
               idempotencyKey: headers["idempotency-key"] ?? null,
               contentDigest: headers["content-digest"] ?? "",
-              body: body ?? new Uint8Array(),
+              body: body instanceof Uint8Array ? body : new Uint8Array(),
               sourceIp: "127.0.0.1",
             },
           )

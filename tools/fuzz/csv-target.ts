@@ -1,7 +1,7 @@
 // A business's CSV files: our reader against itself, and against csv-parse where both have the same semantics.
 
 import { CsvError, parse } from "csv-parse/sync";
-import { type CsvOutcome, parseCsv } from "../../cli/csv.ts";
+import { type CsvOutcome, parseCsv } from "../../client/feeds/csv.ts";
 import { type FuzzTarget, must, mustEqual } from "./target.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,14 +1,12 @@
-// The numbers of one node for its operators, besides those of its requests.
+// What operators read of a node's actors, its counts and its cluster, for /metrics.
 
 import type { Reading } from "../ops/metrics.ts";
 import type { NodeCluster } from "./cluster.ts";
+import { insightReadings } from "./insight-keeping.ts";
 import type { NodeServices } from "./services.ts";
 
-function gauge(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "gauge", value };
-}
-
-export function readingsOf(services: NodeServices): readonly Reading[] {
+/** The readings of the actors, the counts and the cluster. */
+export function nodeReadings(services: NodeServices): readonly Reading[] {
   const stats = services.actors.stats();
   const counter = (name: string, help: string, value: number): Reading => ({
     name,
@@ -45,6 +43,7 @@ export function readingsOf(services: NodeServices): readonly Reading[] {
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
+    ...insightReadings(services.insight.figures()),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }
@@ -61,4 +60,8 @@ export function clusterReadings({
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
     gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
   ];
+}
+
+function gauge(name: string, help: string, value: number): Reading {
+  return { name, help, kind: "gauge", value };
 }

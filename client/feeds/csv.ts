@@ -5,6 +5,8 @@
 // product would be sealed under a name with quotes in it. It also counts a CRLF within a quoted field as two lines, and
 // takes twice the time.
 
+import { FeedError } from "./feed-item.ts";
+
 export interface CsvRow {
   /** Line of the file on which the row starts, counted from 1. */
   readonly line: number;
@@ -15,34 +17,81 @@ export type CsvOutcome =
   | { readonly ok: true; readonly rows: readonly CsvRow[] }
   | { readonly ok: false; readonly line: number; readonly detail: string };
 
+export type Separator = "," | ";" | "\t";
+
 /** Parses CSV text. Empty lines are skipped. */
-export function parseCsv(text: string, separator: "," | ";" | "\t" = ","): CsvOutcome {
+export function parseCsv(text: string, separator: Separator = ","): CsvOutcome {
   const rows: CsvRow[] = [];
-  const reader = { text, separator, at: 0, line: 1 };
+  const reader: Reader = { text, separator, at: 0, line: 1, isLast: true };
   while (reader.at < text.length) {
     const line = reader.line;
     const fields = readRow(reader);
-    if (typeof fields === "string") return { ok: false, line: reader.line, detail: fields };
-    if (fields.length > 1 || fields[0] !== "") rows.push({ line, fields });
+    if (!Array.isArray(fields)) return { ok: false, line: reader.line, detail: fields as string };
+    if (!isEmptyLine(fields)) rows.push({ line, fields });
   }
   return { ok: true, rows };
 }
 
+/** The rows of a text that arrives in pieces. Rejects with {@link FeedError}. */
+export async function* csvRows(
+  text: AsyncIterable<string>,
+  separator: Separator,
+  rowLengthMax: number,
+): AsyncGenerator<CsvRow> {
+  const reader: Reader = { text: "", separator, at: 0, line: 1, isLast: false };
+  for await (const piece of text) {
+    reader.text = reader.text.slice(reader.at) + piece;
+    reader.at = 0;
+    yield* wholeRows(reader);
+    if (reader.text.length - reader.at > rowLengthMax)
+      throw new FeedError(reader.line, `The row is longer than ${rowLengthMax} characters.`);
+  }
+  reader.isLast = true;
+  yield* wholeRows(reader);
+}
+
+/** Yields rows until the text ends within one, which is read again once more of it has arrived. */
+function* wholeRows(reader: Reader): Generator<CsvRow> {
+  while (reader.at < reader.text.length) {
+    const { at, line } = reader;
+    const fields = readRow(reader);
+    if (fields === null) {
+      reader.at = at;
+      reader.line = line;
+      return;
+    }
+    if (!Array.isArray(fields)) throw new FeedError(reader.line, fields as string);
+    if (!isEmptyLine(fields)) yield { line, fields };
+  }
+}
+
+function isEmptyLine(fields: readonly string[]): boolean {
+  return fields.length === 1 && fields[0] === "";
+}
+
 interface Reader {
-  readonly text: string;
+  text: string;
   readonly separator: string;
   at: number;
   line: number;
+  /** Whether nothing follows the text. */
+  isLast: boolean;
 }
 
-/** Reads the fields up to the end of the row, or returns a message about what is wrong. */
-function readRow(reader: Reader): string[] | string {
+/**
+ * Reads the fields up to the end of the row. Returns a message about what is wrong, or null if the row may go on beyond the
+ * text.
+ */
+function readRow(reader: Reader): string[] | string | null {
   const fields: string[] = [];
   for (;;) {
     const field = reader.text[reader.at] === '"' ? readQuoted(reader) : readPlain(reader);
-    if (field === null) return "A quoted field is not closed.";
+    if (field === null) return reader.isLast ? "A quoted field is not closed." : null;
     fields.push(field);
     const next = reader.text[reader.at];
+    // A closing quote may be the first of two, and a carriage return the first half of a line end.
+    const isOpen = next === undefined || (next === "\r" && reader.at + 1 === reader.text.length);
+    if (isOpen && !reader.isLast) return null;
     if (next === reader.separator) {
       reader.at += 1;
       continue;

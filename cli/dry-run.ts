@@ -1,0 +1,59 @@
+// `svc push --dry-run`: the service judges every record as if it were published now, and changes nothing.
+
+import { SvcProblemError } from "../client/errors.ts";
+import { type ValidationDeps, validateRecords } from "../client/validate-run.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import type { ProductInput } from "./product-input.ts";
+import { formatFaults } from "./push-faults.ts";
+import { number, type ProgressStyle } from "./push-progress.ts";
+import { placedFaults, products } from "./push-summary.ts";
+import type { Terminal } from "./terminal.ts";
+
+export async function dryRun(
+  how: ValidationDeps,
+  input: ProductInput,
+  { terminal, style }: { readonly terminal: Terminal; readonly style: ProgressStyle },
+): Promise<ExitCode> {
+  const total = input.records.lengths.length;
+  const deps: ValidationDeps = {
+    ...how,
+    onJudged: (judged) => terminal.status(`judged ${number(judged)} of ${number(total)}`),
+  };
+  const { accepted, updated, rejected, held, faults, reasons } = await validateRecords(
+    deps,
+    input.records,
+  ).catch((error: unknown) => {
+    throw isUnknownOption(error)
+      ? new UsageError(
+          "This service cannot judge without publishing; use --check for what can be known here.",
+        )
+      : error;
+  });
+  const placed = placedFaults(input, 0, faults);
+  const { leftOut } = input.report;
+  if (style === "json") {
+    for (const fault of placed) terminal.print(JSON.stringify({ type: "record.rejected", ...fault }));
+    const counts = { records: total, accepted, updated, rejected, left_out: leftOut };
+    terminal.print(JSON.stringify({ type: "validation.finished", held, held_reasons: reasons, ...counts }));
+  } else {
+    for (const line of formatFaults(placed, input.placeName)) terminal.print(line);
+    if (held) terminal.print("It would be held until an owner or admin confirms it:");
+    for (const { code, detail } of reasons) terminal.print(`  ${code}: ${detail}`);
+    const parts = [
+      `${number(accepted)} would be published`,
+      `${number(updated)} updated`,
+      `${number(rejected)} rejected`,
+    ];
+    terminal.print(`${products(total)}: ${parts.join(", ")}. Nothing was published.`);
+  }
+  return rejected + leftOut === 0 && !held ? exitCodes.done : exitCodes.negative;
+}
+
+/** A service of an earlier release refuses the query parameter. */
+function isUnknownOption(error: unknown): boolean {
+  return (
+    error instanceof SvcProblemError &&
+    error.code === "request_invalid" &&
+    error.problem["pointer"] === "/query"
+  );
+}

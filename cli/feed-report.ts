@@ -1,0 +1,102 @@
+// What of a file could not be mapped, and why: grouped for the screen, and in full in a report file.
+
+import { type FileHandle, open } from "node:fs/promises";
+import type { FeedItem, FeedNote } from "../client/feeds/feed-item.ts";
+
+interface Group extends Pick<FeedNote, "effect" | "attribute" | "code" | "detail"> {
+  /** The first value of the group. */
+  readonly value: string;
+  readonly places: number[];
+  count: number;
+}
+
+const groupsMax = 500;
+const groupsShownMax = 20;
+const placesKeptMax = 8;
+const pendingLinesMax = 1_000;
+
+const effects = {
+  item_left_out: "left out",
+  attribute_left_out: "the attribute was left out",
+  value_changed: "the value was changed",
+} as const;
+
+export class FeedReport implements AsyncDisposable {
+  readonly #groups = new Map<string, Group>();
+  readonly #file: FileHandle | null;
+  #pending: string[] = [];
+  #otherNotes = 0;
+  /** Items that were read, and those of them that cannot be published. */
+  items = 0;
+  leftOut = 0;
+
+  private constructor(file: FileHandle | null) {
+    this.#file = file;
+  }
+
+  /** With a path, every note is written there as a line of JSON. */
+  static async open(path: string | null): Promise<FeedReport> {
+    return new FeedReport(path === null ? null : await open(path, "w", 0o600));
+  }
+
+  async add({ place, id, bytes, notes }: FeedItem): Promise<void> {
+    this.items += 1;
+    if (bytes === null) this.leftOut += 1;
+    for (const note of notes) {
+      this.#count(note, place);
+      if (this.#file !== null) this.#pending.push(`${JSON.stringify({ place, id, ...note })}\n`);
+    }
+    if (this.#pending.length >= pendingLinesMax) await this.#flush();
+  }
+
+  #count({ effect, attribute, code, detail, value }: FeedNote, place: number): void {
+    const key = JSON.stringify([effect, attribute, code, detail]);
+    const known = this.#groups.get(key);
+    if (known === undefined && this.#groups.size >= groupsMax) {
+      this.#otherNotes += 1;
+      return;
+    }
+    const group = known ?? { effect, attribute, code, detail, value, places: [], count: 0 };
+    group.count += 1;
+    if (group.places.length < placesKeptMax) group.places.push(place);
+    this.#groups.set(key, group);
+  }
+
+  /** What prevents items from being published first, then the most frequent. */
+  #sorted(): readonly Group[] {
+    const rank = (group: Group): number => Object.keys(effects).indexOf(group.effect);
+    return [...this.#groups.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count);
+  }
+
+  lines(placeName: "line" | "item"): readonly string[] {
+    const sorted = this.#sorted();
+    const lines = sorted
+      .slice(0, groupsShownMax)
+      .flatMap((group) => [
+        `${group.attribute === "" ? placeName : group.attribute}: ${group.detail} (${group.code}, ${effects[group.effect]})`,
+        `  ${placeName}${group.count === 1 ? "" : "s"} ${placesText(group)}${group.value === "" ? "" : `, such as ${JSON.stringify(group.value)}`}`,
+      ]);
+    const hidden = this.#otherNotes + sorted.slice(groupsShownMax).reduce((sum, { count }) => sum + count, 0);
+    return hidden === 0 ? lines : [...lines, `and ${hidden} other notes; --report FILE writes all of them`];
+  }
+
+  /** The groups as events for a program. */
+  events(): readonly string[] {
+    return this.#sorted().map((group) => JSON.stringify({ type: "feed.note", ...group }));
+  }
+
+  async #flush(): Promise<void> {
+    const lines = this.#pending.splice(0);
+    if (lines.length > 0) await this.#file?.appendFile(lines.join(""));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#flush();
+    await this.#file?.close();
+  }
+}
+
+function placesText({ places, count }: Group): string {
+  const more = count - places.length;
+  return `${places.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,95 @@
+// What a push came to: the rejected records with their lines in the file, the batches that are held, and the sums.
+
+import type { BatchResult, PushState } from "../client/push-state.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import type { ProductInput } from "./product-input.ts";
+import { formatFaults, type PlacedFaults } from "./push-faults.ts";
+import { number } from "./push-progress.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface Totals {
+  readonly accepted: number;
+  readonly updated: number;
+  readonly rejected: number;
+  readonly isPublished: boolean;
+}
+
+type PlacedFault = PlacedFaults & { readonly record_id: string | null };
+
+/** Prints the result of a push and returns the command's exit code. */
+export function pushResult(
+  terminal: Terminal,
+  input: ProductInput,
+  { state, isJson }: { readonly state: PushState; readonly isJson: boolean },
+): ExitCode {
+  const totals = totalsOf(state);
+  const faults = state.batches.flatMap(({ first, result }) =>
+    placedFaults(input, first, result?.faults ?? []),
+  );
+  if (isJson) tellResult(terminal, input, { state, totals, faults });
+  else showResult(terminal, input, { state, totals, faults });
+  const isWhole = totals.isPublished && totals.rejected === 0 && input.report.leftOut === 0;
+  return isWhole ? exitCodes.done : exitCodes.negative;
+}
+
+interface Result {
+  readonly state: PushState;
+  readonly totals: Totals;
+  readonly faults: readonly PlacedFault[];
+}
+
+function totalsOf({ batches }: PushState): Totals {
+  const sum = (name: "accepted" | "updated" | "rejected"): number =>
+    batches.reduce((total, { result }) => total + (result?.[name] ?? 0), 0);
+  const isPublished = batches.every(({ result }) => result?.state === "complete");
+  return { accepted: sum("accepted"), updated: sum("updated"), rejected: sum("rejected"), isPublished };
+}
+
+/** Faults with the places of their records in the file. */
+export function placedFaults(
+  { records }: Pick<ProductInput, "records">,
+  first: number,
+  faults: BatchResult["faults"],
+): readonly PlacedFault[] {
+  return faults.map(({ leaf_index, record_id, errors }) => ({
+    place: records.places[first + leaf_index] ?? 0,
+    record_id,
+    errors,
+  }));
+}
+
+function showResult(
+  terminal: Terminal,
+  { placeName, report }: ProductInput,
+  { state, totals, faults }: Result,
+): void {
+  const { accepted, updated, rejected } = totals;
+  for (const line of formatFaults(faults, placeName)) terminal.print(line);
+  for (const [index, { sealed, result }] of state.batches.entries()) {
+    if (result === null || result.state === "complete") continue;
+    terminal.print(`Batch ${index + 1} (${sealed?.push_id}) is ${result.state}.`);
+    for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
+    if (result.state === "held")
+      terminal.print(
+        "  An owner or admin can confirm it in the business portal; then run this command again.",
+      );
+  }
+  const parts = [
+    `${number(accepted)} published`,
+    `${number(updated)} updated`,
+    `${number(rejected)} rejected`,
+    ...(report.leftOut > 0 ? [`${number(report.leftOut)} of the file left out`] : []),
+  ];
+  terminal.print(`${products(state.records)}: ${parts.join(", ")}.`);
+}
+
+function tellResult(terminal: Terminal, { report }: ProductInput, { state, totals, faults }: Result): void {
+  const { isPublished, ...counts } = totals;
+  for (const fault of faults) terminal.print(JSON.stringify({ type: "record.rejected", ...fault }));
+  const finished = { published: isPublished, records: state.records, ...counts, left_out: report.leftOut };
+  terminal.print(JSON.stringify({ type: "push.finished", ...finished }));
+}
+
+export function products(count: number): string {
+  return `${number(count)} ${count === 1 ? "product" : "products"}`;
+}

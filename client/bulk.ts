@@ -1,0 +1,70 @@
+// Bulk files: more records than a batch may have, uploaded as one file and then imported under one seal (specification,
+// «B. Business machine API»).
+
+import type { Envelope } from "../protocol/dsse.ts";
+import type { PushStatus } from "../protocol/wire/push.ts";
+import { SvcProblemError } from "./errors.ts";
+import type { JsonAnswer } from "./json-answer.ts";
+import { type Patience, retryUntil } from "./retry-until.ts";
+
+/** Where and how a file is uploaded. */
+export interface BulkUpload {
+  readonly upload_id: string;
+  readonly record_type: string;
+  readonly upload_url: string;
+  /** Sent as fields of their own, before the file. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly content_type: string;
+  readonly max_bytes: number;
+  readonly max_records: number;
+  readonly expires_at: string;
+}
+
+/** What the service has received. */
+export interface UploadedFile {
+  readonly upload_id: string;
+  readonly bytes: number;
+  readonly records: number;
+  /** Over the bytes of the file. */
+  readonly sha256: string;
+}
+
+export interface BulkImportRequest {
+  readonly uploadId: string;
+  readonly batchSeal: Envelope;
+  readonly idempotencyKey: string;
+}
+
+export interface BulkClient {
+  requestUpload(request: {
+    readonly type: string;
+    readonly idempotencyKey: string;
+  }): Promise<JsonAnswer<BulkUpload>>;
+  /** Sends the file as the upload's form says. */
+  sendFile(upload: BulkUpload, file: Blob): Promise<UploadedFile>;
+  /** Asks for the import; the same request again answers with the state now, and resumes an import that stopped. */
+  importFile(request: BulkImportRequest): Promise<JsonAnswer<PushStatus>>;
+}
+
+/**
+ * Uploads a file and returns its upload id. An upload that was cut off is not continued: the file is sent again under
+ * another upload id, and the service deletes what it has of the first.
+ */
+export async function uploadFile(
+  how: { readonly client: BulkClient; readonly patience: Patience; readonly runId: string },
+  file: Blob,
+): Promise<string> {
+  let attempt = 0;
+  return await retryUntil(how.patience, async () => {
+    attempt += 1;
+    const idempotencyKey = `upload.${how.runId}.${how.patience.now()}.${attempt}`;
+    const { body: upload } = await how.client.requestUpload({ type: "products", idempotencyKey });
+    await how.client.sendFile(upload, file);
+    return upload.upload_id;
+  });
+}
+
+/** False if the error says that this service takes no bulk files. */
+export function isBulkOffered(error: unknown): boolean {
+  return !(error instanceof SvcProblemError && error.code === "not_offered");
+}

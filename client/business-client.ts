@@ -1,0 +1,167 @@
+// The requests by which a business's own system publishes, removes and reads its records: one method per route of the
+// business machine API, all signed with an integration key.
+
+import { toBase64 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+import type { InlineOutcome, PushStatus, SealContext } from "../protocol/wire/push.ts";
+import type { BulkClient, UploadedFile } from "./bulk.ts";
+import type {
+  AttemptsPage,
+  CataloguePage,
+  CatalogueRecord,
+  RemovalOutcome,
+  ValidationOutcome,
+} from "./business-answers.ts";
+import { SvcProblemError } from "./errors.ts";
+import { type JsonAnswer, jsonAnswer, jsonBody } from "./json-answer.ts";
+import type { RequestToSend, Sender } from "./sender.ts";
+
+export interface PublishRequest {
+  /** The exact body bytes; send the same ones again to resume. */
+  readonly body: Uint8Array;
+  readonly idempotencyKey: string;
+}
+
+/** Query parameters of GET /v1/pushes/{push_id}. */
+export interface PushPage {
+  readonly outcome?: string;
+  readonly cursor?: string;
+}
+
+/** Query parameters of GET /v1/catalogue. */
+export interface CatalogueQuery {
+  readonly type?: CollectionName;
+  readonly cursor?: string;
+}
+
+/** Query parameters of GET /v1/push-attempts: `from` is included, `to` is not; RFC 3339 UTC or a date. */
+export interface AttemptsQuery {
+  readonly from?: string;
+  readonly to?: string;
+  readonly status?: string;
+  readonly cursor?: string;
+}
+
+export interface RemovalRequest {
+  /** Path name of the record type, for example `products`. */
+  readonly type: string;
+  readonly action: "withdraw" | "delete";
+  /** The exact bytes of the withdrawal document. */
+  readonly document: Uint8Array;
+  /** Seal format 2 over them. */
+  readonly seal: Envelope;
+  readonly idempotencyKey: string;
+}
+
+export interface BusinessClient extends BulkClient {
+  sealContext(): Promise<JsonAnswer<SealContext>>;
+  /** Sends a sealed batch; the answer is 200 for up to 50 records and 202 otherwise. */
+  publishProducts(request: PublishRequest): Promise<JsonAnswer<InlineOutcome | PushStatus>>;
+  /** What the same request would come to; nothing is stored, and the batch may be published afterwards. */
+  validateProducts(request: PublishRequest): Promise<JsonAnswer<ValidationOutcome>>;
+  pushStatus(pushId: string, page?: PushPage): Promise<JsonAnswer<PushStatus>>;
+  /** Takes back a push of which nothing was published. */
+  cancelPush(pushId: string): Promise<JsonAnswer<PushStatus>>;
+  /** Hands in the decision of an owner or admin about a held push. */
+  decideHold(pushId: string, decision: Envelope): Promise<JsonAnswer<PushStatus>>;
+  remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
+  cataloguePage(query?: CatalogueQuery): Promise<JsonAnswer<CataloguePage>>;
+  /** One record, by its id or the business's own id of it. */
+  catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord>>;
+  attemptsPage(query?: AttemptsQuery): Promise<JsonAnswer<AttemptsPage>>;
+}
+
+/** Longer than the other time-outs because batches are large. */
+const publishTimeoutMs = 120_000;
+/** A bulk file has up to 256 MiB; the upload itself is valid for an hour. */
+const uploadTimeoutMs = 1_800_000;
+
+type Send = (request: Omit<RequestToSend, "url"> & { readonly path: string }) => ReturnType<Sender>;
+
+/** `send` reaches the business surface, `sender` any address. */
+export function businessMethods(send: Send, sender: Sender): BusinessClient {
+  const get = async <T>(path: string): Promise<JsonAnswer<T>> =>
+    jsonAnswer(await send({ method: "GET", path, tag: "svc-business-read" }));
+  const post = async <T>(path: string, request: Posted): Promise<JsonAnswer<T>> =>
+    jsonAnswer(
+      await send({
+        method: "POST",
+        path,
+        tag: "svc-push",
+        body: request.body,
+        ...(request.idempotencyKey === undefined
+          ? {}
+          : { headers: { "idempotency-key": request.idempotencyKey } }),
+        ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+      }),
+    );
+  const push = (pushId: string): string => `/v1/pushes/${encodeURIComponent(pushId)}`;
+  const timeoutMs = publishTimeoutMs;
+  return {
+    sealContext: () => get("/v1/seal-context"),
+    publishProducts: (request) => post("/v1/publish/products", { ...request, timeoutMs }),
+    validateProducts: (request) => post("/v1/publish/products?validate_only=true", { ...request, timeoutMs }),
+    pushStatus: (pushId, page = {}) => get(`${push(pushId)}${queryOf(page)}`),
+    cancelPush: (pushId) => post(`${push(pushId)}/cancel`, { body: null }),
+    decideHold: (pushId, decision) => post(`${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
+    remove: ({ type, action, document, seal, idempotencyKey }) =>
+      post(`/v1/publish/${type}/${action}`, {
+        body: jsonBody({ document_base64: toBase64(document), seal }),
+        idempotencyKey,
+      }),
+    cataloguePage: (query = {}) => get(`/v1/catalogue${queryOf(query)}`),
+    catalogueRecord: (id) => get(`/v1/catalogue/${encodeURIComponent(id)}`),
+    attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
+    requestUpload: ({ type, idempotencyKey }) =>
+      post("/v1/bulk-uploads", { body: jsonBody({ record_type: type }), idempotencyKey }),
+    sendFile: async (upload, file) => {
+      const { bytes, ...sent } = { bytes: file.size, ...upload };
+      if (bytes > sent.max_bytes) throw tooLarge(bytes, sent.max_bytes);
+      const answer = await sender({
+        ...{ method: "POST", url: sent.upload_url, tag: null, timeoutMs: uploadTimeoutMs },
+        body: formOf(sent, file),
+      });
+      return jsonAnswer<UploadedFile>(answer).body;
+    },
+    importFile: ({ uploadId, batchSeal, idempotencyKey }) =>
+      post("/v1/bulk-imports", {
+        body: jsonBody({ upload_id: uploadId, batch_seal: batchSeal }),
+        idempotencyKey,
+        timeoutMs,
+      }),
+  };
+}
+
+interface Posted {
+  readonly body: Uint8Array | null;
+  readonly idempotencyKey?: string;
+  readonly timeoutMs?: number;
+}
+
+function queryOf(page: object): string {
+  const query = new URLSearchParams(Object.entries(page as Record<string, string>)).toString();
+  return query === "" ? "" : `?${query}`;
+}
+
+/** Every field, and then the file. */
+function formOf(
+  upload: { readonly fields: Readonly<Record<string, string>>; readonly content_type: string },
+  file: Blob,
+) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(upload.fields)) form.append(name, value);
+  form.append("file", file.slice(0, file.size, upload.content_type), "records.ndjson");
+  return form;
+}
+
+function tooLarge(bytes: number, max: number): SvcProblemError {
+  const detail = `The file has ${bytes} bytes; ${max} are allowed.`;
+  return new SvcProblemError({
+    status: 413,
+    code: "record_too_large",
+    detail,
+    retryAfterSeconds: null,
+    problem: {},
+  });
+}

@@ -1,0 +1,125 @@
+// A business's own system: everything it does with the service, with sensible defaults. Each method is also available on its
+// own, for programs that need more control.
+
+import type { Envelope } from "../protocol/dsse.ts";
+import type { CatalogueEntry, CatalogueRecord, PushAttempt, RemovalOutcome } from "./business-answers.ts";
+import type { AttemptsQuery, CatalogueQuery } from "./business-client.ts";
+import { memoryJournal } from "./file-journal.ts";
+import { catalogueEntries, pushAttempts, pushResults, watchPush } from "./pages.ts";
+import type { PushEvent } from "./push-event.ts";
+import { runPush } from "./push-run.ts";
+import type { PushJournal, PushState } from "./push-state.ts";
+import { type JsonValue, recordBytes } from "./record-bytes.ts";
+import { type RecordSet, recordSet } from "./record-set.ts";
+import { sealRemoval } from "./removal.ts";
+import { type Patience, retryUntil } from "./retry-until.ts";
+import type { SenderOptions } from "./sender.ts";
+import { createSvcClient, type PublishOutcome, type PushStatus, type SvcClient } from "./service-client.ts";
+import type { SigningKey } from "./signing-key.ts";
+import { type Validation, validateRecords } from "./validate-run.ts";
+
+export interface BusinessOptions extends Omit<Partial<SenderOptions>, "key"> {
+  /** Address of the business machine API, without a trailing slash. */
+  readonly businessUrl: string;
+  /** A registered integration key. */
+  readonly key: SigningKey;
+  /** How long a service that is away is waited for; the default is two minutes. */
+  readonly patienceMs?: number;
+  /** Called before each wait. */
+  readonly onWaiting?: Patience["onWaiting"];
+}
+
+export interface PushOptions {
+  /** Keeps the state from which the push is resumed; without one, it is resumed only within this call. */
+  readonly journal?: PushJournal;
+  readonly onEvent?: (event: PushEvent) => void;
+  /** Records in a batch, at most 10,000; if it is given, no bulk files are used. */
+  readonly recordsPerBatch?: number;
+}
+
+/** Records as values, as their exact bytes, or wherever they are. */
+export type Records = readonly (JsonValue | Uint8Array)[] | RecordSet;
+
+export interface Business {
+  readonly client: SvcClient;
+  /** Seals and publishes products. Run again with the same records and journal, it resumes. */
+  push(records: Records, options?: PushOptions): Promise<PushState>;
+  /** What publishing them would come to; nothing is changed. */
+  validate(records: Records): Promise<Validation>;
+  /** Takes a record out of serving until it is published again. */
+  withdraw(recordId: string): Promise<RemovalOutcome>;
+  /** Takes a record out of serving, and its bytes out of the service within 30 days. */
+  delete(recordId: string): Promise<RemovalOutcome>;
+  /** The live records. */
+  catalogue(query?: Omit<CatalogueQuery, "cursor">): AsyncGenerator<CatalogueEntry, void>;
+  /** One live record, by its id or by the business's own id of it. */
+  record(id: string): Promise<CatalogueRecord>;
+  /** What became of everything that was sent. */
+  attempts(query?: Omit<AttemptsQuery, "cursor">): AsyncGenerator<PushAttempt, void>;
+  status(pushId: string): Promise<PushStatus>;
+  /** The outcomes of a push's records, in order. */
+  results(pushId: string, query?: { readonly outcome?: string }): AsyncGenerator<PublishOutcome, void>;
+  /** The status each time that it changed, until the push is over. */
+  watch(pushId: string): AsyncGenerator<PushStatus, void>;
+  /** Takes back a push of which nothing was published. */
+  cancel(pushId: string): Promise<PushStatus>;
+  /** Hands in a decision about a held push that an owner or admin has sealed. */
+  decideHold(pushId: string, decision: Envelope): Promise<PushStatus>;
+}
+
+const defaultPatienceMs = 120_000;
+
+/** Every method rejects with `SvcProblemError` or `SvcConnectionError`. */
+export function createBusiness(options: BusinessOptions): Business {
+  const { businessUrl, key, patienceMs = defaultPatienceMs, onWaiting = () => {}, ...sender } = options;
+  const now = options.now ?? Date.now;
+  const wait = options.wait ?? ((delayMs: number) => new Promise<void>((wake) => setTimeout(wake, delayMs)));
+  const fetchOf = options.fetch ?? ((url, init) => fetch(url, init));
+  const client = createSvcClient({
+    ...sender,
+    fetch: fetchOf,
+    key,
+    businessUrl,
+    baseUrl: null,
+    verifyUrl: null,
+  });
+  const patience: Patience = { now, wait, patienceMs, onWaiting };
+  const how = () => ({ client, key, now, wait, patienceMs, runId: randomId() });
+  const remove = async (recordId: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {
+    const { body: context } = await retryUntil(patience, () => client.sealContext());
+    const facts = { certId: context.cert_id, aiPolicyVersion: context.ai_policy_version, atMs: now() };
+    const sealed = await sealRemoval({ recordId, action, ...facts }, key);
+    const request = { ...sealed, idempotencyKey: `${action}.${recordId}.${randomId()}` };
+    return (await retryUntil(patience, () => client.remove(request))).body;
+  };
+  return {
+    client,
+    push: (records, { journal = memoryJournal(), ...rest } = {}) =>
+      runPush({ ...how(), ...rest, journal }, setOf(records)),
+    validate: (records) => validateRecords({ ...how(), onWaiting }, setOf(records)),
+    withdraw: (recordId) => remove(recordId, "withdraw"),
+    delete: (recordId) => remove(recordId, "delete"),
+    catalogue: (query) => catalogueEntries(client, patience, query),
+    record: async (id) => (await retryUntil(patience, () => client.catalogueRecord(id))).body,
+    attempts: (query) => pushAttempts(client, patience, query),
+    status: async (pushId) => (await retryUntil(patience, () => client.pushStatus(pushId))).body,
+    results: (pushId, query = {}) => pushResults(client, patience, { pushId, ...query }),
+    watch: (pushId) => watchPush(client, patience, pushId),
+    cancel: async (pushId) => (await retryUntil(patience, () => client.cancelPush(pushId))).body,
+    decideHold: async (pushId, decision) =>
+      (await retryUntil(patience, () => client.decideHold(pushId, decision))).body,
+  };
+}
+
+function setOf(records: Records): RecordSet {
+  if (!isList(records)) return records;
+  return recordSet(records.map((record) => (record instanceof Uint8Array ? record : recordBytes(record))));
+}
+
+function isList(records: Records): records is readonly (JsonValue | Uint8Array)[] {
+  return Array.isArray(records);
+}
+
+function randomId(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}

@@ -1,0 +1,69 @@
+// The public API of the package; README.md describes it. Nothing else of the package is to be imported.
+
+export { type SealedBatch, type SealFacts, sealBatch, sealLeaves } from "./batch.ts";
+export { type BulkImportRequest, type BulkUpload, type UploadedFile, uploadFile } from "./bulk.ts";
+export {
+  type Business,
+  type BusinessOptions,
+  createBusiness,
+  type PushOptions,
+  type Records,
+} from "./business.ts";
+export type {
+  AttemptsPage,
+  CatalogueEntry,
+  CataloguePage,
+  CatalogueRecord,
+  PushAttempt,
+  RemovalOutcome,
+  ValidationOutcome,
+} from "./business-answers.ts";
+export type {
+  AttemptsQuery,
+  CatalogueQuery,
+  PublishRequest,
+  PushPage,
+  RemovalRequest,
+} from "./business-client.ts";
+export { SvcConnectionError, SvcProblemError } from "./errors.ts";
+export { collectEvidence, type Report, verifyEvidenceFile } from "./evidence.ts";
+export {
+  FeedError,
+  type FeedItem,
+  type FeedNote,
+  type NoteCode,
+  type NoteEffect,
+} from "./feeds/feed-item.ts";
+export { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feeds/feed-mapping.ts";
+export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } from "./feeds/read-feed.ts";
+export { fileJournal, memoryJournal } from "./file-journal.ts";
+export { catalogueEntries, pushAttempts, pushResults, watchPush } from "./pages.ts";
+export { productFaults } from "./product-check.ts";
+export type { PushDeps, PushEvent } from "./push-event.ts";
+export { PushMismatchError, runPush } from "./push-run.ts";
+export type { BatchResult, BatchState, PushJournal, PushState } from "./push-state.ts";
+export { type JsonValue, recordBytes } from "./record-bytes.ts";
+export { type RecordSet, recordSet } from "./record-set.ts";
+export { type RemovalFacts, type SealedRemoval, sealRemoval } from "./removal.ts";
+export { type Patience, retryUntil } from "./retry-until.ts";
+export type { Fetch, SenderOptions } from "./sender.ts";
+export {
+  createSvcClient,
+  type JsonAnswer,
+  type PublishOutcome,
+  type PushStatus,
+  type RecordAnswer,
+  type SearchRequest,
+  type SvcClient,
+  type SvcClientOptions,
+} from "./service-client.ts";
+export type { SignedRequest } from "./sign-request.ts";
+export {
+  createSigner,
+  importSigningKey,
+  type RequestParts,
+  type Signer,
+  type SignerOptions,
+} from "./signer.ts";
+export { generatePrivateJwk, type SigningKey } from "./signing-key.ts";
+export { type Validation, validateRecords } from "./validate-run.ts";

@@ -1,0 +1,40 @@
+// The records of a push, in order, wherever their bytes are: in memory, or in a file that is read piece by piece.
+
+import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import { leafHash } from "../protocol/merkle.ts";
+
+export interface RecordSet {
+  /** The RFC 6962 leaf hash of every record. */
+  readonly leaves: readonly Uint8Array[];
+  /** The length in bytes of every record. */
+  readonly lengths: readonly number[];
+  /** The exact bytes of some of the records. */
+  read(first: number, count: number): Promise<readonly Uint8Array[]>;
+  /** The same records as a bulk file: for each a line with the base64 of its bytes. */
+  bulkFile(first: number, count: number): Promise<Blob>;
+}
+
+/** Records that are in memory. */
+export function recordSet(records: readonly Uint8Array[]): RecordSet {
+  const part = (first: number, count: number): readonly Uint8Array[] => records.slice(first, first + count);
+  return {
+    leaves: records.map((record) => leafHash(record)),
+    lengths: records.map((record) => record.length),
+    read: async (first, count) => part(first, count),
+    bulkFile: async (first, count) => new Blob(part(first, count).map(bulkLine)),
+  };
+}
+
+/** The bytes of a line of a bulk file, without its end; null if it is not one. */
+export function recordOfLine(line: string): Uint8Array | null {
+  return parseBase64(line);
+}
+
+export function leafOf(record: Uint8Array): Uint8Array {
+  return leafHash(record);
+}
+
+/** A record's line in a bulk file. */
+export function bulkLine(record: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${toBase64(record)}\n`);
+}

@@ -1,0 +1,42 @@
+// What the pushes of a node need beside its stores.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CurrentActors } from "../actors/system/current-actors.ts";
+import type { LogEntry } from "../actors/system/ports.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import type { Clock } from "../crypto/port.ts";
+import { createParsedLeaves } from "../service/parsed-leaves.ts";
+import { createPushTrees } from "../service/push-trees.ts";
+import { createBackground } from "./background.ts";
+import type { NodeConfig } from "./config.ts";
+import { openNotices } from "./notices/notices.ts";
+import type { NodeServices } from "./services.ts";
+import { createStalledPushes } from "./stalled-pushes.ts";
+
+const dayMs = 86_400_000;
+
+type PushParts = Pick<
+  NodeServices,
+  "trees" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
+>;
+
+/** Throws {@link ConfigError}. */
+export function pushPartsOf(
+  config: NodeConfig,
+  parts: {
+    readonly records: NodeServices["records"];
+    readonly actors: Pick<CurrentActors, "stats">;
+    readonly clock: Clock;
+    readonly log: (entry: LogEntry) => void;
+  },
+): PushParts {
+  return {
+    trees: createPushTrees(parts.records, nativeCrypto.sha256),
+    parsed: createParsedLeaves(),
+    background: createBackground(config.background, () => parts.actors.stats()),
+    stalled: createStalledPushes(parts),
+    notices: openNotices(config, parts),
+    pause: () => nextTurn(),
+    holdMs: config.retention.holdDays * dayMs,
+  };
+}

@@ -1,0 +1,104 @@
+// Builds the client as a package of its own: `client/index.ts` and all that it needs of this project, as ES modules with
+// declarations, packed as npm would publish it. Packages from elsewhere stay dependencies.
+// Usage: node tools/run.mjs tools/client-package.ts FOLDER
+
+import { readdirSync, readFileSync } from "node:fs";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { join, resolve } from "node:path";
+import { parseSync } from "oxc-parser";
+import { root, runNode } from "./process.ts";
+import { binOf } from "./steps.ts";
+
+/** The package as it is declared. */
+export interface PackageManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+export function clientManifest(): PackageManifest {
+  return JSON.parse(readFileSync(join(root, "client", "package.json"), "utf8")) as PackageManifest;
+}
+
+/** Writes the package into `folder` as a folder, and returns its path. */
+export async function buildClientPackage(folder: string): Promise<string> {
+  const target = join(resolve(folder), "package");
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target, { recursive: true });
+  const project = join(target, "tsconfig.json");
+  await writeFile(project, JSON.stringify(compilation(target)));
+  const compiled = await runNode([binOf("typescript", "tsc"), "-p", project]);
+  if (compiled.code !== 0) throw new Error(`The client cannot be compiled:\n${compiled.output}`);
+  await rm(project);
+  await renameImports(join(target, "dist"));
+  const copies: readonly (readonly [string, string])[] = [
+    ["client/package.json", "package.json"],
+    ["client/README.md", "README.md"],
+    ["docs/schemas/feed-mapping-1.json", "feed-mapping-1.json"],
+    ["LICENSE", "LICENSE"],
+    ["NOTICE", "NOTICE"],
+  ];
+  for (const [from, to] of copies) await cp(join(root, from), join(target, to));
+  return target;
+}
+
+/** Node 20 is the oldest that the package runs on; types of the platform are those of Node. */
+function compilation(target: string) {
+  return {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: {
+      noEmit: false,
+      rootDir: root,
+      outDir: join(target, "dist"),
+      declaration: true,
+      allowImportingTsExtensions: false,
+      rewriteRelativeImportExtensions: true,
+      target: "es2023",
+      typeRoots: [join(root, "node_modules", "@types")],
+    },
+    include: [],
+    files: [join(root, "client", "index.ts"), join(root, "protocol", "platform.d.ts")],
+  };
+}
+
+const relativeImport = /((?:from|import\()\s*"\.[^"]*)\.ts"/g;
+
+/** The compiler leaves the names of source files in declarations. */
+async function renameImports(folder: string): Promise<void> {
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const path = join(folder, name);
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replaceAll(relativeImport, '$1.js"'));
+  }
+}
+
+/** Names of the packages that the built files import. */
+export function importedPackages(folder: string): ReadonlySet<string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".js"),
+  );
+  const found = names.flatMap((name) => {
+    const { module } = parseSync(name, readFileSync(join(folder, name), "utf8"));
+    const exported = module.staticExports.flatMap(({ entries }) =>
+      entries.map((each) => each.moduleRequest?.value),
+    );
+    return [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...exported];
+  });
+  const packages = found.filter((name) => name !== undefined && !name.startsWith(".") && !isBuiltin(name));
+  return new Set(packages.map((name = "") => name.split("/", name.startsWith("@") ? 2 : 1).join("/")));
+}
+
+/** The arguments that start npm, whichever way this process was started. */
+export function npmCommand(): readonly string[] {
+  const npm = process.env["npm_execpath"];
+  return npm !== undefined && /npm-cli\.c?js$/.test(npm) ? [process.execPath, npm] : ["npm"];
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error("Usage: node tools/run.mjs tools/client-package.ts FOLDER");
+  const built = await buildClientPackage(folder);
+  console.log(`${built} is ready; npm pack ${built} makes the file to publish.`);
+}

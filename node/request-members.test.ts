@@ -196,6 +196,9 @@ const signedReads: Readonly<Record<string, Proof>> = {
     await pushStatus(),
     await pushStatus("", `bat_${"0".repeat(24)}`),
   ],
+  "POST /v1/pushes/{push_id}/cancel path push_id": {
+    shownBy: "node/cancel-push.test.ts: of another business does not exist, nor one that was never accepted",
+  },
   "GET /v1/pushes/{push_id} query outcome": async () => [
     await pushStatus("?outcome=accepted"),
     await pushStatus("?outcome=rejected"),
@@ -245,6 +248,15 @@ function publishing(): Readonly<Record<string, Proof>> {
     const route = `/v1/publish/${path}`;
     for (const [pointer, effect] of Object.entries(batchMembers))
       proofs[`POST ${route} body ${pointer}`] = name === "products" ? effect : refusedAsAWhole(route);
+    proofs[`POST ${route} query validate_only`] = async () => {
+      const headers = { "idempotency-key": freshNonce() };
+      const ask = async (value: string) => {
+        const path = `${route}?validate_only=${value}`;
+        const request = { path, body: "{}", tag: "svc-push", headers } as const;
+        return (await send(world.surfaces.businessUrl, world.pusher, request)).json["pointer"];
+      };
+      return [await ask("true"), await ask("maybe")];
+    };
     proofs[`POST ${route} header Idempotency-Key`] = async () => {
       const ask = async (key: string | null) =>
         codeOf(

@@ -108,6 +108,12 @@ it("that no mail server takes are mailed once it is there, after a restart as we
   );
   await sealAndPublish(node.services, business, catalogue(60), { seq: 1 });
   await expect.poll(() => states(node?.home ?? "")).toEqual(["complete"]);
+  const [{ push_id } = { push_id: "" }] = await lines(node.home);
+  const waiting = async () => {
+    const report = await node?.services.actors.inspect(pushRef(business.party.uuid, push_id));
+    return report?.outbox.map(({ lastError }) => lastError?.slice(0, 26));
+  };
+  await expect.poll(waiting, { timeout: 10_000 }).toEqual(["The notice was not mailed:"]);
   await listen(port, taken);
   await node.restart();
   await expect.poll(() => taken, { timeout: 20_000 }).toHaveLength(1);

@@ -10,6 +10,7 @@ import type { SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkPushLife } from "./push-life.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -23,6 +24,8 @@ export interface OwnersHead {
 export interface Truth {
   readonly reports: ReadonlyMap<string, PushReport | null>;
   readonly heads: ReadonlyMap<string, OwnersHead | null>;
+  /** The pushes that wait, by business, of those that validated a batch. */
+  readonly waiting: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Asks the owners about every push and record that a client ever named, and about the `pushes` that existed before. */
@@ -48,7 +51,16 @@ export async function readTruth(
       heads.set(recordId, head);
     }
   }
-  return { reports, heads };
+  const waiting = new Map<string, readonly string[]>();
+  for (const { business, key, pushId } of journal.validated) {
+    const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
+    reports.set(pushId, await node.system.ask(pushRef(business.uuid, pushId), status));
+    if (waiting.has(business.uuid)) continue;
+    const question = { type: "publishing.facts", key_id: key.keyId } as const;
+    const { pending } = await node.system.ask(businessRef(business.uuid), question);
+    waiting.set(business.uuid, pending);
+  }
+  return { reports, heads, waiting };
 }
 
 /** Whether two consecutive readings saw the same state. */
@@ -98,6 +110,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
+  checkPushLife(world, journal, truth);
 }
 
 /** Nothing acknowledged is lost. Returns what was published, by record. */

@@ -3,8 +3,9 @@
 import { actorMutants } from "./actor-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { portMutants } from "./port-mutants.ts";
+import { pushLifeMutants } from "./push-life-mutants.ts";
 
-export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants];
+export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants, ...pushLifeMutants];
 
 /** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {

@@ -9,9 +9,11 @@ import {
   authenticateHead,
   judgeSignature,
 } from "../../service/authenticate.ts";
+import { cancelPush } from "../../service/cancel-push.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
+import { validateBatch } from "../../service/validate-batch.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -85,8 +87,11 @@ async function answer(
   if (request.route === "push") {
     return readPush(node.actors, { caller, pushId: request.subject, outcome: null, cursor: null });
   }
+  if (request.route === "cancel")
+    return cancelPush(node.publishing, { caller, pushId: request.subject, sourceIp: "192.0.2.1" });
   const { body, idempotencyKey, contentDigest } = request;
-  return publishBatch(node.publishing, {
+  const answerBatch = request.route === "validate" ? validateBatch : publishBatch;
+  return answerBatch(node.publishing, {
     ...{ caller, body, idempotencyKey, contentDigest },
     collection: "products",
     sourceIp: "192.0.2.1",

@@ -130,6 +130,7 @@ export class World {
       operations: random.fork("operations"),
       night: mayReadOld ? null : drawNight(nightDraws(random)),
       history: new History(),
+      notices: [],
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),
     };

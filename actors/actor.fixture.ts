@@ -61,7 +61,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     },
     lay: (row) => void kept.set(keyOf(row), row),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
-      const selections = definition.rows?.(command, id) ?? [];
+      const selections = definition.rows?.(command, id, snapshot) ?? [];
       const loaded = selections.flatMap((selection) => select(kept, selection));
       const view = viewOf(harness, id, loaded);
       const decision = definition.decide(command, view);

@@ -13,6 +13,8 @@ export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = n
   setHeaders(reply, outcome.headers);
   setHeaders(reply, headers);
   if (outcome.kind === "problem") return sendProblem(reply, outcome.problem);
+  // A refusal that is replayed under its Idempotency-Key.
+  if (outcome.status >= 400) reply.header("cache-control", "no-store");
   return sendBody(reply.code(outcome.status), outcome.body);
 }
 

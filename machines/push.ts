@@ -6,7 +6,8 @@
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
-//   P6. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
+//   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
+//   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, raise, setup } from "xstate";
@@ -27,12 +28,20 @@ export interface PushTally {
   readonly rejected: number;
 }
 
+/** How the leaves of a chunk ended, without names: a push may have 500 of them. */
+export type ChunkTally = readonly [accepted: number, updated: number, rejected: number];
+
 export interface PushContext {
   readonly facts: PushFacts | null;
   readonly heldReasons: readonly HeldReason[];
   readonly chunksSettled: number;
   readonly tally: PushTally;
   readonly unindexed: readonly Unindexed[];
+  /**
+   * The tallies of the settled chunks, in their order; absent while there are none, where a push has so few chunks that all
+   * of them are read anyway, and on pushes that earlier releases began to settle.
+   */
+  readonly chunkTallies?: readonly ChunkTally[];
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
@@ -53,6 +62,12 @@ export type PushEvent =
   | {
       readonly type: "push.accepted";
       readonly facts: PushFacts;
+      readonly held_reasons: readonly HeldReason[];
+      readonly hold_ms?: number;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "push.prepared";
       readonly held_reasons: readonly HeldReason[];
       readonly hold_ms?: number;
       readonly at_ms: number;
@@ -119,11 +134,24 @@ function settle(
       updated: context.tally.updated + event.tally.updated,
       rejected: context.tally.rejected + event.tally.rejected,
     },
+    ...withTally(context, event),
     ...(event.failed === undefined || context.failure !== undefined ? {} : { failure: event.failed }),
     unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
     stalled: false,
     updatedAtMs: event.at_ms,
   };
+}
+
+/** Maximum number of chunks that a page of outcomes reads; the tallies of a push with more are kept one by one. */
+export const chunksPerPage = 20;
+
+function withTally(
+  { facts, chunksSettled, chunkTallies }: PushContext,
+  { tally }: Extract<PushEvent, { type: "chunk.settled" }>,
+): Pick<PushContext, "chunkTallies"> {
+  const known = chunkTallies ?? (chunksSettled === 0 ? [] : null);
+  if (known === null || facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
+  return { chunkTallies: [...known, [tally.accepted, tally.updated, tally.rejected]] };
 }
 
 export const pushMachine = setup({
@@ -141,7 +169,9 @@ export const pushMachine = setup({
       event.chunk === context.chunksSettled &&
       context.facts !== null &&
       event.chunk + 1 === chunkCount(context.facts.records),
-    isHeld: ({ event }) => event.type === "push.accepted" && event.held_reasons.length > 0,
+    isHeld: ({ event }) =>
+      (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
+    hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
     isStalled: ({ context }) => context.stalled,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
@@ -204,7 +234,19 @@ export const pushMachine = setup({
       completedAtMs: context.updatedAtMs,
     })),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
+    noteReasons: assign(({ event }) =>
+      event.type === "push.prepared"
+        ? {
+            heldReasons: event.held_reasons,
+            stalled: false,
+            updatedAtMs: event.at_ms,
+            ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
+          }
+        : {},
+    ),
     // Effects: named here, performed by the actor system.
+    useFile: () => {},
+    prepare: () => {},
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
@@ -230,6 +272,7 @@ export const pushMachine = setup({
     received: {
       on: {
         "push.accepted": [
+          { guard: "hasFile", target: "working.preparing", actions: ["remember", "useFile", "prepare"] },
           { guard: "isHeld", target: "held", actions: "remember" },
           { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
         ],
@@ -237,7 +280,23 @@ export const pushMachine = setup({
     },
     working: {
       initial: "queued",
-      states: { queued: {}, processing: {} },
+      states: {
+        queued: {},
+        // Whether it is held is decided over the whole file, before anything of it is published (P6).
+        preparing: {
+          on: {
+            "push.prepared": [
+              { guard: "isHeld", target: "#push.held", actions: "noteReasons" },
+              {
+                target: "#push.working",
+                reenter: true,
+                actions: ["noteReasons", { type: "processChunk", params: { chunk: 0 } }],
+              },
+            ],
+          },
+        },
+        processing: {},
+      },
       after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },
       on: {
         "chunk.settled": [

@@ -1,16 +1,24 @@
 // What a business reads of its own data, composed for the surfaces of a node.
 
-import type { Catalogue } from "../api/catalogue-routes.ts";
+import type { BusinessDeps } from "../api/business.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
+import { readPushAttempts } from "../service/push-attempts.ts";
 import { type NodeServices, servingRegions } from "./services.ts";
 
-export function catalogueOf(services: NodeServices): Catalogue {
-  const rate = createCatalogueRate(services);
-  const deps = { ...services, crypto: nativeCrypto, regions: servingRegions(services), rate };
+export function businessReadsOf(services: NodeServices): Pick<BusinessDeps, "catalogue" | "readAttempts"> {
+  const common = { ...services, crypto: nativeCrypto };
+  const catalogue = {
+    ...common,
+    regions: servingRegions(services),
+    rate: createCatalogueRate(services),
+  };
   return {
-    list: (request) => listCatalogue(deps, request),
-    read: (request) => readCatalogueRecord(deps, request),
+    catalogue: {
+      list: (request) => listCatalogue(catalogue, request),
+      read: (request) => readCatalogueRecord(catalogue, request),
+    },
+    readAttempts: (request) => readPushAttempts(common, request),
   };
 }

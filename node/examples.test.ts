@@ -20,6 +20,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { removalActions } from "../protocol/wire/removal.ts";
 import {
   type AttackNode,
@@ -29,6 +30,7 @@ import {
   openAttackNode,
   publishOver,
 } from "./attack.fixture.ts";
+import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
@@ -138,6 +140,7 @@ async function publishing(): Promise<string> {
   await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
   await ask(base, pusher, { path: "/v1/seal-context", tag });
   await ask(base, pusher, { path: "/v1/catalogue", tag });
+  await ask(base, pusher, { path: "/v1/push-attempts?status=rejected", tag });
   await ask(base, pusher, { path: "/v1/catalogue/example-a", route: "/v1/catalogue/:record_id", tag });
   await holds(base);
   return queued;
@@ -181,6 +184,25 @@ async function removing(): Promise<void> {
       await ask(base, pusher, { path: `/v1/publish/${path}/${action}`, body, tag: "svc-push", headers });
     }
   }
+}
+
+async function bulk(): Promise<void> {
+  const { services, urls } = node.running;
+  const sender = await openBusiness(services, "00000000-0000-4000-8000-0000000000e9");
+  const caller = { key: sender.signingKey, grant: "" };
+  const post = (path: string, body: object) =>
+    ask(urls.business_url, caller, {
+      ...{ path, body: JSON.stringify(body), tag: "svc-push" },
+      headers: { "idempotency-key": `example-${path}` },
+    });
+  const upload = (await post("/v1/bulk-uploads", { record_type: "products" })).json as unknown as BulkUpload;
+  const records = [product("example-bulk-a"), product("example-bulk-b")];
+  const file = fileOf(records);
+  const { status, json } = await sendFile(upload, file);
+  const request = JSON.stringify({ ...upload.fields, file: String(file) });
+  note("POST /v1/bulk-uploads/:upload_id/file", { status, text: JSON.stringify(json) }, request);
+  const { batch_seal } = await seal(sender, records, { seq: 1 });
+  await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal });
 }
 
 const search = { ...productSearch, limit: 2 };
@@ -322,6 +344,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
   [/bat_[0-9a-f]{24}/g, "<push id>"],
   [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
+  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];
@@ -359,6 +382,7 @@ const volatileMembers = new Set([
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
+  await bulk();
   await removing();
   const answers = await retrieval();
   await insight();

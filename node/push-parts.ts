@@ -6,7 +6,8 @@ import type { LogEntry } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock } from "../crypto/port.ts";
 import { createParsedLeaves } from "../service/parsed-leaves.ts";
-import { createPushTrees } from "../service/push-trees.ts";
+import { createPushLeaves } from "../service/push-leaves.ts";
+import { createUploadTokens } from "../service/upload-token.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
 import { openNotices } from "./notices/notices.ts";
@@ -17,26 +18,29 @@ const dayMs = 86_400_000;
 
 type PushParts = Pick<
   NodeServices,
-  "trees" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
+  "leaves" | "uploadTokens" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
 >;
 
 /** Throws {@link ConfigError}. */
 export function pushPartsOf(
   config: NodeConfig,
   parts: {
-    readonly records: NodeServices["records"];
+    readonly stores: Pick<NodeServices, "records" | "staging">;
+    readonly recordIdKey: Uint8Array;
     readonly actors: Pick<CurrentActors, "stats">;
     readonly clock: Clock;
     readonly log: (entry: LogEntry) => void;
   },
 ): PushParts {
+  const pause = (): Promise<void> => nextTurn();
   return {
-    trees: createPushTrees(parts.records, nativeCrypto.sha256),
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause }),
+    uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
     stalled: createStalledPushes(parts),
     notices: openNotices(config, parts),
-    pause: () => nextTurn(),
+    pause,
     holdMs: config.retention.holdDays * dayMs,
   };
 }

@@ -15,6 +15,7 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
+import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
@@ -251,9 +252,10 @@ function publishing(): Readonly<Record<string, Proof>> {
     proofs[`POST ${route} query validate_only`] = async () => {
       const headers = { "idempotency-key": freshNonce() };
       const ask = async (value: string) => {
-        const path = `${route}?validate_only=${value}`;
-        const request = { path, body: "{}", tag: "svc-push", headers } as const;
-        return (await send(world.surfaces.businessUrl, world.pusher, request)).json["pointer"];
+        const request = { path: `${route}?validate_only=${value}`, body: "{}", tag: "svc-push" } as const;
+        return (await send(world.surfaces.businessUrl, world.pusher, { ...request, headers })).json[
+          "pointer"
+        ];
       };
       return [await ask("true"), await ask("maybe")];
     };
@@ -325,6 +327,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...signedReads,
   ...publishing(),
   ...readsOfInsight,
+  ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,

@@ -2,6 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
+import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -20,15 +22,16 @@ import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
-import { sweepAbandoned } from "../service/abandoned-sweep.ts";
+import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
 import type { AsTable } from "../service/as-table.ts";
 import { createInsight, type Insight } from "../service/insight.ts";
 import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import type { PushTrees } from "../service/push-trees.ts";
+import { loadPlan } from "../service/publish-admit.ts";
+import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -46,6 +49,7 @@ import { nodeTimers } from "./node-timers.ts";
 import type { Notices } from "./notices/notices.ts";
 import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { pushPartsOf } from "./push-parts.ts";
+import { sweepFromTimeToTime } from "./push-sweep.ts";
 import { followRegister } from "./register-following.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -72,7 +76,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
+  readonly uploadTokens: UploadTokens;
   readonly parsed: ParsedLeaves;
   /** What businesses learn from answers. */
   readonly insight: Insight;
@@ -98,8 +103,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 
 const drainMs = 10_000;
 const dayMs = 86_400_000;
-/** The interval between two sweeps of abandoned pushes. */
-const sweepEveryMs = 3_600_000;
 
 /** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
@@ -144,7 +147,7 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...pushPartsOf(config, { records: stores.records, actors, clock, log }),
+    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, { config, clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
@@ -186,6 +189,7 @@ export async function openNodeServices(
   };
 }
 
+/** What the requests that publish share with the pushes that follow from them. */
 function insightOf(
   { insightStore: store }: NodeStores,
   { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
@@ -338,8 +342,9 @@ function createActors(
   const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
+    definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
     activities: {
+      ...bulkUploadActivities(services),
       ...businessActivities({
         register: registerStore,
         records,
@@ -351,7 +356,10 @@ function createActors(
         crypto: nativeCrypto,
         projection: keys.projection,
         sidecar: keys.sidecar,
-        trees: services.trees,
+        leaves: services.leaves,
+        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
+        pause: services.pause,
+        holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,
@@ -372,26 +380,5 @@ function createActors(
     owner,
     ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
-  });
-}
-
-/** In a cluster, each node sweeps the pushes that live on it. */
-function sweepFromTimeToTime(
-  abandoned: AbandonedDeps,
-  platform: {
-    readonly clock: Clock;
-    readonly timers: TimerPort;
-    readonly log: (entry: LogEntry) => void;
-  },
-): () => Promise<void> {
-  const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    platform.log({ level, event, actor: "", detail });
-  return sweepAbandoned({
-    ...abandoned,
-    ...platform,
-    everyMs: sweepEveryMs,
-    afterMs: abandonedAfterMs,
-    dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
-    failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
 }

@@ -7,6 +7,12 @@ export const batchRecordsMax = 10_000;
 export const recordCharactersMax = 204_800;
 /** Maximum size in bytes of a publish request. */
 export const publishBytesMax = 33_554_432;
+/** Maximum size in bytes of a bulk file, as it is uploaded. */
+export const bulkFileBytesMax = 268_435_456;
+/** Maximum number of records in a bulk file. */
+export const bulkRecordsMax = 100_000;
+/** How long a bulk upload takes a file: it must begin within this time. */
+export const bulkUploadValidMs = 3_600_000;
 /** Maximum size in bytes of any other signed request. */
 export const requestBytesMax = 16_384;
 /** Maximum size in bytes of a verification request: a record with its seal, sidecar and row. */
@@ -21,6 +27,12 @@ export const inlineFallbackMax = 500;
 export const searchRowsMax = 50;
 /** Maximum number of results on one page of a push's status. */
 export const pushPageMax = 100;
+/** Maximum number of push attempts on one page. */
+export const attemptsPageMax = 100;
+/** For how many days push attempts can be read. */
+export const attemptsKeptDays = 90;
+/** Maximum number of refused batches of a business that are kept in an hour. */
+export const refusalsPerHour = 50;
 /** Maximum number of entries on one page of a catalogue. */
 export const cataloguePageMax = 250;
 /** Number of entries of a catalogue that may be read as often as the key's request rate allows. */

@@ -108,17 +108,23 @@ async function admitAndAccept(
   const push = pushRef(party.uuid, sealed.pushId);
   const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
   const { countries } = mandate.sealed.scope;
-  const admission = { businessUuid: party.uuid, pushId: sealed.pushId, keyId: key.key_id, countries };
+  const admission = {
+    businessUuid: party.uuid,
+    pushId: sealed.pushId,
+    keyId: key.key_id,
+    countries,
+    root: sealed.seal.root,
+  };
   const count = sealed.seal.tree_size;
   const { listings, pending } = facts;
   const plan =
     records === null
       ? { records: [], count, mayHold: false, listings: 0, pending: [] }
       : { records, count, mayHold: true, listings, pending };
-  const admitted = await admit(deps, { ...admission, ...plan, ownNames });
+  const offeredAtMs = facts.at_ms ?? askedAtMs;
+  const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
-  const { number, held_reasons } = admitted;
-  const receivedAtMs = facts.at_ms ?? askedAtMs;
+  const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
   const inlineMax = inlineMaxOf(deps.background);
   const accepted = batchFacts(request, {
     sealed,

@@ -16,6 +16,8 @@ export interface Refused {
   readonly problem: Problem;
   /** Additional headers, for example `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** How many records a refused batch had, if it was read so far; it is not part of the answer. */
+  readonly records?: number;
 }
 
 export type Outcome = Answer | Refused;

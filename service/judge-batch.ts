@@ -32,10 +32,10 @@ export async function judgeBatch(deps: JudgeDeps, request: GateRequest): Promise
   const body = await parsePublishBody(request.body, deps.pause);
   if (isRefused(body)) return body;
   const batch = await openBatch(deps, request, body);
-  if (isRefused(batch)) return batch;
+  if (isRefused(batch)) return { ...batch, records: body.records.length };
   return { gate, body, batch, push: pushRef(request.caller.party.uuid, batch.pushId) };
 }
 
-const notPublishable = refused(
+export const notPublishable = refused(
   problem("type_not_publishable", "Only products are published through this interface."),
 );

@@ -38,6 +38,7 @@ import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { type JudgeDeps, judgeBatch } from "./judge-batch.ts";
 import { answerBatch } from "./publish-answer.ts";
 import { claimOf } from "./publish-claim.ts";
+import { keepRefused } from "./refused-batch.ts";
 import { type StagingDeps, stageBatch } from "./staged-batch.ts";
 
 export interface PublishDeps extends JudgeDeps, AcceptDeps, StagingDeps, Pick<IdempotencyDeps, "timers"> {}
@@ -61,8 +62,9 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
     const judged = await judgeBatch(deps, request);
-    if (isRefused(judged)) return judged;
+    if (isRefused(judged)) return keepRefused(deps, request, judged);
     const { gate, body, batch, push } = judged;
+    const records = body.records.length;
     const accepted = await acceptBatch(deps, request, gate, {
       sealed: batch,
       source: { source: "api" },
@@ -70,7 +72,7 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       stage: () => stageBatch(deps, push, { body, batch }),
       records: body.records,
     });
-    if (isRefused(accepted)) return accepted;
-    return answerBatch(deps, push, { records: body.records.length, report: accepted.report });
+    if (isRefused(accepted)) return keepRefused(deps, { ...request, sealed: batch, records }, accepted);
+    return answerBatch(deps, push, { records, report: accepted.report });
   });
 }

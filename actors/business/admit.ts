@@ -2,9 +2,12 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
-import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
+import type { AdmitReply } from "../messages/admission.ts";
+import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { pushRow } from "./attempts.ts";
+import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -20,11 +23,21 @@ export function admitPush(
   const { push_id } = command;
   const reply = judgeAdmission(command, view);
   if (reply.status !== "admitted" || admissions.read(view, push_id)) return { reply };
+  const fair = judgeFairUse(command, view);
+  if ("busy" in fair) return { reply: fair.busy };
   const { number, held, held_reasons } = reply;
+  const { records, received_at_ms: at_ms } = command;
+  const events: readonly BusinessEvent[] = [{ type: "push.admitted", push_id, number, held }];
+  if (at_ms === undefined)
+    return { reply, events, puts: [admissions.write(push_id, { number, held_reasons }), ...fair.puts] };
   return {
-    reply,
-    events: [{ type: "push.admitted", push_id, number, held }],
-    puts: [admissions.write(push_id, { number, held_reasons })],
+    reply: { ...reply, received_at_ms: at_ms },
+    events,
+    puts: [
+      admissions.write(push_id, { number, held_reasons, received_at_ms: at_ms }),
+      pushRow({ at_ms, id: push_id }, { number, records }),
+      ...fair.puts,
+    ],
   };
 }
 
@@ -38,7 +51,11 @@ export function judgeAdmission(question: AdmissionQuestion, view: BusinessView):
   const { context } = view.snapshot;
   const { push_id, may_hold, plan } = question;
   const known = admissions.read(view, push_id);
-  if (known) return admitted(known.number, known.held_reasons);
+  if (known) {
+    const { received_at_ms } = known;
+    const again = admitted(known.number, known.held_reasons);
+    return received_at_ms === undefined ? again : { ...again, received_at_ms };
+  }
   if (!publishes(view)) return notVerified;
   if (context.pending.length + context.held.length >= pendingMax) {
     return { status: "busy", retry_after_seconds: 5 };
@@ -59,7 +76,9 @@ export function publishes({ snapshot }: BusinessView): boolean {
   return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
 
-function admitted(number: number, reasons: readonly HeldReason[]): AdmitReply {
+type AdmittedReply = Extract<AdmitReply, { readonly status: "admitted" }>;
+
+function admitted(number: number, reasons: readonly HeldReason[]): AdmittedReply {
   return { status: "admitted", number, held: reasons.length > 0, held_reasons: reasons };
 }
 

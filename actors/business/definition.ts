@@ -17,8 +17,20 @@ import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
+import {
+  endedRows,
+  keepRefusal,
+  readAttempts,
+  readOwnIds,
+  selectAttempts,
+  selectEnded,
+  selectOwnIds,
+  selectRefusals,
+} from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { selectFairUse } from "./fair-use.ts";
+import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
@@ -50,9 +62,14 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "holds.read": readHolds,
+    "listings.read": readListings,
+    "push.hold": holdPush,
     "chunk.assign": assignChunk,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
+    "refusal.keep": keepRefusal,
+    "attempts.read": (command, view) => ({ reply: readAttempts(command, view) }),
+    "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
     "record.remove": removeRecord,
     "removal.read": (command, view) => ({
       reply: { removal: removals.read(view, command.document_hash) ?? null },
@@ -91,6 +108,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.admit":
       return [
         admissions.select([command.push_id]),
+        selectFairUse(command),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "push.preview":
@@ -99,6 +117,10 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
     case "holds.read":
       return [admissions.selectPage(pendingMax)];
+    case "listings.read":
+      return [admissions.select([command.push_id]), heads.select(command.record_ids)];
+    case "push.hold":
+      return [admissions.select([command.push_id])];
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),
@@ -108,7 +130,13 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":
-      return [];
+      return selectEnded(command.push_id, command.ended);
+    case "refusal.keep":
+      return selectRefusals(command);
+    case "attempts.read":
+      return selectAttempts(command);
+    case "own_ids.read":
+      return selectOwnIds(command);
     case "record.remove":
       return [heads.select([command.record_id]), removals.select([command.document_hash])];
     case "removal.read":
@@ -124,16 +152,18 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
 
 /** Forgets what only a repetition of the push's own commands would need. */
 function finishPush(
-  { push_id, chunks }: CommandOf<BusinessProtocol, "push.finished">,
+  { push_id, chunks, ended }: CommandOf<BusinessProtocol, "push.finished">,
   view: BusinessView,
 ): Decision<RegisterReply, BusinessEvent> {
   const { context } = view.snapshot;
   const known = context.pending.includes(push_id) || context.held.includes(push_id);
-  if (!known) return { reply: { status: "done" } };
+  const puts = endedRows(push_id, ended, view);
+  if (!known) return { reply: { status: "done" }, puts };
   const answered = Array.from({ length: chunks }, (_, chunk) => answers.key(answerKey(push_id, chunk)));
   return {
     reply: { status: "done" },
     events: [{ type: "push.finished", push_id }],
+    puts,
     deletes: [...answered, admissions.key(push_id)],
   };
 }

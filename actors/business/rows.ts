@@ -1,7 +1,8 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
 // by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
-// settle-hold.ts), cancelled pushes (40, cancel.ts), and accepted withdrawals and deletions by the hash of their document (50)
-// and in their order (51).
+// settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50) and
+// in their order (51), and pushes (60) and refused batches (61) by time (attempts.ts).
+// The counts of fair use are 70 (fair-use.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -30,6 +31,8 @@ export type HeadRow = RecordHeadFacts;
 export interface Admission {
   readonly number: number;
   readonly held_reasons: readonly HeldReason[];
+  /** Under which time the push is listed; absent if it is not listed. */
+  readonly received_at_ms?: number;
 }
 
 export interface RegisterRow {

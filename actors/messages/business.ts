@@ -4,7 +4,10 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { AdmitReply, PreviewReply } from "./admission.ts";
+import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
+import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
@@ -188,6 +191,13 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /** The root over the records, for fair use; absent for a record that was sealed alone. */
+    readonly root?: string;
+    /**
+     * When the batch was received, in Unix milliseconds. It is listed among the business's pushes at that time; without it,
+     * the push is not listed. Absent for records that were sealed alone, and on nodes of earlier releases.
+     */
+    readonly received_at_ms?: number;
   }): AdmitReply;
   /** Read-only: what `push.admit` would answer now, and the version that each planned record would get. */
   "push.preview"(command: {
@@ -206,6 +216,16 @@ export interface BusinessProtocol {
   }): HoldReply;
   /** Read-only: the held pushes, oldest first, from the given number on. */
   "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
+  /** Read-only: what the hold of a push that is decided later needs to know of these records. */
+  "listings.read"(command: {
+    readonly push_id: string;
+    readonly record_ids: readonly string[];
+  }): ListingsReply;
+  /** Holds a push that was admitted without a plan; repeatable by push_id. */
+  "push.hold"(command: {
+    readonly push_id: string;
+    readonly held_reasons: readonly HeldReason[];
+  }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -219,7 +239,28 @@ export interface BusinessProtocol {
   /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
   "push.cancel"(command: { readonly push_id: string }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
-  "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
+  "push.finished"(command: {
+    readonly push_id: string;
+    readonly chunks: number;
+    /** How the push ended; nodes of earlier releases omit it. */
+    readonly ended?: {
+      readonly received_at_ms: number;
+      readonly number: number;
+      readonly counts: EndedCounts;
+    };
+  }): RegisterReply;
+  /** Keeps what is known of a refused batch, unless enough were kept in this hour. */
+  "refusal.keep"(command: { readonly refused: RefusedBatch }): KeepReply;
+  /** Read-only: pushes and refused batches after a place and before an instant, oldest first. */
+  "attempts.read"(command: {
+    readonly after: AttemptPlace;
+    readonly to_ms: number;
+    readonly limit: number;
+  }): AttemptsReply;
+  /** Read-only: the business's own ids of its records. */
+  "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
+    readonly own_ids: readonly (string | null)[];
+  };
   /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
   "record.remove"(command: RemoveRecord): RemoveReply;
   /** Read-only: the accepted document with this hash. */
@@ -311,30 +352,6 @@ export interface PublishingFacts {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
 }
-
-export type AdmitReply =
-  | {
-      readonly status: "admitted";
-      readonly number: number;
-      readonly held: boolean;
-      readonly held_reasons: readonly HeldReason[];
-    }
-  | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number }
-  /** The business is not in a state in which it may publish. */
-  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
-
-/** The generation that a record would get, and whether the record would be live before it. */
-export type PlannedVersion = readonly [generation: number, live: boolean];
-
-export type PreviewReply =
-  | {
-      readonly status: "admitted";
-      readonly held_reasons: readonly HeldReason[];
-      /** By the records of `plan.listings`, in their order. */
-      readonly versions: readonly PlannedVersion[];
-    }
-  | Exclude<AdmitReply, { status: "admitted" }>;
 
 /** `too_late`: records of the push have their generations, or the push is over. */
 export interface CancelReply {

@@ -67,6 +67,19 @@ export interface RowReference {
   readonly change: number;
 }
 
+/** The outcome of a leaf, with the business's own id of a record that was not published, if that could be read. */
+export interface SettledOutcome extends PublishOutcome {
+  readonly own_id?: string;
+}
+
+/** What a push knows of a result besides the result itself. */
+export interface ResultDetails {
+  /** Null where the record was published, or its own id cannot be read. */
+  readonly own_id: string | null;
+  /** Null where the leaf is not settled, or was settled by an earlier release. */
+  readonly settled_at_ms: number | null;
+}
+
 export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
@@ -76,10 +89,16 @@ export interface PushProtocol {
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
+  /** The result of the activity that decides the hold of a push whose records are in a file. */
+  "push.prepared"(command: {
+    readonly held_reasons: readonly HeldReason[];
+    /** How long the hold waits for a decision; absent for the default. */
+    readonly hold_ms?: number;
+  }): DoneReply;
   /** The result of the chunk activity. `unindexed` names the regions whose index must be notified again. */
   "chunk.settle"(command: {
     readonly chunk: number;
-    readonly outcomes: readonly PublishOutcome[];
+    readonly outcomes: readonly SettledOutcome[];
     readonly references: readonly RowReference[];
     readonly unindexed: readonly string[];
     /** Why the chunk was given up, if it was: the push then ends as failed. */
@@ -97,6 +116,8 @@ export interface PushProtocol {
     readonly outcome: RecordOutcome | null;
     readonly from_leaf: number;
     readonly limit: number;
+    /** True for the results' {@link ResultDetails} as well. */
+    readonly details?: boolean;
   }): PushReport | null;
   /** Like `push.status`, but answered only once every record is settled, or the push is held or failed. */
   "push.await"(command: {
@@ -135,6 +156,8 @@ export interface PushReport {
   readonly completed_at: string | null;
   readonly error: { readonly code: string; readonly detail: string } | null;
   readonly results: readonly PublishOutcome[];
+  /** Of each result, if they were asked for. */
+  readonly details?: readonly ResultDetails[];
   /** The leaf at which the next page starts; null on the last page. */
   readonly next_leaf: number | null;
 }

@@ -2,13 +2,16 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { Unavailable } from "../../std/unavailable.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
 import type { NoticeChannel, PushNotice } from "../messages/notices.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
-import { businessRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts, StalledPush } from "./ports.ts";
+import { preparePush } from "./prepare-push.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
@@ -34,10 +37,12 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     recordNotice: (notice: PushNotice) => deliver(ports.notices?.record, notice),
     mailNotice: (notice: PushNotice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
-    finishPush: (
-      params: { push_id: string; business_uuid: string; chunks: number },
-      context: ActivityContext<"push">,
-    ) => finishPush(ports, params, context),
+    preparePush: async (params: { facts: PushFacts }, context: ActivityContext<"push">) => {
+      if (ports.background?.isOn === false) throw switchedOff();
+      return preparePush(ports, params.facts, context);
+    },
+    finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
+      finishPush(ports, params, context),
   };
 }
 
@@ -50,6 +55,13 @@ interface ChunkParams {
 function switchedOff(): Unavailable {
   const facts = { reason: "background_off", effect: "not_applied", retryAfterSeconds: 60 } as const;
   return new Unavailable("Queued pushes are not processed on this node.", facts);
+}
+
+/** What a push tells its business when nothing more of it will be published. */
+export interface FinishedPush extends Omit<CommandOf<BusinessProtocol, "push.finished">, "type"> {
+  readonly business_uuid: string;
+  /** The upload whose file contains the records, if they are in one. */
+  readonly upload_id?: string;
 }
 
 interface IndexChunk {
@@ -86,13 +98,16 @@ async function deliver(channel: NoticeChannel | undefined, notice: PushNotice): 
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
 async function finishPush(
   ports: PushPorts,
-  params: { push_id: string; business_uuid: string; chunks: number },
+  params: FinishedPush,
   context: ActivityContext<"push">,
 ): Promise<null> {
-  const { push_id, chunks } = params;
-  await context.ask(businessRef(params.business_uuid), { type: "push.finished", push_id, chunks });
+  const { business_uuid, upload_id, ...finished } = params;
+  const { push_id } = finished;
+  await context.ask(businessRef(business_uuid), { type: "push.finished", ...finished });
   await ports.records.dropStaged(context.actor.id);
-  ports.trees.drop(context.actor.id);
+  if (upload_id !== undefined)
+    await context.ask(bulkUploadRef(business_uuid, upload_id), { type: "import.end", push_id });
+  ports.leaves.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);
   ports.stalled?.forget(push_id);
   return null;

@@ -13,8 +13,11 @@ import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
-import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import { bulkUploadRef } from "../messages/refs.ts";
+import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
+import type { FinishedPush } from "./activities.ts";
 import { noticeEffects } from "./notice.ts";
+import { chunksOfPage } from "./pages.ts";
 import type { StalledPush } from "./ports.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
@@ -33,6 +36,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   rows: rowsFor,
   decide: {
     "push.accept": accept,
+    "push.prepared": (command, view) => takeUp(view, { ...command, at_ms: view.nowMs }),
     "chunk.settle": settleChunk,
     "chunk.indexed": noteIndexed,
     "push.references": (command, view) => ({
@@ -61,6 +65,10 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   // Any key of a business may ask about any push_id.
   absent: { "push.status": { reply: null } },
   effects: {
+    useFile: (_params, view: PushView) => useFile(factsOf(view)),
+    prepare: (_params, view: PushView) => [
+      { kind: "activity", name: "preparePush", params: { facts: factsOf(view) } },
+    ],
     processChunk: ({ chunk }: { chunk: number }, view: PushView) => {
       const facts = factsOf(view);
       const name = facts.mode === "inline" ? "processInlineChunk" : "processChunk";
@@ -84,9 +92,20 @@ function factsOf(view: PushView): PushFacts {
   return facts;
 }
 
+/** The upload keeps its file until this push is over. */
+function useFile({ push_id, business_uuid, file }: PushFacts): readonly Effect[] {
+  if (file === undefined) return [];
+  return [tell(bulkUploadRef(business_uuid, file.upload_id), { type: "import.begin", push_id })];
+}
+
 function finishEffects(view: PushView): readonly Effect[] {
-  const { push_id, business_uuid, records } = factsOf(view);
-  const params = { push_id, business_uuid, chunks: chunkCount(records) };
+  const { push_id, business_uuid, records, number, received_at, file } = factsOf(view);
+  const { accepted, updated } = view.snapshot.context.tally;
+  // Whatever was not published will not be.
+  const counts = { accepted, updated, rejected: records - accepted - updated };
+  const ended = { received_at_ms: Date.parse(received_at), number, counts };
+  const upload = file === undefined ? {} : { upload_id: file.upload_id };
+  const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended, ...upload };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 
@@ -100,12 +119,16 @@ function stalledEffects(view: PushView): readonly Effect[] {
   return [{ kind: "activity", name: "reportStalled", params }];
 }
 
-function rowsFor(command: PushCommand): readonly RowSelection[] {
+function rowsFor(
+  command: PushCommand,
+  _id: string,
+  { context }: PushView["snapshot"],
+): readonly RowSelection[] {
   switch (command.type) {
     case "push.status":
-      return [
-        outcomes.selectPage(chunksRead(command), beforeChunk(Math.floor(command.from_leaf / chunkSize))),
-      ];
+      return chunksOfPage(context, command).map(({ first, chunks }) =>
+        outcomes.selectPage(chunks, beforeChunk(first)),
+      );
     case "push.await":
     case "hold.await":
       return [outcomes.selectPage(3)];
@@ -114,11 +137,6 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
     default:
       return [];
   }
-}
-
-/** A filter may have to read every chunk; a page without one is contained in at most two. */
-function chunksRead({ outcome }: Asked<"push.status">): number {
-  return outcome === null ? 2 : chunkCount(100_000);
 }
 
 /** The position just before the rows of a chunk: their text keys are never empty. */
@@ -193,7 +211,9 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;
-  const settled = outcomes.write("o", command.outcomes, { k: command.chunk });
+  const [first, ...others] = command.outcomes;
+  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
+  const settled = outcomes.write("o", stamped, { k: command.chunk });
   const told = references.write("r", command.references, { k: command.chunk });
   return { ...decided, puts: command.unindexed.length > 0 ? [settled, told] : [settled] };
 }

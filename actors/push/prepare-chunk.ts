@@ -7,11 +7,12 @@ import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
-import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
+import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
@@ -37,7 +38,7 @@ export interface AssignedChunk extends AssignReply {
 
 export interface PreparedChunk {
   /** The outcomes of all leaves, in leaf order. */
-  readonly outcomes: readonly PublishOutcome[];
+  readonly outcomes: readonly SettledOutcome[];
   readonly published: readonly PreparedLeaf[];
   readonly publishedAtMs: number;
 }
@@ -58,7 +59,7 @@ export async function assignChunk(
 ): Promise<AssignedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
-  const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
+  const bytes = await ports.leaves.load(facts, first, count);
   // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
@@ -100,9 +101,9 @@ function settle(
   ports: PushPorts,
   judged: readonly JudgedLeaf[],
   assignments: readonly LeafAssignment[],
-): { readonly outcomes: readonly PublishOutcome[]; readonly kept: readonly KeptLeaf[] } {
+): { readonly outcomes: readonly SettledOutcome[]; readonly kept: readonly KeptLeaf[] } {
   const byLeaf = new Map(assignments.map((assignment) => [assignment.leaf_index, assignment]));
-  const outcomes: PublishOutcome[] = [];
+  const outcomes: SettledOutcome[] = [];
   const kept: KeptLeaf[] = [];
   for (const each of judged) {
     const assignment = byLeaf.get(each.leafIndex);
@@ -119,8 +120,11 @@ function leafOf(ports: PushPorts, { leafIndex, bytes, record, claim }: JudgedLea
   return { hash: claim?.hash ?? hashOf(bytes, ports.crypto.sha256), bytes, record };
 }
 
-function refusalOf({ leafIndex, claim, faults }: JudgedLeaf): PublishOutcome {
-  return rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
+function refusalOf({ leafIndex, record, claim, faults }: JudgedLeaf): SettledOutcome {
+  const refused = rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
+  const ownId = record?.["business_product_id"];
+  const isReadable = typeof ownId === "string" && ownId !== "" && [...ownId].length <= ownIdLengthMax;
+  return isReadable ? { ...refused, own_id: ownId } : refused;
 }
 
 const refusedBefore: RecordFault = {

@@ -30,13 +30,14 @@ function activitiesOf(stored: string[]) {
   const tree = buildTree([leafHash(record, sha256)], sha256);
   const activities = pushActivities({
     records: part({
-      loadLeaves: async () => [record],
       putVersions: async () => void stored.push("stored"),
     }),
     crypto: part({ sha256 }),
     projection: () => signer,
     sidecar: () => signer,
-    trees: { load: async () => tree, drop: () => {} },
+    leaves: { load: async () => [record], tree: async () => tree, drop: () => {} },
+    planOf: async () => [],
+    pause: async () => {},
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

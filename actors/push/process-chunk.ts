@@ -14,8 +14,9 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import { boundedText } from "../../protocol/result.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import { FileUnfit } from "../../storage/staging-area.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -42,7 +43,7 @@ export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
 /** A chunk that is stored, and in the indexes of all regions except those in `unindexed`. */
 export interface PublishedChunk {
-  readonly outcomes: readonly PublishOutcome[];
+  readonly outcomes: readonly SettledOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
 }
@@ -83,6 +84,7 @@ async function publishOrGiveUp(
     failures.forget(name);
     return { type: "chunk.settle", chunk, ...published };
   } catch (error) {
+    if (error instanceof FileUnfit) return unfit(error);
     if (error instanceof PushCancelled || !failures.isLast(name, error)) throw error;
     const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
     return { type: "chunk.settle", chunk, ...givenUp, failed: failureOf(chunk, error) };
@@ -92,6 +94,15 @@ async function publishOrGiveUp(
 function failureOf(chunk: number, error: unknown): { readonly code: string; readonly detail: string } {
   const why = boundedText(error instanceof Error ? error.message : String(error));
   return { code: processingFailed, detail: `Chunk ${chunk} could not be processed: ${why}` };
+}
+
+/** How a push ends whose file is not what its seal names any more. */
+export function unfit({ message }: FileUnfit): PushCommand {
+  return {
+    type: "push.fail",
+    code: "seal_invalid",
+    detail: `${message} Upload it again, and seal it again.`,
+  };
 }
 
 async function publishChunk(
@@ -131,10 +142,7 @@ async function storeVersions(
   { published, publishedAtMs }: PreparedChunk,
 ): Promise<readonly RowChange[]> {
   if (published.length === 0) return [];
-  const tree =
-    facts.path === "A"
-      ? await ports.trees.load(pushRef(facts.business_uuid, facts.push_id).id, facts.records)
-      : null;
+  const tree = facts.path === "A" ? await ports.leaves.tree(facts) : null;
   const versions: RecordVersion[] = [];
   const heads: RecordHead[] = [];
   const changes: RowChange[] = [];

@@ -11,28 +11,37 @@ import type {
   PushState,
   RecordFault,
   RecordOutcome,
+  ResultDetails,
   RowReference,
 } from "../messages/push.ts";
 import type { ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { type KeptOutcome, type Page, pageOf } from "./pages.ts";
 
 export type PushView = ViewOf<typeof pushMachine>;
 
-interface Page {
-  readonly outcome: RecordOutcome | null;
-  readonly from_leaf: number;
-  readonly limit: number;
-}
-
 /** The stored form of an outcome, without the members that are usually empty. */
-type Packed = readonly [number, RecordOutcome, string | null, number | null, (readonly RecordFault[])?];
+type Packed = readonly [
+  leafIndex: number,
+  outcome: RecordOutcome,
+  recordId: string | null,
+  version: number | null,
+  errors?: readonly RecordFault[],
+  ownId?: string | null,
+  /** When the chunk was settled, with its first leaf only. */
+  settledAtMs?: number,
+];
 
 /** The outcomes of a settled chunk, in leaf order; the key is the chunk's number. */
-export const outcomes = defineTable<readonly PublishOutcome[]>({
+export const outcomes = defineTable<readonly KeptOutcome[]>({
   name: "outcomes",
   rt: 16,
   encode: (chunk) => JSON.stringify(chunk.map(pack)),
-  decode: (text) => (JSON.parse(text) as Packed[]).map(unpack),
+  decode: (text) => {
+    const packed = JSON.parse(text) as Packed[];
+    const settledAtMs = packed[0]?.[6];
+    return packed.map((each) => unpack(each, settledAtMs));
+  },
 });
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
@@ -43,7 +52,7 @@ interface Reported {
   readonly facts: PushFacts;
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
-  readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
+  readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
 }
 
 /** Returns null if no such push was accepted. */
@@ -70,7 +79,7 @@ export function reportAccepted(
 function reportOf(reported: Reported, page: Page): PushReport {
   const { context, facts, state } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf(reported, page, settled);
+  const { results, nextLeaf } = pageOf({ ...reported, records: facts.records }, page);
   return {
     facts,
     state,
@@ -84,14 +93,15 @@ function reportOf(reported: Reported, page: Page): PushReport {
     updated_at: timestamp(context.updatedAtMs),
     completed_at: context.completedAtMs === null ? null : timestamp(context.completedAtMs),
     error: context.error,
-    results,
+    results: results.map(shown),
+    ...(page.details === true ? { details: results.map(detailsOf) } : {}),
     next_leaf: nextLeaf,
   };
 }
 
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
-  if (typeof value === "object") return value.working;
+  if (typeof value === "object") return value.working === "preparing" ? "queued" : value.working;
   // `settled` is a transient state, left as soon as it is entered.
   return value === "indexing" || value === "settled" ? "processing" : value;
 }
@@ -111,50 +121,28 @@ function countsOf(context: PushContext, facts: PushFacts, settled: number, state
   };
 }
 
-function pageOf(
-  { context: { error }, facts: { records }, state, chunks }: Reported,
-  page: Page,
-  settled: number,
-) {
-  const results: PublishOutcome[] = [];
-  let leaf = page.from_leaf;
-  let chunk = -1;
-  let settledOnes: readonly PublishOutcome[] = [];
-  for (; leaf < records && results.length < page.limit; leaf += 1) {
-    if (leaf >= settled) {
-      const outcome = openOutcome(leaf, state, error);
-      if (page.outcome === null || page.outcome === outcome.outcome) results.push(outcome);
-      continue;
-    }
-    if (Math.floor(leaf / chunkSize) !== chunk) {
-      chunk = Math.floor(leaf / chunkSize);
-      const known = chunks.get(chunk);
-      if (known === undefined) break;
-      settledOnes = known;
-    }
-    const entry = settledOnes[leaf % chunkSize];
-    if (entry && (page.outcome === null || page.outcome === entry.outcome)) results.push(entry);
-  }
-  return { results, nextLeaf: leaf < records ? leaf : null };
-}
-
-/** The outcome of a leaf that is not settled: it waits, or will never be published because the push failed. */
-function openOutcome(leafIndex: number, state: PushState, error: PushContext["error"]): PublishOutcome {
-  const failed = state === "failed" && error !== null;
-  return {
-    leaf_index: leafIndex,
-    outcome: failed ? "rejected" : state === "held" ? "held" : "pending",
-    record_id: null,
-    version: null,
-    errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
-  };
-}
-
-function pack({ leaf_index, outcome, record_id, version, errors }: PublishOutcome): Packed {
+function pack(kept: KeptOutcome, place: number): Packed {
+  const { leaf_index, outcome, record_id, version, errors, own_id, settled_at_ms } = kept;
   const packed = [leaf_index, outcome, record_id, version] as const;
+  if (place === 0 && settled_at_ms !== undefined) return [...packed, errors, own_id ?? null, settled_at_ms];
+  if (own_id !== undefined) return [...packed, errors, own_id];
   return errors.length > 0 ? [...packed, errors] : packed;
 }
 
-function unpack([leaf_index, outcome, record_id, version, errors]: Packed): PublishOutcome {
-  return { leaf_index, outcome, record_id, version, errors: errors ?? [] };
+function unpack(packed: Packed, settledAtMs: number | undefined): KeptOutcome {
+  const [leaf_index, outcome, record_id, version, errors, ownId] = packed;
+  return {
+    ...{ leaf_index, outcome, record_id, version, errors: errors ?? [] },
+    ...(typeof ownId === "string" ? { own_id: ownId } : {}),
+    ...(settledAtMs === undefined ? {} : { settled_at_ms: settledAtMs }),
+  };
+}
+
+/** The outcome as the wire shows it. */
+function shown({ leaf_index, outcome, record_id, version, errors }: KeptOutcome): PublishOutcome {
+  return { leaf_index, outcome, record_id, version, errors };
+}
+
+function detailsOf({ own_id, settled_at_ms }: KeptOutcome): ResultDetails {
+  return { own_id: own_id ?? null, settled_at_ms: settled_at_ms ?? null };
 }

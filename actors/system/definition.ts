@@ -94,8 +94,11 @@ export interface ActorDefinition<K extends string = string> extends KindFacts<K>
   readonly machine: AnyStateMachine;
   /** The machine's input for a new actor. */
   input(id: string): unknown;
-  /** The keyed rows that the decision on `command` needs. */
-  rows?(command: Message, id: string): readonly RowSelection[];
+  /**
+   * The keyed rows that the decision on `command` needs. The snapshot is the one before the turn: decisions on commands of
+   * the same turn may have changed it by the time of the decision on this one.
+   */
+  rows?(command: Message, id: string, snapshot: AnyMachineSnapshot): readonly RowSelection[];
   decide(command: Message, view: ActorView): Decision<unknown>;
   /**
    * For a read-only command, the answer if the actor never existed; null for any other command. A question does not create
@@ -116,7 +119,7 @@ export type NamedEffect = { of(params: unknown, view: ActorView): readonly Effec
 export interface TypedKind<K extends string, P, M extends AnyStateMachine> extends KindFacts<K> {
   readonly machine: M;
   readonly input: (id: string) => InputFrom<M>;
-  readonly rows?: (command: Commands<P>, id: string) => readonly RowSelection[];
+  readonly rows?: (command: Commands<P>, id: string, snapshot: SnapshotFrom<M>) => readonly RowSelection[];
   /** The decision on each command: its own reply, and events of the machine. */
   readonly decide: {
     readonly [T in CommandType<P>]: (
@@ -144,7 +147,8 @@ export function defineActor<
   const absent = new Map(Object.entries<{ readonly reply: unknown } | undefined>(kind.absent ?? {}));
   return {
     ...kind,
-    rows: (command, id) => kind.rows?.(command as Commands<Protocols[K]>, id) ?? [],
+    rows: (command, id, snapshot) =>
+      kind.rows?.(command as Commands<Protocols[K]>, id, snapshot as SnapshotFrom<M>) ?? [],
     decide: (command, view) => {
       const decide = decisions.get(command.type);
       if (decide === undefined) throw new Error(`kind ${kind.kind} has no command ${command.type}`);

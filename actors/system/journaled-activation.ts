@@ -82,8 +82,9 @@ export class JournaledActivation extends Activation {
 
   protected take(batch: readonly Envelope[]): void {
     this.phase = "working";
+    const { state } = this;
     const { rows } = this.driver.definition;
-    if (rows === undefined) {
+    if (rows === undefined || state === null) {
       this.#turn(null, []);
       return;
     }
@@ -91,7 +92,7 @@ export class JournaledActivation extends Activation {
     let merged: readonly RowSelection[];
     try {
       for (const envelope of batch) {
-        selections.push(envelope.kind === "timer" ? [] : rows(envelope.message, this.ref.id));
+        selections.push(envelope.kind === "timer" ? [] : rows(envelope.message, this.ref.id, state.snapshot));
       }
       merged = mergeSelections(selections);
     } catch (error) {

@@ -1,15 +1,18 @@
 // What must hold once nothing is in flight: every acknowledged push is settled, every published version is stored
 // once and in order, and every region serves and indexes exactly what the owners state.
 
-import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
+import type { AdmitReply } from "../../actors/messages/admission.ts";
+import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkListedHost } from "./listed-hosts.ts";
 import { checkPushLife } from "./push-life.ts";
 
 /** What a business actor reports about one of its records. */
@@ -111,6 +114,24 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
   checkPushLife(world, journal, truth);
+  checkHolds(world, journal, truth);
+}
+
+/** A timer may fire this much later than it is due. */
+const timerSpareMs = 10_000;
+
+/** A hold ends in time, and a decision that was answered as done stands. */
+function checkHolds({ observed, parts }: World, journal: Journal, truth: Truth): void {
+  for (const batch of journal.batches.values()) {
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) continue;
+    const heldForMs = parts.kernel.now() - (parseTimestamp(report.facts.received_at) ?? 0);
+    if (report.state === "held" && heldForMs > (parts.holdMs ?? Infinity) + timerSpareMs)
+      observed.violate("hold-ends", `${batch.pushId} is still held after ${heldForMs} ms`);
+    const decided = journal.decisions.get(batch.pushId);
+    if (decided !== undefined && report.hold_decision?.decision !== decided)
+      observed.violate("hold-decided-once", `${batch.pushId} does not say that it was ${decided}ed`);
+  }
 }
 
 /** Nothing acknowledged is lost. Returns what was published, by record. */
@@ -144,6 +165,7 @@ function checkPushes(
     journal.compareResults(observed, batch, report.results, "at rest");
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
+      checkListedHost(world, batch, outcome);
       if (outcome.version === null || outcome.record_id === null) continue;
       if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
         observed.violate("names-are-protected", `${batch.pushId} published another company's name`);

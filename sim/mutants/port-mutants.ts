@@ -274,4 +274,40 @@ const sweeping: readonly Mutant[] = [
   ),
 ];
 
-export const portMutants: readonly Mutant[] = [...journal, ...activities, ...sweeping, ...serving];
+const judging: readonly Mutant[] = [
+  mutant("listsAreReadOnce", "prepared lists are not prepared again when they are replaced", (changed) => ({
+    lists: (given) => {
+      const { version = 0 } = given;
+      return {
+        ...{ protectedNames: [], exemptNames: [], certified: given.certified },
+        get version() {
+          if (given.version !== version) changed();
+          return version;
+        },
+        get blockedHosts() {
+          return given.blockedHosts;
+        },
+      };
+    },
+  })),
+  mutant("listsAreNeverReplaced", "the lists stay what they were, and say that they changed", (changed) => ({
+    lists: (given) => {
+      const { blockedHosts } = given;
+      return {
+        ...{ protectedNames: [], exemptNames: [], certified: given.certified, blockedHosts },
+        get version() {
+          if (given.blockedHosts !== blockedHosts) changed();
+          return given.version ?? 0;
+        },
+      };
+    },
+  })),
+];
+
+export const portMutants: readonly Mutant[] = [
+  ...journal,
+  ...activities,
+  ...sweeping,
+  ...serving,
+  ...judging,
+];

@@ -22,6 +22,7 @@ import { type CursorDeps, cursorForeign, readCursor, writeCursor } from "./curso
 export interface PushAttemptsDeps extends CursorDeps {
   readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
+  readonly pageMax?: number;
 }
 
 export interface PushAttemptsRequest {
@@ -127,7 +128,7 @@ async function readPage(deps: PushAttemptsDeps, uuid: string, window: Window, pl
   let last: AttemptPlace = after;
   let asked = 0;
   for (const entry of wanted) {
-    const room = attemptsPageMax - attempts.length;
+    const room = (deps.pageMax ?? attemptsPageMax) - attempts.length;
     if (room === 0 || asked === pushesPerPage) return pageOf(deps, uuid, attempts, { ...last, leaf: null });
     const { at_ms, id } = placeOfEntry(entry);
     if (entry.kind === "refused") attempts.push(refusedAttempt(entry.refused));

@@ -50,6 +50,9 @@ export const coverageMarks = [
   "key.key_taken",
   "policy.sealed",
   "group.blocked",
+  "own.reads",
+  "own.listed",
+  "own.refused.seq_not_increasing",
   "history.linearizable",
 ] as const;
 

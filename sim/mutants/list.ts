@@ -2,9 +2,10 @@
 
 import { actorMutants } from "./actor-mutants.ts";
 import type { Mutant } from "./mutant.ts";
+import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
 
-export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants];
+export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants, ...ownReadsMutants];
 
 /** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {

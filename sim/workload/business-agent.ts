@@ -1,6 +1,7 @@
 // A business's system: pushes batches under one key, retries what was not answered, corrects records, and occasionally
 // acts confused: the same batch again, another under a used seq, the same request under a new key.
 
+import type { OwnReads } from "../checkers/own-reads.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
@@ -8,8 +9,9 @@ import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
+import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
-import { type SimRequest, signRequest } from "./signed-request.ts";
+import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
 /** Time limit for an answer once nothing else fails. */
@@ -24,6 +26,9 @@ const passing: ReadonlySet<string> = new Set([
   "signature_expired",
   "key_unknown",
 ]);
+
+/** A signed read. */
+const read = { tag: "svc-business-read", body: null, idempotencyKey: null } as const;
 
 export interface BusinessPlan {
   readonly steps: number;
@@ -110,6 +115,8 @@ export class BusinessAgent {
         usedSeq: known.length > 0 ? 1 : 0,
         status: known.length > 0 ? 2 : 0,
         remove: 3,
+        catalogue: 1,
+        attempts: 1,
         race: known.length > 0 ? 1 : 0,
       });
       if (what === "push") await this.#push(this.#newBatch());
@@ -117,6 +124,8 @@ export class BusinessAgent {
       else if (what === "usedSeq")
         await this.#push(this.#newBatch({ usedSeq: this.#random.pick(known).seq }));
       else if (what === "status") await this.#status(this.#random.pick(known));
+      else if (what === "catalogue") await this.#readCatalogue();
+      else if (what === "attempts") await this.#readAttempts();
       else if (what === "race") await this.#race(this.#newBatch());
       else await this.#remove();
     }
@@ -164,6 +173,46 @@ export class BusinessAgent {
     }
     if (batch.settled) this.#world.observed.mark("publish.ok_without_index");
   }
+
+  /** For the liveness phase, in some worlds: a batch under a used seq is refused, and this is kept. */
+  async beRefused(): Promise<void> {
+    const [used] = this.#journal.batchesOf(this.#key.keyId).filter((batch) => batch.acknowledgedAt !== null);
+    if (used === undefined || this.#journal.revocations.has(this.#key.keyId)) return;
+    this.#step("be refused");
+    const batch = this.#newBatch({ usedSeq: used.seq, leaves: 1 });
+    this.#journal.addBatch(batch);
+    const heard = await this.#publish(batch, this.#nextName("refused"));
+    if (heard?.code !== "seq_not_increasing") return;
+    const { uuid } = this.#business;
+    this.#journal.refusals.set(uuid, [...(this.#journal.refusals.get(uuid) ?? []), batch.pushId]);
+  }
+
+  /** What it reads of its own data at rest; null if its key is revoked, or somebody does not answer. */
+  async readOwn(): Promise<OwnReads | null> {
+    if (this.#journal.revocations.has(this.#key.keyId)) return null;
+    this.#step("own reads");
+    const catalogue = await readCatalogue(this.#readPage);
+    const attempts = await readAttempts(this.#readPage);
+    return catalogue === null || attempts === null
+      ? null
+      : { business: this.#business.uuid, catalogue, attempts };
+  }
+
+  async #readCatalogue(): Promise<void> {
+    const entries = await readCatalogue(this.#readPage);
+    if (entries !== null) checkCatalogue(this.#world, entries);
+  }
+
+  async #readAttempts(): Promise<void> {
+    const known = this.#journal.batchesOf(this.#key.keyId).filter((batch) => batch.acknowledgedAt !== null);
+    const attempts = await readAttempts(this.#readPage);
+    if (attempts !== null) checkAttempts(this.#world, attempts, known);
+  }
+
+  readonly #readPage: ReadPage = (route, subject) => {
+    const path = route === "catalogue" ? "/v1/catalogue" : "/v1/push-attempts";
+    return this.#client.send(this.#signAny({ ...read, route, path, subject }), this.#plan.region);
+  };
 
   /** Starts a step with its own randomness. */
   #step(purpose: string): void {
@@ -276,19 +325,21 @@ export class BusinessAgent {
   }
 
   #sign(route: "publish" | "push", batch: SentBatch, idempotencyKey: string | null): SimRequest {
+    const { pushId: subject, body } = batch;
+    return route === "publish"
+      ? this.#signAny({ route, path: "/v1/publish/products", tag: "svc-push", body, idempotencyKey, subject })
+      : this.#signAny({ ...read, route, path: `/v1/pushes/${subject}`, subject });
+  }
+
+  #signAny(
+    given: Pick<RequestParts, "route" | "path" | "tag" | "body" | "idempotencyKey" | "subject">,
+  ): SimRequest {
     const { kernel, crypto } = this.#world.parts;
     return signRequest(crypto, {
-      route,
-      signer: this.#key,
-      role: "integration",
-      tag: route === "publish" ? "svc-push" : "svc-business-read",
-      path: route === "publish" ? "/v1/publish/products" : `/v1/pushes/${batch.pushId}`,
-      body: route === "publish" ? batch.body : null,
-      nonce: this.#random.hex(24),
+      ...given,
+      ...{ signer: this.#key, role: "integration", nonce: this.#random.hex(24) },
       created: Math.floor(kernel.now() / 1_000),
       lifetimeSeconds: 120,
-      idempotencyKey,
-      subject: batch.pushId,
     });
   }
 

@@ -38,6 +38,8 @@ export class Journal {
   readonly #blocks = new Map<string, Block>();
   readonly batches = new Map<string, SentBatch>();
   readonly removals: Removal[] = [];
+  /** By business, the pushes that were refused, answered, and refused while nothing failed. */
+  readonly refusals = new Map<string, string[]>();
   readonly #byKey = new Map<string, SentBatch[]>();
   readonly #owners = new Map<string, string>();
   readonly #policies = new Map<string, number>();

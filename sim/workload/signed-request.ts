@@ -15,7 +15,7 @@ import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";
 
-export type Route = "publish" | "push" | "search" | "fetch";
+export type Route = "publish" | "push" | "search" | "fetch" | "catalogue" | "attempts";
 
 export interface SimRequest {
   readonly route: Route;
@@ -27,7 +27,7 @@ export interface SimRequest {
   readonly nonce: string;
   readonly idempotencyKey: string | null;
   readonly contentDigest: string;
-  /** Push or record that the path names. */
+  /** Push or record that the path names, or the cursor of a list; empty for its first page. */
   readonly subject: string;
 }
 

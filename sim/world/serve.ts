@@ -9,8 +9,10 @@ import {
   authenticateHead,
   judgeSignature,
 } from "../../service/authenticate.ts";
+import { listCatalogue } from "../../service/catalogue.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
+import { readPushAttempts } from "../../service/push-attempts.ts";
 import { readPush } from "../../service/push-status.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
@@ -85,6 +87,10 @@ async function answer(
   if (request.route === "push") {
     return readPush(node.actors, { caller, pushId: request.subject, outcome: null, cursor: null });
   }
+  const cursor = request.subject === "" ? null : request.subject;
+  if (request.route === "catalogue") return listCatalogue(node.reads, { caller, type: null, cursor });
+  if (request.route === "attempts")
+    return readPushAttempts(node.reads, { caller, from: null, to: null, status: null, cursor });
   const { body, idempotencyKey, contentDigest } = request;
   return publishBatch(node.publishing, {
     ...{ caller, body, idempotencyKey, contentDigest },

@@ -15,10 +15,13 @@ import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
+import type { CatalogueDeps } from "../../service/catalogue.ts";
+import { createCatalogueRate } from "../../service/catalogue-rate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
+import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
 import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
@@ -60,6 +63,8 @@ export interface SimNode extends Peer {
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
   readonly publishing: PublishDeps;
+  /** A business's reads of its own data. */
+  readonly reads: CatalogueDeps & PushAttemptsDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
   /** Starts to take part. */
@@ -128,6 +133,12 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       acceptWithinMs: acceptWithinMs(parts.night),
       asTable: () => null,
       pause: () => Promise.resolve(),
+    },
+    // Pages so short that a list has several of them.
+    reads: {
+      ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },
+      ...{ cursorKey: recordIdKey, pageMax: 5 },
+      rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     search: createSearch({ index, register, receipts, budget: null }),
     fetch: createFetch({ records, register, receipts, budget: null, clock, verifyUrl, delayUntil }),

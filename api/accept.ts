@@ -1,8 +1,10 @@
-// Content negotiation (RFC 9110 §12.5.1), for addresses that offer a page for people besides the JSON for machines.
+// Content negotiation (RFC 9110 §12.5.1), for addresses that offer something else besides one JSON document: a page for
+// people, or one document per line.
 
 import Negotiator from "negotiator";
 
 const json = "application/json";
+const lines = "application/x-ndjson";
 const html = "text/html; charset=utf-8";
 
 /**
@@ -11,4 +13,9 @@ const html = "text/html; charset=utf-8";
  */
 export function prefersHtml(accept: string): boolean {
   return new Negotiator({ headers: { accept } }).mediaType([json, html]) === html;
+}
+
+/** Whether one JSON document per line is wanted; a caller that accepts anything gets a single document. */
+export function prefersLines(accept: string): boolean {
+  return new Negotiator({ headers: { accept } }).mediaType([json, lines]) === lines;
 }

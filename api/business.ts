@@ -23,6 +23,7 @@ import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
@@ -50,6 +51,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly http: HttpDeps;
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
   /** Routes that only the sandbox has. */
@@ -69,6 +71,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
     cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
     sealContextRoute(deps),
+    ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
     ...notOffered,
@@ -234,6 +237,4 @@ function sealContextRoute(deps: BusinessDeps): Route {
 const notOffered: readonly Route[] = [
   notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
   notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
-  notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
-  notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
 ];

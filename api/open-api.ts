@@ -154,8 +154,14 @@ const page: JsonObject = {
   "text/html": { schema: { type: "string", description: "The same as a page for people." } },
 };
 
+const perLine: JsonObject = {
+  "application/x-ndjson": {
+    schema: { type: "string", description: "The items of the list, each as JSON on a line of its own." },
+  },
+};
+
 function responses(each: Operation, terms: SurfaceTerms): JsonObject {
-  const { answers, pages = [], problems = [] } = each.doc;
+  const { answers, pages = [], lines = [], problems = [] } = each.doc;
   const { required, optional } = terms.headers(each);
   const examples = terms.examples[operationKey(each)]?.answers ?? {};
   const found: Record<string, JsonObject> = {};
@@ -176,10 +182,14 @@ function responses(each: Operation, terms: SurfaceTerms): JsonObject {
       problemResponse(status, codes, { required, optional }),
       examples[status],
     );
-  for (const status of pages) {
-    const { content, ...rest } = found[status] ?? { description: "A page." };
-    found[status] = { ...rest, content: { ...(content as JsonObject), ...page } };
-  }
+  const alsoAs = (statuses: readonly number[], media: JsonObject): void => {
+    for (const status of statuses) {
+      const { content, ...rest } = found[status] ?? { description: "The same." };
+      found[status] = { ...rest, content: { ...(content as JsonObject), ...media } };
+    }
+  };
+  alsoAs(pages, page);
+  alsoAs(lines, perLine);
   return found;
 }
 

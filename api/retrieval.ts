@@ -9,8 +9,10 @@ import type { ProblemCode } from "../protocol/problem.ts";
 import { recordId } from "../protocol/wire/push.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
+import type { ReadCompanyEvents } from "../service/company-events.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { Search } from "../service/search.ts";
+import { eventsRoute } from "./events-route.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
@@ -25,6 +27,7 @@ export interface RetrievalDeps {
   readonly baseUrl: string;
   readonly search: Search;
   readonly fetch: FetchRecord;
+  readonly events: ReadCompanyEvents;
   /** The routes of `verificationRoutes`, served here as well. */
   readonly verification: readonly Route[];
   /** Routes that only the sandbox has. */
@@ -41,6 +44,7 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   const routes = [
     ...searchRoutes(deps),
     fetchRoute(deps),
+    eventsRoute(deps),
     ...notOffered,
     ...(deps.sandbox ?? []),
     ...deps.verification,

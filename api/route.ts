@@ -39,6 +39,8 @@ export interface RouteDoc {
   readonly answers: Readonly<Record<string, AnswerDoc>>;
   /** Statuses that are also answered as a page for people. */
   readonly pages?: readonly number[];
+  /** Statuses that are also answered as one JSON document per line. */
+  readonly lines?: readonly number[];
   readonly problems?: readonly ProblemCode[];
 }
 

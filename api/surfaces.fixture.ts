@@ -198,7 +198,7 @@ export async function send(
     ...(body === null ? {} : { body: new Uint8Array(body) }),
   });
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
+  const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
 }
 

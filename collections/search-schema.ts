@@ -10,9 +10,6 @@ import { radiusKmMax, stringOperandMax } from "./operand.ts";
 import { clausesMax, inValuesMax } from "./parse-filter.ts";
 import { labelPattern, searchLimits } from "./search-request.ts";
 
-/** Used for a member whose form is checked but which has no effect yet. */
-export const notYetUsed = "Not used yet: its form is checked, and then it is dropped.";
-
 /** Schema of the body for a collection's typed address, or for /v1/search if `collection` is null. */
 export function searchRequestSchema(collection: CollectionName | null): JsonObject {
   if (collection !== null) return bodySchema(collections[collection], false);
@@ -47,12 +44,14 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
       client_query_id: {
         type: "string",
         pattern: labelPattern,
-        description: `The caller's own reference. ${notYetUsed}`,
+        description:
+          "The caller's own reference, repeated in the event stream (GET /v1/events) and nowhere else.",
       },
       session_ref: {
         type: "string",
         pattern: labelPattern,
-        description: `Opaque label of a conversation, new for each and never identifying a person. ${notYetUsed}`,
+        description:
+          "Opaque label of a conversation, new for each and never identifying a person. Known for a day by a hash that nobody can repeat, for repeat limits; never shown to a business.",
       },
       topic_keywords: {
         type: "array",
@@ -60,7 +59,8 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
         minItems: 1,
         maxItems: searchLimits.topicKeywordsMax,
         uniqueItems: true,
-        description: `Subject terms. ${notYetUsed}`,
+        description:
+          "Subject terms. Screened for anything personal, and counted as demand that businesses may read; they do not change the answer.",
       },
     },
     required: isCollectionRequired ? ["collection", "filter", "sort_by"] : ["filter", "sort_by"],

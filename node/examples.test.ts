@@ -5,6 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
+import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { contractFetch } from "../api/contract.fixture.ts";
 import {
   newCaller,
@@ -15,6 +16,7 @@ import {
 } from "../api/surfaces.fixture.ts";
 import { publishBody } from "../client/batch.ts";
 import { collections } from "../collections/collections.ts";
+import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
@@ -199,6 +201,27 @@ async function retrieval() {
   return { row, fetched: await ask(base, company, { path, route: "/v1/records/:record_id" }) };
 }
 
+/** What follows from the answers: figures of the business, and the company's events. */
+async function insight(): Promise<void> {
+  const { services, urls } = node.running;
+  const asked = { topic_keywords: ["kettle"], client_query_id: "order-4711" };
+  for (const n of [1, 2, 3]) {
+    const uuid = `10000000-0000-4000-8000-0000000000e${n}`;
+    const by = n === 2 ? company : await newCaller(services.keys.grant, "retrieval", uuid);
+    const body = JSON.stringify({ ...productsFound, ...asked });
+    for (let times = 0; times < 4; times += 1)
+      await send(urls.base_url, by, { path: "/v1/products/search", body });
+  }
+  await services.insight.flush();
+  const { receipts, eventStore: events, config } = services;
+  const ports = { receipts, events, sha256: nativeCrypto.sha256 };
+  await closeReceiptBatches(ports, config.region, Date.now() + 120_000);
+  const tag = "svc-business-read";
+  for (const name of ["daily?type=products", "who-is-asking", "demand?country=US&type=products"])
+    await ask(urls.business_url, pusher, { path: `/v1/analytics/${name}`, tag });
+  await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
+}
+
 async function grants(): Promise<string> {
   const key = await newSigningKey();
   const question = { public_key: key.publicJwk, role: "retrieval", legal_name: "Answers Ltd", country: "GB" };
@@ -298,6 +321,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
   [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
   [/bat_[0-9a-f]{24}/g, "<push id>"],
+  [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
   [/ref_[0-9a-f]{24}/g, "<refusal id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
@@ -338,6 +362,7 @@ it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
   await removing();
   const answers = await retrieval();
+  await insight();
   await verification(answers);
   await operations(pushId, await grants());
   const operationKeys = await allOperations();

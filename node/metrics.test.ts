@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { problemCodes } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { clusterReadings } from "./node-readings.ts";
 import { type RunningNode, startNode } from "./start.ts";
-import { clusterReadings } from "./surfaces.ts";
 
 const docs = join(import.meta.dirname, "..", "docs");
 const pages = readdirSync(docs)

@@ -229,8 +229,8 @@ async function publishAlone(
 
 /** The answers to two requests that differ only in the member. */
 export type Effect = () => Promise<readonly [unknown, unknown]>;
-/** `unused`: documented as not used yet. `shownBy`: the test that shows the effect, as `<file>: <title>`. */
-export type Proof = Effect | "unused" | { readonly shownBy: string };
+/** `shownBy`: the test that shows the effect, as `<file>: <title>`. */
+export type Proof = Effect | { readonly shownBy: string };
 
 /** The effect of each member of each collection's search. */
 export function searchEffects(world: () => EffectsWorld): Readonly<Record<string, Proof>> {
@@ -258,9 +258,15 @@ export function searchEffects(world: () => EffectsWorld): Readonly<Record<string
         { sort_by: `${orderOf[name].key}:desc` },
       ),
       [at("/limit")]: finds({ limit: 1 }, { limit: 50 }),
-      [at("/client_query_id")]: "unused",
-      [at("/session_ref")]: "unused",
-      [at("/topic_keywords")]: "unused",
+      [at("/client_query_id")]: {
+        shownBy:
+          "api/events.test.ts: has one event for every search and fetch that was answered, and none for anything else",
+      },
+      [at("/session_ref")]: { shownBy: "api/analytics.test.ts: counts one session's repetitions once" },
+      [at("/topic_keywords")]: {
+        shownBy:
+          "api/analytics.test.ts: shows a subject once enough companies have named it often enough, not before",
+      },
     });
     for (const field of collections[name].fields.filter((each) => each.name !== "country")) {
       const under = at(`/filter/all/*/${field.name}`);

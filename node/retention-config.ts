@@ -5,6 +5,8 @@ import { ConfigError } from "./config-error.ts";
 export interface RetentionConfig {
   /** Minimum number of days that a receipt is kept; at most an hour and some minutes longer, while nodes run. */
   readonly receiptDays: number;
+  /** Number of days for which a day's analytics are kept after it. */
+  readonly analyticsDays: number;
   /** Number of days that a line of the log file is kept; at most two more. */
   readonly logDays: number;
   /** Maximum size of all the node's log files together, in MiB. */
@@ -23,6 +25,8 @@ interface Bounds {
 export const retentionSettings = {
   // A financial year, and time to close its accounts.
   receiptDays: { name: "SVC_RECEIPT_RETENTION_DAYS", min: 1, max: 36_500, otherwise: 400 },
+  // A year, and a month to compare it with the one before.
+  analyticsDays: { name: "SVC_ANALYTICS_RETENTION_DAYS", min: 1, max: 3_650, otherwise: 400 },
   logDays: { name: "SVC_LOG_RETENTION_DAYS", min: 1, max: 3_650, otherwise: 30 },
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },
   // A mandate is valid for 92 days at most.
@@ -31,9 +35,10 @@ export const retentionSettings = {
 
 /** Throws {@link ConfigError}. */
 export function parseRetention(env: Readonly<Record<string, string | undefined>>): RetentionConfig {
-  const { receiptDays, logDays, logMebibytes, holdDays } = retentionSettings;
+  const { receiptDays, analyticsDays, logDays, logMebibytes, holdDays } = retentionSettings;
   return Object.freeze({
     receiptDays: parseBounded(env, receiptDays),
+    analyticsDays: parseBounded(env, analyticsDays),
     logDays: parseBounded(env, logDays),
     logMebibytes: parseBounded(env, logMebibytes),
     holdDays: parseBounded(env, holdDays),

@@ -6,6 +6,7 @@ import { closeReceiptBatches, forgetExpired, minuteName } from "../actors/region
 import { nativeCrypto } from "../crypto/native.ts";
 import type { ReceiptRow } from "../storage/receipt-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { loadConfig } from "./config.ts";
 import { retentionSettings } from "./retention-config.ts";
@@ -51,10 +52,13 @@ async function serveMinute(minute: number, perMinute: number): Promise<void> {
 /** What the region does each minute, at `atMs` and with a retention of `days` days. */
 function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
+  const events = openSqliteEventStore(database, () => atMs);
   return {
-    close: () => closeReceiptBatches({ receipts: store, sha256: nativeCrypto.sha256 }, region, atMs),
+    close: () => closeReceiptBatches({ receipts: store, events, sha256: nativeCrypto.sha256 }, region, atMs),
     forget: () =>
-      forgetExpired({ receipts: store, receiptRetentionMs: days * dayMs }, region, { nowMs: () => atMs }),
+      forgetExpired({ receipts: store, events, receiptRetentionMs: days * dayMs }, region, {
+        nowMs: () => atMs,
+      }),
   };
 }
 
@@ -106,13 +110,14 @@ describe("receipts of a node alone", () => {
 
 describe("the settings of retention", () => {
   it("have defaults that end", () => {
-    expect(loadConfig({}, {}).retention).toEqual({
-      ...{ receiptDays: 400, logDays: 30, logMebibytes: 512, holdDays: 30 },
-    });
+    const logs = { logDays: 30, logMebibytes: 512 };
+    const defaults = { receiptDays: 400, analyticsDays: 400, ...logs, holdDays: 30 };
+    expect(loadConfig({}, {}).retention).toEqual(defaults);
   });
 
   it.each([
     ["SVC_RECEIPT_RETENTION_DAYS", "1", "36500", "receiptDays"],
+    ["SVC_ANALYTICS_RETENTION_DAYS", "1", "3650", "analyticsDays"],
     ["SVC_LOG_RETENTION_DAYS", "1", "3650", "logDays"],
     ["SVC_LOG_MEBIBYTES", "8", "1048576", "logMebibytes"],
     ["SVC_HOLD_DAYS", "1", "90", "holdDays"],

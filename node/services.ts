@@ -24,6 +24,7 @@ import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import type { AsTable } from "../service/as-table.ts";
+import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -37,6 +38,7 @@ import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
+import { keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
@@ -69,6 +71,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** What businesses learn from answers. */
+  readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
@@ -134,8 +138,8 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    trees: createPushTrees(stores.records, nativeCrypto.sha256),
-    parsed: createParsedLeaves(),
+    ...{ trees: createPushTrees(stores.records, nativeCrypto.sha256), parsed: createParsedLeaves() },
+    insight: insightOf(stores, { config, clock, incarnation }),
     ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
     ...judgingBy(operatorFiles, register),
     keyStore,
@@ -176,6 +180,14 @@ export async function openNodeServices(
   };
 }
 
+function insightOf(
+  { insightStore: store }: NodeStores,
+  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
+): Insight {
+  const { analyticsDays: retentionDays } = config.retention;
+  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
+}
+
 function judgingBy(
   operatorFiles: OperatorFiles,
   { certifiedNames }: Register,
@@ -199,7 +211,7 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "operatorFiles"> & {
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -209,9 +221,10 @@ function beginBackground(
   const stopWatching = watchKeys(parts.currentKeys, log);
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  const stopInsight = keepInsight({ ...parts, monotonic });
   return () => {
     stopWatching();
-    return [stopFollowing(), stopSweeping(), stopLooking()];
+    return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 
@@ -244,24 +257,28 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+  const { region, cluster, retention } = config;
+  const { analyticsDays } = retention;
+  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
 }
 
 async function openClustered(options: {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
   readonly region: string;
+  readonly analyticsDays: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, clock, log } = options;
+  const { config, secrets, region, analyticsDays, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
     log,
     region,
+    analyticsDays,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -336,7 +353,7 @@ function createActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

@@ -9,7 +9,9 @@ import type { Clock } from "../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../storage/actor-store.ts";
 import { type CassandraActorStore, openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
+import { openCassandraEventStore } from "../storage/cassandra/event-store.ts";
 import { openCassandraFenceLedger } from "../storage/cassandra/fence-ledger.ts";
+import { openCassandraInsightStore } from "../storage/cassandra/insight-store.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
@@ -19,14 +21,18 @@ import { type CassandraConnection, openCassandraSession } from "../storage/cassa
 import type { CassandraTls } from "../storage/cassandra/tls.ts";
 import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
+import type { EventStore } from "../storage/event-store.ts";
 import type { FenceLedger } from "../storage/fence-ledger.ts";
+import type { InsightStore } from "../storage/insight-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
+import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
 import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
+import { openSqliteInsightStore } from "../storage/sqlite/insight-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
@@ -47,6 +53,8 @@ export interface NodeStores {
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
   readonly registerStore: RegisterStore;
+  readonly insightStore: InsightStore;
+  readonly eventStore: EventStore;
   readonly fenceLedger: FenceLedger;
   close(): Promise<void>;
 }
@@ -74,6 +82,8 @@ export async function openEmbeddedStores(
     records,
     receipts: openSqliteReceiptStore(database),
     registerStore: openSqliteRegisterStore(database),
+    insightStore: openSqliteInsightStore(database),
+    eventStore: openSqliteEventStore(database, clock.now),
     fenceLedger: openSqliteFenceLedger(database),
     close: async () => {
       await rows[Symbol.asyncDispose]();
@@ -103,7 +113,11 @@ export interface RegionsView {
 export async function openEngineStores(
   cluster: ClusterConfig,
   secrets: ClusterSecrets,
-  options: StoresOptions & { readonly region: string; readonly regions: RegionsView },
+  options: StoresOptions & {
+    readonly region: string;
+    readonly regions: RegionsView;
+    readonly analyticsDays: number;
+  },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
   const layout = await indexOptions(cluster, secrets, region);
@@ -143,6 +157,8 @@ export async function openEngineStores(
             detail: `${entries}: ${String(reason)}`,
           }),
       }),
+      eventStore: openCassandraEventStore(session, now),
+      insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),

@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
+import type { AnalyticsReads } from "../api/analytics-routes.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
@@ -13,12 +14,14 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
+import { createMetrics, processMetrics } from "../ops/metrics.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
+import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { cancelPush } from "../service/cancel-push.ts";
+import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
 import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -42,10 +45,10 @@ import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { businessReadsOf } from "./business-reads.ts";
-import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { nodeReadings } from "./node-readings.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -126,6 +129,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      analytics: analyticsOf(services, urls.verify_url),
       ...businessReadsOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
@@ -135,20 +139,31 @@ export function buildSurfaces(
       verifyUrl: urls.verify_url,
     }),
     tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
-    ops: buildOps({
-      logger,
-      incarnation: services.incarnation,
-      access,
-      metrics,
-      readings: () => [...readingsOf(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
-      ready: () => readiness(services),
-      inspect: (ref) => services.actors.inspect(ref),
-      listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
-      revocations: revocationsOf(services, authentication),
-      audit,
-      cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
-    }),
+    ops: opsOf(services, authentication, { logger, access, audit, metrics, edge }),
   };
+}
+
+function opsOf(
+  services: NodeServices,
+  authentication: AuthenticationDeps,
+  {
+    edge,
+    ...given
+  }: Pick<SurfacePlaces, "logger" | "access" | "audit"> & {
+    readonly metrics: ReturnType<typeof createMetrics>;
+    readonly edge: Edge;
+  },
+): FastifyInstance {
+  return buildOps({
+    ...given,
+    incarnation: services.incarnation,
+    readings: () => [...nodeReadings(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
+    ready: () => readiness(services),
+    inspect: (ref) => services.actors.inspect(ref),
+    listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+    revocations: revocationsOf(services, authentication),
+    cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
+  });
 }
 
 function revocationsOf(
@@ -250,7 +265,7 @@ function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
 ) {
-  const { register, records, index, clock } = services;
+  const { register, records, index, clock, insight } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
@@ -260,12 +275,16 @@ function retrievalOf(
     crypto: nativeCrypto,
     clock,
   });
+  const { eventStore, config } = services;
   return {
-    search: createSearch({ index, register, receipts, budget }),
+    events: (request: CompanyEventsRequest) =>
+      readCompanyEvents({ eventStore, region: config.region }, request),
+    search: createSearch({ index, register, receipts, insight, budget }),
     fetch: createFetch({
       records,
       register,
       receipts,
+      insight,
       budget,
       clock,
       verifyUrl: urls.verify_url,
@@ -307,57 +326,13 @@ function publishingOf(services: NodeServices): Publishing {
   };
 }
 
-function gauge(name: string, help: string, value: number): Reading {
-  return { name, help, kind: "gauge", value };
-}
-
-function readingsOf(services: NodeServices): readonly Reading[] {
-  const stats = services.actors.stats();
-  const counter = (name: string, help: string, value: number): Reading => ({
-    name,
-    help,
-    kind: "counter",
-    value,
-  });
-  return [
-    gauge("svc_actors_active", "Actors in memory.", stats.active),
-    gauge("svc_actors_waiting", "Commands and messages waiting in mailboxes.", stats.mailboxed),
-    gauge(
-      "svc_actors_quarantined",
-      "Actors taken out of service after repeated crashes.",
-      stats.quarantined.length,
-    ),
-    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
-    counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
-    counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter(
-      "svc_actors_refused_commits_total",
-      "Commits of this process refused by the fence.",
-      stats.refusedCommits,
-    ),
-    counter(
-      "svc_fence_refusals_total",
-      "Commits of all nodes that were refused because another activation had the actor, as counted in the store.",
-      services.fence.total(),
-    ),
-    counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
-    gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
-  ];
-}
-
-/** The additional readings of a cluster node. */
-export function clusterReadings({
-  membership,
-  regionNames,
-  transportStats,
-}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
-  const members = regionNames.flatMap((region) => membership.view(region).members);
-  return [
-    gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
-    gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
-    gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
-  ];
+function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {
+  const deps = { ...services, verifyUrl };
+  return {
+    daily: (request) => dailyAnalytics(deps, request),
+    whoIsAsking: (request) => whoIsAsking(deps, request),
+    demand: (request) => readDemand(deps, request),
+  };
 }
 
 /** The services that need no account: everything that anyone may check. */

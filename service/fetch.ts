@@ -9,7 +9,7 @@
 
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import { isRecordId } from "../protocol/identifiers.ts";
+import { isCollectionName, isRecordId, recordType } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
@@ -17,6 +17,7 @@ import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
+import type { Insight } from "./insight.ts";
 import type { QueryBudget } from "./query-budget.ts";
 import { fetchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, type Served } from "./receipts.ts";
@@ -37,6 +38,7 @@ export interface FetchDeps {
   readonly records: RecordStore;
   readonly register: Register;
   readonly receipts: Receipts;
+  readonly insight: Pick<Insight, "fetched">;
   /** Null if there is no limit. */
   readonly budget: QueryBudget | null;
   readonly clock: Clock;
@@ -88,7 +90,19 @@ async function prepare(
   if ("kind" in record) return record;
   const served = servedOf(deps, record, request);
   const receipt = await deps.receipts.sign(served);
-  return { body: answerText(deps, record, { served, receipt: receipt.envelope }), receipt };
+  return {
+    body: answerText(deps, record, { served, receipt: receipt.envelope }),
+    receipt,
+    answered: () => count(deps.insight, record, served, request.recordId),
+  };
+}
+
+function count(insight: FetchDeps["insight"], record: FetchedRecord, served: Served, recordId: string): void {
+  const collection = recordType(recordId) ?? "";
+  if (!isCollectionName(collection)) return;
+  const { caller, retrieval } = served;
+  const company = caller.party.uuid;
+  insight.fetched({ company, servedAt: retrieval.servedAt, collection, business: record.businessUuid });
 }
 
 /** The length of the answer in bytes; the length of a receipt is known before it is signed. */
@@ -106,6 +120,7 @@ function servedOf(deps: FetchDeps, record: FetchedRecord, request: FetchRequest)
     kind: "fetch",
     collection: null,
     country: null,
+    clientQueryId: null,
     rows: [receiptRow(request.recordId, record.row)],
   };
 }

@@ -70,6 +70,7 @@ function served(receipts: ReturnType<typeof open>, changes: Partial<Served> = {}
     kind: "search",
     collection: "products",
     country: "GB",
+    clientQueryId: null,
     rows: [row],
     ...changes,
   };

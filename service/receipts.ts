@@ -8,6 +8,7 @@ import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
+import { receiptEventText } from "../protocol/receipt-event.ts";
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { Caller } from "./caller.ts";
@@ -40,6 +41,8 @@ export interface Served {
   readonly kind: "search" | "fetch";
   readonly collection: string | null;
   readonly country: string | null;
+  /** The caller's reference; only the event stream repeats it. */
+  readonly clientQueryId: string | null;
   readonly rows: readonly ReceiptRow[];
 }
 
@@ -176,6 +179,14 @@ async function keepReceipt(
     billable: deps.environment === "production" && served.rows.length > 0,
     served_at_ms: retrieval.servedAtMs,
     envelope,
+    event: receiptEventText({
+      company: caller.party.uuid,
+      type: served.kind,
+      collection: served.collection,
+      country: served.country,
+      rows: served.rows.length,
+      client_query_id: served.clientQueryId,
+    }),
   };
   await deps.store.append(row, after);
   // Another incarnation's lease says nothing about the batch that this one wrote to.

@@ -6,7 +6,7 @@ import type { NonceDecided } from "./nonce-claim.ts";
 import type { Receipts, SignedReceipt } from "./receipts.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
-const prepared = { body: "{}", receipt: { envelope: "e" } as SignedReceipt };
+const prepared = { body: "{}", receipt: { envelope: "e" } as SignedReceipt, answered: () => {} };
 const wrong = refused(problem("request_invalid", "wrong"));
 const reused = refused(problem("nonce_reused", "used"));
 const answered: Outcome = {

@@ -13,6 +13,8 @@ import type { Receipts, SignedReceipt } from "./receipts.ts";
 export interface Prepared {
   readonly body: string;
   readonly receipt: SignedReceipt;
+  /** Called once nothing can keep the answer back any more. */
+  readonly answered: () => void;
 }
 
 const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
@@ -29,7 +31,10 @@ export async function answerWithReceipt(
   if ("kind" in prepared) return (await claimed) ?? prepared;
   const { refused, commit } = await decided;
   if (refused === null) await receipts.keep(prepared.receipt, commit);
-  return (await claimed) ?? { kind: "answer", status: 200, headers, body: prepared.body };
+  const reused = await claimed;
+  if (reused !== null) return reused;
+  prepared.answered();
+  return { kind: "answer", status: 200, headers, body: prepared.body };
 }
 
 /** The same without a body, with the length that it would have: nothing is delivered, so there is no receipt to keep. */

@@ -19,6 +19,7 @@ import type { RowHit, RowIndex } from "../storage/row-index.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
+import type { AskedFor, Insight } from "./insight.ts";
 import type { QueryBudget } from "./query-budget.ts";
 import { searchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
@@ -32,6 +33,7 @@ export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
   readonly receipts: Receipts;
+  readonly insight: Pick<Insight, "markOf" | "searched">;
   /** Null if there is no limit. */
   readonly budget: QueryBudget | null;
 }
@@ -49,12 +51,13 @@ export function createSearch(deps: SearchDeps): Search {
   return async (call) => {
     const { caller, claimNonce } = call.authenticated;
     const request = readRequest(call);
+    const asked = "kind" in request ? nothingAsked : askedFor(deps.insight, caller, request);
     return answerWithReceipt(deps.receipts, claimNonce, async () => {
       if ("kind" in request) return request;
       const limited = deps.budget?.spend(caller.key.key_id, searchCost(request)) ?? null;
       if (limited !== null) return limited;
       const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
-      return prepare(deps, caller, request, await deps.index.search(query));
+      return prepare(deps, { caller, request, asked, hits: await deps.index.search(query) });
     });
   };
 }
@@ -82,13 +85,24 @@ function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRef
   );
 }
 
-async function prepare(
-  deps: SearchDeps,
-  caller: Caller,
-  request: SearchRequest,
-  hits: readonly RowHit[],
-): Promise<Prepared> {
-  const { collection, country } = request;
+const nothingAsked: AskedFor = { session: null, subjects: [] };
+
+/** From here on a session is known by its mark alone. */
+function askedFor(insight: SearchDeps["insight"], caller: Caller, request: SearchRequest): AskedFor {
+  const { sessionRef, topicKeywords: subjects = [] } = request;
+  if (sessionRef === undefined) return { session: null, subjects };
+  return { session: insight.markOf(caller.party.uuid, sessionRef), subjects };
+}
+
+interface Found {
+  readonly caller: Caller;
+  readonly request: SearchRequest;
+  readonly asked: AskedFor;
+  readonly hits: readonly RowHit[];
+}
+
+async function prepare(deps: SearchDeps, { caller, request, asked, hits }: Found): Promise<Prepared> {
+  const { collection, country, clientQueryId = null } = request;
   const retrieval = deps.receipts.begin();
   let rows = "";
   const receiptRows = [];
@@ -103,8 +117,17 @@ async function prepare(
     kind: "search",
     collection,
     country,
+    clientQueryId,
     rows: receiptRows,
   });
   const head = `{"retrieval_id":"${retrieval.retrievalId}","collection":"${collection}","country":"${country}","rows":[`;
-  return { body: `${head}${rows}],"receipt":${receipt.envelope}}`, receipt };
+  return {
+    body: `${head}${rows}],"receipt":${receipt.envelope}}`,
+    receipt,
+    answered: () =>
+      deps.insight.searched({
+        ...{ company: caller.party.uuid, servedAt: retrieval.servedAt, collection, country, asked },
+        businesses: hits.map((hit) => hit.business_uuid),
+      }),
+  };
 }

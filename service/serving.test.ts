@@ -15,6 +15,7 @@ import { type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { businessUuid, companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import { createFetch } from "./fetch.ts";
+import type { Insight } from "./insight.ts";
 import { createQueryBudget, type QueryBudget } from "./query-budget.ts";
 import { queryCostMax } from "./query-cost.ts";
 import { LeaseLost, type Receipts } from "./receipts.ts";
@@ -77,6 +78,7 @@ function world(budget: QueryBudget | null = null) {
     keepFails: false,
     policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
     delayedUntil: [] as number[],
+    counted: [] as unknown[],
   };
   const receipts: Receipts = {
     begin: () => ({ retrievalId: "ret_1", servedAtMs: 0, servedAt: "2026-03-01T00:00:00.000Z" }),
@@ -108,6 +110,11 @@ function world(budget: QueryBudget | null = null) {
       return state.head?.live === true ? { ...served, head: state.head } : null;
     },
   } as unknown as RecordStore;
+  const insight: Pick<Insight, "markOf" | "searched" | "fetched"> = {
+    markOf: (_, sessionRef) => `mark of ${sessionRef}`,
+    searched: (each) => void state.counted.push(each),
+    fetched: (each) => void state.counted.push(each),
+  };
   const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
   const index = {
     search: async () => {
@@ -121,12 +128,13 @@ function world(budget: QueryBudget | null = null) {
       records,
       register,
       receipts,
+      insight,
       budget,
       clock: { now: () => 0 },
       verifyUrl: "https://verify.test",
       delayUntil,
     }),
-    search: createSearch({ index, register, receipts, budget }),
+    search: createSearch({ index, register, receipts, insight, budget }),
   };
 }
 
@@ -185,6 +193,43 @@ describe("no answer leaves", () => {
       expect(state.kept).toBe(0);
     },
   );
+});
+
+describe("what is counted of an answer", () => {
+  const common = {
+    ...{ company: companyUuid, servedAt: "2026-03-01T00:00:00.000Z", collection: "business_files" },
+  };
+
+  it("is who asked, and whose row or record was served", async () => {
+    const { state, fetch, search } = world();
+    await fetch(fetchCall());
+    const asked = { session: null, subjects: [] };
+    await search(searchCall());
+    expect(state.counted).toEqual([
+      { ...common, business: businessUuid },
+      { ...common, country: "GB", businesses: [businessUuid], asked },
+    ]);
+  });
+
+  it("has the mark of a session, never the session", async () => {
+    const { state, search } = world();
+    const body = JSON.parse(new TextDecoder().decode(searchBody)) as object;
+    const asked = { ...body, session_ref: "chat-7", topic_keywords: ["Kettle"], client_query_id: "q" };
+    await search({ ...searchCall(), body: utf8(JSON.stringify(asked)) });
+    expect(state.counted).toMatchObject([{ asked: { session: "mark of chat-7", subjects: ["Kettle"] } }]);
+  });
+
+  it.each(["fetch", "search"] as const)("is nothing of a %s that was not answered", async (which) => {
+    const { state, fetch, search } = world();
+    await (which === "fetch" ? fetch(fetchCall(reused)) : search(searchCall(reused)));
+    await (which === "fetch"
+      ? fetch({ ...fetchCall(), isDelivered: false })
+      : search({ ...searchCall(), body: utf8("{}") }));
+    state.keepFails = true;
+    const run = which === "fetch" ? fetch(fetchCall()) : search(searchCall());
+    await expect(run).rejects.toThrow(LeaseLost);
+    expect(state.counted).toEqual([]);
+  });
 });
 
 describe("a search or a fetch beyond its key's budget", () => {

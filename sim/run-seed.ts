@@ -13,6 +13,7 @@ import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
 import { installGuard } from "./kernel/guard.ts";
 import { anyNode, pause, setUp } from "./set-up.ts";
+import { openSimEventStore } from "./store/event-store.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import type { BusinessAgent } from "./workload/business-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
@@ -217,6 +218,7 @@ async function closeReceipts(world: World): Promise<void> {
   for (const region of parts.regions) {
     const client = { model: parts.stores, life: null, region };
     const receipts = openSimReceiptStore(client);
-    await closeReceiptBatches({ receipts, sha256: parts.crypto.sha256 }, region, nowMs);
+    const events = openSimEventStore(client, parts.kernel.now.bind(parts.kernel));
+    await closeReceiptBatches({ receipts, events, sha256: parts.crypto.sha256 }, region, nowMs);
   }
 }

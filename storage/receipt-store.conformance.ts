@@ -79,7 +79,11 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
 function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
   it("are given back as they were appended, after a loss of the process too (T1)", async () => {
     const region = freshRegion();
-    const rows = [receipt(region), receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false })];
+    const event = '{"client_query_id":"q-ü"}';
+    const rows = [
+      receipt(region),
+      receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false, event }),
+    ];
     for (const row of rows) await store().append(row);
     await reopen();
     expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);

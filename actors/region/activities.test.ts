@@ -10,6 +10,8 @@ import { forgetExpired, regionActivities } from "./activities.ts";
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
 
+const noEvents = { put: async () => {}, forget: async () => 0 };
+
 /** A region whose store has the rows of `readable`, and an index that records what it receives. */
 function region(readable: readonly string[]) {
   const state = {
@@ -37,6 +39,7 @@ function region(readable: readonly string[]) {
       count: async () => 0,
     },
     receipts: part({}),
+    events: noEvents,
     records: {
       readRows: async (ids) => {
         state.reads.push(ids.map(({ record_id }) => record_id));
@@ -180,16 +183,28 @@ describe("receipts that were kept for long enough", () => {
       "202611201358-i1": 5,
       "202611201359-i1": 5,
     });
-    const ports = { receipts: store, receiptRetentionMs: 86_400_000 };
+    const old = { events: 1_200, askedMs: new Set<number>() };
+    const forget = async (beforeMs: number, limit: number): Promise<number> => {
+      old.askedMs.add(beforeMs);
+      const gone = Math.min(old.events, limit);
+      old.events -= gone;
+      return gone;
+    };
+    const ports = {
+      receipts: store,
+      events: { put: async () => {}, forget },
+      receiptRetentionMs: 86_400_000,
+    };
     expect(await forgetExpired(ports, "eu-west1", { nowMs: () => nowMs })).toBe(1);
     expect(asked).toEqual(["202611201358"]);
+    expect(old).toEqual({ events: 0, askedMs: new Set([nowMs - 30 * 86_400_000]) });
     expect([...left.values()]).toEqual([-1, 5, 5]);
   });
 
   it("are left for the next minute where there are too many", async () => {
     const { left, store } = stored({ "202611201357-i1": 1_000_000, "202611201357-i2": 1 });
     let at = nowMs;
-    const ports = { receipts: store, receiptRetentionMs: 86_400_000 };
+    const ports = { receipts: store, events: noEvents, receiptRetentionMs: 86_400_000 };
     const slow = {
       nowMs: () => {
         at += 1_000;

@@ -6,16 +6,19 @@ import type { Sha256 } from "../../protocol/hash.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RowReference } from "../messages/push.ts";
 import type { RegionCommand } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { eventsOf } from "./company-events.ts";
 
 export interface RegionPorts {
   readonly index: RowIndex;
   readonly receipts: ReceiptStore;
+  readonly events: Pick<EventStore, "put" | "forget">;
   readonly records: Pick<RecordStore, "readRows" | "readHead">;
   readonly sha256: Sha256;
   /** Minimum time for which a receipt is kept. */
@@ -28,6 +31,8 @@ const batchesMax = 1_000;
 const closeLagMs = 30_000;
 /** Number of receipts removed in one step, so that nothing else is delayed. */
 const forgottenAtOnce = 64;
+/** The same for events, which are small. */
+const eventsForgottenAtOnce = 500;
 /** Maximum duration of one removal run; the rest waits for the next minute. */
 const forgettingMaxMs = 20_000;
 /** How long to wait for rows written in another region before the caller is asked to retry. */
@@ -130,15 +135,17 @@ async function apply(index: RowIndex, workId: string, changes: readonly RowChang
   }
 }
 
-/** Closes every batch whose minute has passed: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
+/** Stores the events of every batch whose minute has passed, and closes it: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
 export async function closeReceiptBatches(
-  ports: Pick<RegionPorts, "receipts" | "sha256">,
+  ports: Pick<RegionPorts, "receipts" | "events" | "sha256">,
   region: string,
   nowMs: number,
 ): Promise<number> {
   const names = await ports.receipts.openBatches(region, minuteName(nowMs - closeLagMs), batchesMax);
   for (const batch of names) {
     const rows = await ports.receipts.readBatch(region, batch);
+    // Before the batch is closed: what is interrupted is done again, and no event is left out.
+    await ports.events.put(region, eventsOf(rows));
     const leaves = rows.map((row) => leafHash(utf8(row.envelope), ports.sha256));
     await ports.receipts.closeBatch({
       region,
@@ -156,7 +163,7 @@ export async function closeReceiptBatches(
  * which all receipts were removed.
  */
 export async function forgetExpired(
-  { receipts, receiptRetentionMs }: Pick<RegionPorts, "receipts" | "receiptRetentionMs">,
+  { receipts, events, receiptRetentionMs }: Pick<RegionPorts, "receipts" | "events" | "receiptRetentionMs">,
   region: string,
   { nowMs }: Pick<ActivityContext, "nowMs">,
 ): Promise<number> {
@@ -170,6 +177,9 @@ export async function forgetExpired(
     if (!isOver) break;
     forgotten += 1;
   }
+  let removed = eventsForgottenAtOnce;
+  while (removed === eventsForgottenAtOnce && nowMs() < untilMs)
+    removed = await events.forget(nowMs() - eventRetentionMs, eventsForgottenAtOnce);
   return forgotten;
 }
 

@@ -1,9 +1,13 @@
 import { actorStoreConformance } from "../../storage/actor-store.conformance.ts";
+import { eventStoreConformance, type OpenEventStore } from "../../storage/event-store.conformance.ts";
+import { insightStoreConformance } from "../../storage/insight-store.conformance.ts";
 import { receiptStoreConformance } from "../../storage/receipt-store.conformance.ts";
 import { recordStoreConformance } from "../../storage/record-store.conformance.ts";
 import { registerStoreConformance } from "../../storage/register-store.conformance.ts";
 import { Random } from "../kernel/random.ts";
 import { openSimActorStore } from "./actor-store.ts";
+import { openSimEventStore } from "./event-store.ts";
+import { openSimInsightStore } from "./insight-store.ts";
 import { openSimReceiptStore } from "./receipt-store.ts";
 import { openSimRecordStore } from "./record-store.ts";
 import { openSimRegisterStore } from "./register-store.ts";
@@ -31,3 +35,21 @@ actorStoreConformance("the simulator's model of Cassandra", opener(openSimActorS
 recordStoreConformance("the simulator's records", opener(openSimRecordStore));
 receiptStoreConformance("the simulator's receipts", opener(openSimReceiptStore));
 registerStoreConformance("the simulator's register", opener(openSimRegisterStore));
+insightStoreConformance("the simulator's insight store", opener(openSimInsightStore), true);
+eventStoreConformance(
+  "the simulator's event store",
+  async () => {
+    let passedMs = 0;
+    const model = calmStoreModel(Random.of(1), Date.now);
+    const handle = (): OpenEventStore => ({
+      store: openSimEventStore({ model, life: null, region: "eu-west1" }, () => Date.now() + passedMs),
+      reopen: async () => handle(),
+      close: async () => {},
+      pass: (ms) => {
+        passedMs += ms;
+      },
+    });
+    return handle();
+  },
+  true,
+);

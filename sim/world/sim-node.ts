@@ -18,6 +18,8 @@ import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import type { CatalogueDeps } from "../../service/catalogue.ts";
 import { createCatalogueRate } from "../../service/catalogue-rate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
+import { createInsight, type Insight } from "../../service/insight.ts";
+import { flushRegularly } from "../../service/insight-flushing.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
@@ -26,6 +28,7 @@ import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -33,6 +36,8 @@ import type { RowIndex } from "../../storage/row-index.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
+import { openSimEventStore } from "../store/event-store.ts";
+import { openSimInsightStore } from "../store/insight-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
@@ -67,6 +72,7 @@ export interface SimNode extends Peer {
   readonly reads: CatalogueDeps & PushAttemptsDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
+  readonly insight: Insight;
   /** Starts to take part. */
   start(): void;
   /** Whether it accepts requests. */
@@ -97,7 +103,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index, lists } = stores;
+  const { register, records, trees, parsed, index, lists, insight } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -111,7 +117,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   const opening = opener(process, stores, { place, system });
   return {
-    ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
+    ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
       trust: () => parts.keys.trust,
@@ -140,8 +146,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, budget: null }),
-    fetch: createFetch({ records, register, receipts, budget: null, clock, verifyUrl, delayUntil }),
+    search: createSearch({ index, register, receipts, insight, budget: null }),
+    fetch: createFetch({
+      ...{ records, register, receipts, insight, budget: null, clock, verifyUrl, delayUntil },
+    }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
@@ -161,13 +169,15 @@ interface NodeStores {
   readonly register: Register;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
+  readonly events: EventStore;
   readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
+  readonly insight: Insight;
 }
 
-function openStores({ parts, slot, life, clock }: Process): NodeStores {
+function openStores({ parts, slot, incarnation, life, clock }: Process): NodeStores {
   const { variation, kernel } = parts;
   const client = { model: parts.stores, life, region: slot.region };
   const registerStore = variation.register(openSimRegisterStore(client));
@@ -180,11 +190,16 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
     // The operator's lists are empty: a world protects the companies that it certified.
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
+    events: openSimEventStore(client, clock.now),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
     trees: createPushTrees(records, parts.crypto.sha256),
     parsed: createParsedLeaves(),
+    insight: createInsight({
+      ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
+      retentionDays: 400,
+    }),
   };
 }
 
@@ -192,7 +207,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees, parsed, lists } = stores;
+  const { records, receipts, events, register, registerStore, index, trees, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -206,7 +221,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.
     ...regionActivities({
-      ...{ index, records, receipts, sha256: crypto.sha256 },
+      ...{ index, records, receipts, events, sha256: crypto.sha256 },
       receiptRetentionMs: 400 * 86_400_000,
     }),
   };
@@ -235,11 +250,12 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
  */
 function opener(
   process: Process,
-  { records, register }: NodeStores,
+  { records, register, insight }: NodeStores,
   { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
 ): Pick<SimNode, "start" | "isReady" | "leave"> {
   let isReady = false;
   let stopSweeping = (): Promise<void> => Promise.resolve();
+  let stopFlushing = (): Promise<void> => Promise.resolve();
   const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
   const { parts, slot, life } = process;
   let hasJoined = false;
@@ -250,6 +266,10 @@ function opener(
     if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     isReady = true;
     stopSweeping = sweepAbandoned(sweep);
+    stopFlushing = flushRegularly({
+      ...{ insight, clock: process.clock, failed: () => parts.mark("insight.not_written") },
+      timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} counts`, run) },
+    });
     follow(life, register, slot.name);
   };
   const attempt = (): void => {
@@ -259,7 +279,7 @@ function opener(
     isReady: () => isReady,
     start: attempt,
     leave: async () => {
-      const stopped = stopSweeping();
+      const stopped = Promise.all([stopSweeping(), stopFlushing()]);
       await place.leave(drainMs);
       await stopped;
     },

@@ -8,6 +8,7 @@ import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
+import type { InsightStore } from "../../storage/insight-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -24,6 +25,7 @@ export interface Variation {
   actorStore(given: ActorStore): ActorStore;
   records(given: RecordStore): RecordStore;
   receipts(given: ReceiptStore): ReceiptStore;
+  insight(given: InsightStore): InsightStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
   sweep(given: SweepDeps): SweepDeps;
@@ -44,6 +46,7 @@ export const asItIs: Variation = {
   actorStore: same,
   records: same,
   receipts: same,
+  insight: same,
   register: same,
   index: same,
   sweep: same,

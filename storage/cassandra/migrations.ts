@@ -14,9 +14,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
+import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
+import { insightTables } from "./insight-store.ts";
 import {
   keyOwnerTables,
+  receiptEventColumns,
   receiptForgettingTables,
   recordTables,
   stagedLeavesTables,
@@ -35,6 +38,7 @@ export const migrations: Migrations = [
   fenceTables,
   versionIndexes,
   receiptForgettingTables,
+  [...insightTables, ...receiptEventColumns, ...eventTables],
 ];
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */

@@ -3,14 +3,14 @@ import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
-import { receiptForgettingTables, recordTables } from "./record-tables.ts";
+import { receiptEventColumns, receiptForgettingTables, recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
   let session: CassandraSession;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([...recordTables, ...receiptForgettingTables]);
+    keyspace = await openTestKeyspace([...recordTables, ...receiptForgettingTables, ...receiptEventColumns]);
     session = await keyspace.connect();
   });
   afterAll(async () => {

@@ -34,8 +34,8 @@ const forgetAfterMs = 2 * 3_600_000;
 const stampOf = { open: 1, notOpen: 2 } as const;
 
 const cql = {
-  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope, event)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
   announce: "INSERT INTO receipt_open (region, hour, name) VALUES (?, ?, ?) USING TIMESTAMP ?",
   announceHour: "INSERT INTO receipt_hour (region, hour) VALUES (?, ?) USING TIMESTAMP ?",
   hours: "SELECT hour FROM receipt_hour WHERE region = ? AND hour <= ?",
@@ -47,9 +47,9 @@ const cql = {
   closed: "SELECT root, tree_size, closed_at FROM receipt_closed WHERE region = ? AND hour = ? AND name = ?",
   openOfMinute: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name > ? AND name < ?",
   closedOfMinute: "SELECT name FROM receipt_closed WHERE region = ? AND hour = ? AND name > ? AND name < ?",
-  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope FROM receipt
+  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event FROM receipt
     WHERE region = ? AND name = ? AND shard = ?`,
-  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope FROM receipt
+  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
 } as const;
 
@@ -121,7 +121,7 @@ function announcer(
 async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
   const shard = bucketOf(row.retrieval_id, shards);
   const key = [row.region, row.batch, shard, row.retrieval_id];
-  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope];
+  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope, row.event];
   await session.execute(cql.append, [...key, ...facts, stamp], plain);
 }
 
@@ -227,5 +227,6 @@ function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
     billable: row["billable"] === true,
     served_at_ms: numberOf(row["served_at"]),
     envelope: textOf(row["envelope"]),
+    ...(typeof row["event"] === "string" ? { event: row["event"] } : {}),
   };
 }

@@ -64,6 +64,9 @@ export const receiptForgettingTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS receipt_forgotten (region text PRIMARY KEY, hour text) WITH ${compaction}`,
 ];
 
+/** What the event stream says of a receipt. */
+export const receiptEventColumns: readonly string[] = ["ALTER TABLE receipt ADD IF NOT EXISTS event text"];
+
 /** References in the feed are read for four hours; after that they only take up space. */
 const feedSeconds = 86_400;
 

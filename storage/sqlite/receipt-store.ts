@@ -29,6 +29,7 @@ export const receiptMigrations: readonly string[] = [
    CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
   `ALTER TABLE receipt_batch ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;`,
+  "ALTER TABLE receipt ADD COLUMN event TEXT",
 ];
 
 /** Opens the receipt store in `database`, creating its tables if they are missing. */
@@ -60,6 +61,7 @@ class SqliteReceiptStore implements ReceiptStore {
         row.billable ? 1 : 0,
         row.served_at_ms,
         row.envelope,
+        row.event ?? null,
       );
     };
     if (after === null) await this.#database.write(work);
@@ -164,12 +166,12 @@ interface Statements {
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
-  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope
+  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope, r.event
      FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no`;
   return {
     batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
     addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
-    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
     openBatches: database.prepare(
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),
@@ -211,5 +213,6 @@ function receiptOf(row: Row): ReceiptRow {
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
     envelope: textOf(row["envelope"]),
+    ...(row["event"] === null ? {} : { event: textOf(row["event"]) }),
   };
 }

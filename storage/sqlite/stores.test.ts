@@ -5,13 +5,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { queryTerms } from "../../collections/text-analysis.ts";
+import { eventStoreConformance, type OpenEventStore } from "../event-store.conformance.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
+import { insightStoreConformance } from "../insight-store.conformance.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
+import { openSqliteEventStore } from "./event-store.ts";
 import { openSqliteFenceLedger } from "./fence-ledger.ts";
+import { openSqliteInsightStore } from "./insight-store.ts";
 import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
@@ -56,6 +60,20 @@ function openIn<S>(path: string, make: (database: SqliteDatabase) => S): OpenSto
 recordStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRecordStore));
 receiptStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteReceiptStore));
 registerStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRegisterStore));
+insightStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteInsightStore));
+eventStoreConformance("the SQLite store", async () => {
+  let passedMs = 0;
+  const open = (
+    opened: ReturnType<typeof openIn<ReturnType<typeof openSqliteEventStore>>>,
+  ): OpenEventStore => ({
+    ...opened,
+    reopen: async () => open(await opened.reopen()),
+    pass: (ms) => {
+      passedMs += ms;
+    },
+  });
+  return open(openIn(freshFile(), (database) => openSqliteEventStore(database, () => Date.now() + passedMs)));
+});
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];
@@ -329,6 +347,8 @@ describe("the SQLite stores", () => {
     };
     for (const open of [openSqliteRecordStore, openSqliteReceiptStore, openSqliteRegisterStore])
       open(database);
+    openSqliteInsightStore(database);
+    openSqliteEventStore(database);
     const reads = prepared.filter((sql) => !sql.startsWith("INSERT"));
     expect(reads.length).toBeGreaterThan(12);
     for (const sql of reads) {

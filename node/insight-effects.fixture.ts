@@ -1,0 +1,33 @@
+// Test support: which test shows the effect of each parameter of analytics and of the event stream.
+
+import type { Proof } from "./request-effects.fixture.ts";
+
+const shown = (title: string): Proof => ({ shownBy: `api/analytics.test.ts: ${title}` });
+const ofWindow = shown("are nobody else's, and of the window that is asked for");
+const ofPlace = shown("are those of one country or type if it is named");
+const ofDemand = shown("%s is refused at %s");
+const published = shown("is shown only to businesses that publish the type");
+const paged = "api/events.test.ts: goes on from any cursor, and ends with nothing twice and nothing missing";
+
+export const readsOfInsight: Readonly<Record<string, Proof>> = {
+  ...Object.fromEntries(
+    ["daily", "who-is-asking"].flatMap((path) =>
+      (
+        [
+          ["from", ofWindow],
+          ["to", ofWindow],
+          ["country", ofPlace],
+          ["type", ofPlace],
+        ] as const
+      ).map(([name, proof]) => [`GET /v1/analytics/${path} query ${name}`, proof]),
+    ),
+  ),
+  "GET /v1/analytics/demand query from": ofDemand,
+  "GET /v1/analytics/demand query to": ofDemand,
+  "GET /v1/analytics/demand query country": shown(
+    "shows a subject once enough companies have named it often enough, not before",
+  ),
+  "GET /v1/analytics/demand query type": published,
+  "GET /v1/events query after": { shownBy: paged },
+  "GET /v1/events query limit": { shownBy: paged },
+};

@@ -1,0 +1,62 @@
+// Screens `topic_keywords` before anything of them is kept (specification, «Retrieval API»). What may be personal is dropped
+// without a trace; when in doubt it is dropped. docs/analytics.md has the same rules in words.
+//   P1. A subject is up to `wordsMax` words of letters, digits and a few joining signs, folded like the words of a search.
+//   P2. It has no sign of an address or a handle (`@`, `#`, `://`, `www.`, a dot between letters), and at most
+//       `digitsMax` digits, whatever stands between them.
+//   P3. No word of it looks generated: hexadecimal of 8 or more with a digit, or letters and digits mixed in a long word.
+//   P4. It does not speak of a person: no given name beside another word, no title before a name, no word in the first
+//       or second person.
+
+import { foldText } from "../protocol/records/fold-text.ts";
+import { givenNames } from "./given-names.ts";
+
+export const topicLimits = {
+  wordsMax: 4,
+  wordLengthMax: 24,
+  /** For a text without spaces in a script that needs none. */
+  unspacedMax: 12,
+  digitsMax: 5,
+  mixedLengthMax: 9,
+} as const;
+
+const allowed = /^[\p{L}\p{M}\p{N} '’&+./-]+$/u;
+const address = /[@#]|:\/\/|www\.|\p{L}\.\p{L}/u;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
+const separators = /[ '’&+./-]+/u;
+
+const titles = wordSet(
+  "mr mrs ms dr prof madam herr frau fraulein monsieur madame mlle mme sra srta senor senora signor signora dott mevr dhr",
+);
+const persons = wordSet(
+  "i me my mine myself you your yours we our ours ich mich mir mein meine meinen meiner du dich dein deine wir uns unser je moi mon ma mes tu toi ton nous notre vous votre yo tus nosotros nuestro mio mia miei tuo tua meu minha ik mijn jij jouw wij ons",
+);
+
+function wordSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}
+
+/** The subject as it is counted; null for what is not kept. */
+export function screenTopic(keyword: string): string | null {
+  if (address.test(keyword) || !allowed.test(keyword.normalize("NFKC"))) return null;
+  const subject = foldText(keyword).replaceAll(/\s+/g, " ").trim();
+  const words = subject.split(separators).filter((word) => word !== "");
+  if (address.test(subject) || words.length === 0 || words.length > topicLimits.wordsMax) return null;
+  if (!/\p{L}/u.test(subject) || (subject.match(/\p{N}/gu)?.length ?? 0) > topicLimits.digitsMax) return null;
+  if ((subject.match(unspaced)?.length ?? 0) > topicLimits.unspacedMax) return null;
+  if (words.some(isGenerated) || speaksOfPerson(words)) return null;
+  return subject;
+}
+
+function isGenerated(word: string): boolean {
+  const { wordLengthMax, mixedLengthMax } = topicLimits;
+  if (word.length > wordLengthMax) return true;
+  if (/^[0-9a-f]{8,}$/.test(word) && /[0-9]/.test(word)) return true;
+  return word.length > mixedLengthMax && /[0-9]\D+[0-9]/.test(word);
+}
+
+function speaksOfPerson(words: readonly string[]): boolean {
+  if (words.some((word) => persons.has(word))) return true;
+  if (words.length === 1) return false;
+  return titles.has(words[0] ?? "") || words.some((word) => givenNames.has(word));
+}

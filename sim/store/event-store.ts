@@ -1,0 +1,48 @@
+// The events of AI companies on the model's plain tables: as in Cassandra, a position begins with the time of writing, and
+// events are read only once nothing with a lower position can still come.
+
+import type { EventStore, StoredEvent } from "../../storage/event-store.ts";
+import type { PlainTable } from "./plain-tables.ts";
+import type { StoreClient } from "./store-model.ts";
+
+const settleMs = 12_000;
+const writeMaxMs = 8_000;
+
+interface Kept extends StoredEvent {
+  readonly region: string;
+  readonly company: string;
+}
+
+export function openSimEventStore(client: StoreClient, now: () => number): EventStore {
+  const { model, life } = client;
+  const table: PlainTable<Kept> = model.tables.of("company_event");
+  return {
+    put: async (region, events) => {
+      for (;;) {
+        const at = now();
+        const cells = events.map(({ company, retrieval_id: id, body }) => ({
+          key: `${region}/${company}/${at}/${id}`,
+          value: { region, company, body, position: { at, id } },
+          stamp: 1,
+        }));
+        await model.statements.run(life, "write", (reach) => table.write(client.region, cells, reach));
+        if (now() - at <= writeMaxMs) return;
+      }
+    },
+    read: ({ region, company, after, limit }) =>
+      model.statements.run(life, "read", () =>
+        table
+          .values(client.region)
+          .filter((each) => each.region === region && each.company === company)
+          .filter(({ position }) => position.at <= now() - settleMs)
+          .filter(({ position }) => after === null || isAfter(position, after))
+          .toSorted((a, b) => (isAfter(a.position, b.position) ? 1 : -1))
+          .slice(0, limit),
+      ),
+    forget: async () => 0,
+  };
+}
+
+function isAfter(a: StoredEvent["position"], b: StoredEvent["position"]): boolean {
+  return a.at > b.at || (a.at === b.at && a.id > b.id);
+}

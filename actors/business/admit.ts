@@ -5,7 +5,7 @@ import { holdThreshold } from "../../protocol/listings.ts";
 import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { pushRow } from "./attempts.ts";
+import { listedRows } from "./attempts.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -31,7 +31,7 @@ export function admitPush(
     events,
     puts: [
       admissions.write(push_id, { number, held_reasons, received_at_ms: at_ms }),
-      pushRow({ at_ms, id: push_id }, { number, records }),
+      ...listedRows({ at_ms, id: push_id }, { number, records }, view),
     ],
   };
 }

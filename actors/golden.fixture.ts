@@ -2,6 +2,7 @@
 
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "./actor.fixture.ts";
+import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
@@ -31,6 +32,7 @@ function life<K extends KindOf<ActorProtocols>>(
   };
 }
 
+const uploaded = { name: "first", bytes: 99, records: 3, root: "sha256:r", sha256: "sha256:f" };
 const leaf = {
   leaf_index: 0,
   record_id: "svc_r",
@@ -69,6 +71,12 @@ export const goldenLives: readonly GoldenLife[] = [
   ]),
   life(integrationKeyActor, "k", [
     { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99, caps },
+  ]),
+  life(bulkUploadActor, `${uuid}.bup_1`, [
+    { type: "upload.issue", record_type: "products", valid_ms: 3_600_000 },
+    { type: "upload.begin", attempt: "first" },
+    { type: "upload.finish", attempt: "first", file: uploaded },
+    { type: "import.begin", push_id: "bat_1" },
   ]),
   life(pushActor, "bat_1", [
     { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },

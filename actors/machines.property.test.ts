@@ -10,11 +10,13 @@ import {
   type StateNode,
   transition,
 } from "xstate";
+import type { BulkUploadEvent } from "../machines/bulk-upload.ts";
 import type { BusinessEvent } from "../machines/business.ts";
 import type { IntegrationKeyEvent } from "../machines/integration-key.ts";
 import type { PushEvent } from "../machines/push.ts";
 import type { RegionEvent } from "../machines/region.ts";
 import { driveActor } from "./actor.fixture.ts";
+import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { certificateFacts, keyFacts, partyFacts, pushFacts } from "./facts.fixture.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
@@ -60,6 +62,7 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
     { type: constant("push.admitted"), push_id: id, number: small, held: fc.boolean() },
     { requiredKeys: ["type", "push_id", "held"] },
   ),
+  fc.record({ type: constant("push.held"), push_id: id }),
   fc.record({ type: constant("hold.settled"), push_id: id, confirmed: fc.boolean(), position: small }),
   fc.record({ type: constant("chunk.assigned"), listings: small, live: small }),
   fc.record({ type: constant("push.finished"), push_id: id }),
@@ -82,7 +85,10 @@ const keyEvents: fc.Arbitrary<IntegrationKeyEvent> = fc.oneof(
 const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
   fc.record({
     type: constant("push.accepted"),
-    facts: fc.constantFrom(...[1, 200, 401].map((records) => pushFacts({ records }))),
+    facts: fc.constantFrom(
+      ...[1, 200, 401].map((records) => pushFacts({ records })),
+      pushFacts({ records: 200, source: "bulk", file: { upload_id: "u", name: "n", root: "r" } }),
+    ),
     held_reasons: fc.constantFrom([], [{ code: "price_jump" as const, detail: "d" }]),
     at_ms,
   }),
@@ -105,8 +111,25 @@ const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
       at_ms,
     }),
   },
+  fc.record({
+    type: constant("push.prepared"),
+    held_reasons: fc.constantFrom([], [{ code: "price_jump" as const, detail: "d" }]),
+    at_ms,
+  }),
   fc.record({ type: constant("push.failed"), code: id, detail: id, at_ms }),
   fc.record({ type: fc.constantFrom("hold.confirmed", "hold.rejected"), at_ms }),
+);
+
+const fileFacts = { upload_id: "u", name: "n", root: "r" };
+const uploadedFile = { name: "a", bytes: 1, records: 1, root: "r", sha256: "s" };
+
+const bulkUploadEvents: fc.Arbitrary<BulkUploadEvent> = fc.oneof(
+  fc.record({ type: constant("upload.issued"), record_type: constant("products"), expires_at_ms: at_ms }),
+  fc.record({ type: constant("upload.begun"), name: id, until_ms: at_ms }),
+  constant({ type: "upload.aborted" } as const),
+  constant({ type: "upload.finished", file: uploadedFile } as const),
+  fc.record({ type: constant("import.begun"), push_id: id }),
+  constant({ type: "import.ended" } as const),
 );
 
 const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
@@ -120,6 +143,7 @@ const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
 const timer = { type: "timer" } as const;
 
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
+  ["bulk-upload", bulkUploadActor, bulkUploadEvents],
   ["business", businessActor, businessEvents],
   ["integration-key", integrationKeyActor, keyEvents],
   ["push", pushActor, pushEvents],
@@ -250,6 +274,12 @@ describe("every state", () => {
       held_reasons: held ? [{ code: "price_jump", detail: "d" } as const] : [],
       accept_by_ms: Number.POSITIVE_INFINITY,
     }) as const;
+  const acceptFile = {
+    type: "push.accept",
+    facts: pushFacts({ source: "bulk", file: fileFacts }),
+    held_reasons: [],
+    accept_by_ms: Number.POSITIVE_INFINITY,
+  } as const;
   const settle = (chunk: number, unindexed: readonly string[] = []) =>
     ({ type: "chunk.settle", chunk, outcomes: [], references: [], unindexed }) as const;
 
@@ -278,8 +308,19 @@ describe("every state", () => {
     const lives = [
       [accept(201, false), settle(0), settle(1, ["a"]), { type: "chunk.indexed", chunk: 1, region: "a" }],
       [accept(1, true), { type: "hold.release", confirmed: false }],
+      [acceptFile],
     ] as const;
     expect(statesOf(pushActor, lives)).toEqual(expect.arrayContaining([...restingStates(pushActor)]));
+  });
+
+  it("of a bulk upload is reached by commands, or in time", () => {
+    const issue = { type: "upload.issue", record_type: "products", valid_ms: 1 } as const;
+    const finish = { type: "upload.finish", attempt: "a", file: { ...uploadedFile, name: "a" } } as const;
+    const begin = { type: "upload.begin", attempt: "a" } as const;
+    const importing = [issue, begin, finish, { type: "import.begin", push_id: "p" }] as const;
+    const lives = [[...importing, { type: "import.end", push_id: "p" }]] as const;
+    const others = restingStates(bulkUploadActor).filter((each) => each !== "bulk-upload.deleted");
+    expect(statesOf(bulkUploadActor, lives)).toEqual(expect.arrayContaining([...others]));
   });
 
   it("of a region is reached by commands", () => {

@@ -1,11 +1,9 @@
 // The business machine surface (specification, «B. Business machine API»).
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { collections } from "../collections/collections.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import { parseContentDigest } from "../protocol/content-digest.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
-import { idempotencyKeyPattern, inlineRecordsMax, publishBytesMax, pushPageMax } from "../protocol/limits.ts";
+import { bulkFileBytesMax, inlineRecordsMax, publishBytesMax, pushPageMax } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
 import { either } from "../protocol/shape.ts";
 import {
@@ -18,18 +16,18 @@ import {
 } from "../protocol/wire/push.ts";
 import { validationOutcome } from "../protocol/wire/validation.ts";
 import type { Outcome } from "../service/answer.ts";
-import type { AcceptedCallers } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
+import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
+import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
-import { notOfferedRoute } from "./not-offered.ts";
 import { cancelPushRoute } from "./push-routes.ts";
 import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
@@ -51,6 +49,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly http: HttpDeps;
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  readonly bulk: Bulk;
   readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
@@ -68,20 +67,22 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...collectionNames.map((name) => publishRoute(deps, name)),
     ...removalRoutes(deps),
     readPushRoute(deps),
-    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedPushers(deps) }),
-    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedPushers(deps) }),
+    ...holdRoutes({ ...deps, holds: deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
+    cancelPushRoute({ ...deps, ...deps.publishing, accepted: acceptedWith(deps, "svc-push") }),
     sealContextRoute(deps),
     ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
-    ...notOffered,
+    ...bulkRoutes(deps),
     ...(deps.sandbox ?? []),
   ];
-  return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
-}
-
-function acceptedPushers(deps: BusinessDeps): AcceptedCallers {
-  return { authorities: deps.authorities, tags: ["svc-push"], roles: ["integration"], bearer: false };
+  return buildServer(deps.http, {
+    name: "business",
+    info,
+    routes,
+    isPublic: false,
+    bodyBytesMax: bulkFileBytesMax,
+  });
 }
 
 const publishProblems: readonly ProblemCode[] = [
@@ -135,13 +136,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
           description: "`true` to validate the batch only; the signature covers it with `@query`.",
           schema: { enum: ["true", "false"] },
         },
-        {
-          name: "Idempotency-Key",
-          in: "header",
-          required: true,
-          description: "Sending the same key with the same request replays the first answer.",
-          schema: { type: "string", pattern: idempotencyKeyPattern.source },
-        },
+        idempotencyKey,
       ],
       body: publishBody,
       answers: {
@@ -159,19 +154,13 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     },
     handle: signedHandler({
       authentication: deps.authentication,
-      accepted: acceptedPushers(deps),
+      accepted: acceptedWith(deps, "svc-push"),
       limits,
       queryNames: ["validate_only"],
       claimsMeanwhile: false,
       answer,
     }),
   };
-}
-
-/** One form for the same digest, however the verified header spelled it. */
-function verifiedDigest(request: FastifyRequest): string {
-  const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
-  return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
 }
 
 function readPushRoute(deps: BusinessDeps): Route {
@@ -233,8 +222,3 @@ function sealContextRoute(deps: BusinessDeps): Route {
     ),
   };
 }
-
-const notOffered: readonly Route[] = [
-  notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
-  notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
-];

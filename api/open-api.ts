@@ -133,7 +133,12 @@ function operation(each: Operation, terms: SurfaceTerms): JsonObject {
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: doc.body.schema, ...shown(example?.request) } },
+            content: {
+              [doc.body.mediaType ?? "application/json"]: {
+                schema: doc.body.schema,
+                ...shown(example?.request),
+              },
+            },
           },
         }),
     responses: responses(each, terms),

@@ -34,7 +34,8 @@ export interface RouteDoc {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
-  readonly body?: Described;
+  /** `mediaType` defaults to JSON. */
+  readonly body?: Described & { readonly mediaType?: string };
   /** Answers other than problems, by status. */
   readonly answers: Readonly<Record<string, AnswerDoc>>;
   /** Statuses that are also answered as a page for people. */

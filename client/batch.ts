@@ -3,9 +3,15 @@
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
-import { batchRecordsMax, publishBytesMax, recordCharactersMax } from "../protocol/limits.ts";
+import {
+  batchRecordsMax,
+  bulkFileBytesMax,
+  bulkRecordsMax,
+  publishBytesMax,
+  recordCharactersMax,
+} from "../protocol/limits.ts";
 import { leafHash, merkleRoot } from "../protocol/merkle.ts";
-import { sealPayload, treeSizeMax } from "../protocol/seal.ts";
+import { sealPayload } from "../protocol/seal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export { batchRecordsMax, recordCharactersMax };
@@ -67,8 +73,8 @@ export async function sealLeaves(
   facts: SealFacts,
   key: SigningKey,
 ): Promise<SealedBatch> {
-  if (leaves.length === 0 || leaves.length > treeSizeMax) {
-    throw new RangeError(`A seal names 1 to ${treeSizeMax} records, not ${leaves.length}.`);
+  if (leaves.length === 0 || leaves.length > bulkRecordsMax) {
+    throw new RangeError(`A seal names 1 to ${bulkRecordsMax} records, not ${leaves.length}.`);
   }
   const root = rootOf(leaves);
   const sealedAt = formatTimestamp(facts.sealedAtMs);
@@ -119,7 +125,7 @@ export const requestLimits: BatchLimits = {
   bytesMax: publishBytesMax - bodyOverheadBytes,
 };
 /** Limits of a bulk file (specification, «Limits»). */
-export const bulkLimits: BatchLimits = { recordsMax: treeSizeMax, bytesMax: 268_435_456 };
+export const bulkLimits: BatchLimits = { recordsMax: bulkRecordsMax, bytesMax: bulkFileBytesMax };
 
 /** Splits records, given by their lengths in bytes, into batches in order, none of which exceeds the limits. */
 export function planBatches(

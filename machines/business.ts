@@ -76,6 +76,8 @@ export type BusinessEvent =
       readonly number?: number;
       readonly held: boolean;
     }
+  /** A push that was admitted without a plan is held. */
+  | { readonly type: "push.held"; readonly push_id: string }
   | {
       readonly type: "hold.settled";
       readonly push_id: string;
@@ -174,6 +176,12 @@ export const businessMachine = setup({
         number: event.number ?? context.number + 1,
         pending: event.held ? context.pending : [...context.pending, event.push_id],
         held: event.held ? [...context.held, event.push_id] : context.held,
+      })),
+    },
+    "push.held": {
+      actions: assign(({ context, event }) => ({
+        pending: context.pending.filter((id) => id !== event.push_id),
+        held: [...context.held, event.push_id],
       })),
     },
     "hold.settled": {

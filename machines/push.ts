@@ -5,7 +5,8 @@
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
-//   P6. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
+//   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
+//   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, setup } from "xstate";
@@ -60,6 +61,12 @@ export type PushEvent =
   | {
       readonly type: "push.accepted";
       readonly facts: PushFacts;
+      readonly held_reasons: readonly HeldReason[];
+      readonly hold_ms?: number;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "push.prepared";
       readonly held_reasons: readonly HeldReason[];
       readonly hold_ms?: number;
       readonly at_ms: number;
@@ -159,7 +166,9 @@ export const pushMachine = setup({
       event.chunk === context.chunksSettled &&
       context.facts !== null &&
       event.chunk + 1 === chunkCount(context.facts.records),
-    isHeld: ({ event }) => event.type === "push.accepted" && event.held_reasons.length > 0,
+    isHeld: ({ event }) =>
+      (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
+    hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
@@ -221,7 +230,19 @@ export const pushMachine = setup({
       completedAtMs: context.updatedAtMs,
     })),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
+    noteReasons: assign(({ event }) =>
+      event.type === "push.prepared"
+        ? {
+            heldReasons: event.held_reasons,
+            stalled: false,
+            updatedAtMs: event.at_ms,
+            ...(event.held_reasons.length === 0 ? {} : holdEnds(event.at_ms, event.hold_ms)),
+          }
+        : {},
+    ),
     // Effects: named here, performed by the actor system.
+    useFile: () => {},
+    prepare: () => {},
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
@@ -244,6 +265,7 @@ export const pushMachine = setup({
     received: {
       on: {
         "push.accepted": [
+          { guard: "hasFile", target: "working.preparing", actions: ["remember", "useFile", "prepare"] },
           { guard: "isHeld", target: "held", actions: "remember" },
           { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
         ],
@@ -251,7 +273,23 @@ export const pushMachine = setup({
     },
     working: {
       initial: "queued",
-      states: { queued: {}, processing: {} },
+      states: {
+        queued: {},
+        // Whether it is held is decided over the whole file, before anything of it is published (P6).
+        preparing: {
+          on: {
+            "push.prepared": [
+              { guard: "isHeld", target: "#push.held", actions: "noteReasons" },
+              {
+                target: "#push.working",
+                reenter: true,
+                actions: ["noteReasons", { type: "processChunk", params: { chunk: 0 } }],
+              },
+            ],
+          },
+        },
+        processing: {},
+      },
       after: { stall: { actions: "markStalled" } },
       on: {
         "chunk.settled": [

@@ -48,6 +48,10 @@ export interface NodeConfig {
   readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
+  /** Absolute path of the folder for bulk files, if this node takes any; not used in a cluster. */
+  readonly bulkFolder: string | null;
+  /** Whether bulk files are taken. */
+  readonly bulkImport: boolean;
   /** Absolute path of the list of blocked hosts and addresses; null for none. */
   readonly blockedUrls: string | null;
   /** Absolute path of the table of autonomous systems; null for none. */
@@ -139,6 +143,7 @@ export function loadConfig(
     contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
     blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
     asTable: pathOf(env["SVC_AS_TABLE"]),
+    ...parseBulk(env, home),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
@@ -147,6 +152,19 @@ export function loadConfig(
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
   });
+}
+
+/** The folder is in the home folder unless it is set; a cluster stages its files in its store. */
+function parseBulk(
+  env: Readonly<Record<string, string | undefined>>,
+  home: string,
+): Pick<NodeConfig, "bulkFolder" | "bulkImport"> {
+  const wanted = env["SVC_BULK_IMPORT"] ?? "yes";
+  if (wanted !== "yes" && wanted !== "no")
+    throw new ConfigError("SVC_BULK_IMPORT", `is ${JSON.stringify(wanted)}; use yes or no`);
+  const bulkImport = wanted === "yes";
+  const folder = resolve(env["SVC_BULK_FOLDER"] ?? join(home, "bulk"));
+  return { bulkImport, bulkFolder: bulkImport ? folder : null };
 }
 
 function pathOf(text: string | undefined): string | null {

@@ -20,6 +20,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { removalActions } from "../protocol/wire/removal.ts";
 import {
   type AttackNode,
@@ -29,6 +30,7 @@ import {
   openAttackNode,
   publishOver,
 } from "./attack.fixture.ts";
+import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
@@ -182,6 +184,25 @@ async function removing(): Promise<void> {
       await ask(base, pusher, { path: `/v1/publish/${path}/${action}`, body, tag: "svc-push", headers });
     }
   }
+}
+
+async function bulk(): Promise<void> {
+  const { services, urls } = node.running;
+  const sender = await openBusiness(services, "00000000-0000-4000-8000-0000000000e9");
+  const caller = { key: sender.signingKey, grant: "" };
+  const post = (path: string, body: object) =>
+    ask(urls.business_url, caller, {
+      ...{ path, body: JSON.stringify(body), tag: "svc-push" },
+      headers: { "idempotency-key": `example-${path}` },
+    });
+  const upload = (await post("/v1/bulk-uploads", { record_type: "products" })).json as unknown as BulkUpload;
+  const records = [product("example-bulk-a"), product("example-bulk-b")];
+  const file = fileOf(records);
+  const { status, json } = await sendFile(upload, file);
+  const request = JSON.stringify({ ...upload.fields, file: String(file) });
+  note("POST /v1/bulk-uploads/:upload_id/file", { status, text: JSON.stringify(json) }, request);
+  const { batch_seal } = await seal(sender, records, { seq: 1 });
+  await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal });
 }
 
 const search = { ...productSearch, limit: 2 };
@@ -360,6 +381,7 @@ const volatileMembers = new Set([
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
+  await bulk();
   await removing();
   const answers = await retrieval();
   await insight();

@@ -117,11 +117,11 @@ describe("a push whose process stood still after it was staged", () => {
       // The actor that is asked to accept has seen time pass, so the request's own instant must be the early one.
       acceptWithinMs: -1,
       clock: { now: () => Date.now() + stoodStillMs },
-      trees: {
-        ...services.trees,
-        put: (...args: Parameters<typeof services.trees.put>) => {
+      leaves: {
+        ...services.leaves,
+        put: (...args: Parameters<typeof services.leaves.put>) => {
           stoodStillMs = 7_200_000;
-          services.trees.put(...args);
+          services.leaves.put(...args);
         },
       },
     };

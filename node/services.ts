@@ -3,6 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
+import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -27,9 +29,11 @@ import type { AsTable } from "../service/as-table.ts";
 import { createInsight, type Insight } from "../service/insight.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
+import { loadPlan } from "../service/publish-admit.ts";
+import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -69,7 +73,8 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
+  readonly uploadTokens: UploadTokens;
   readonly parsed: ParsedLeaves;
   /** What businesses learn from answers. */
   readonly insight: Insight;
@@ -138,9 +143,9 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...{ trees: createPushTrees(stores.records, nativeCrypto.sha256), parsed: createParsedLeaves() },
+    ...publishingParts(stores, recordIdKey),
+    holdMs: config.retention.holdDays * dayMs,
     insight: insightOf(stores, { config, clock, incarnation }),
-    ...{ pause: () => nextTurn(), holdMs: config.retention.holdDays * dayMs },
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -177,6 +182,20 @@ export async function openNodeServices(
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
+  };
+}
+
+/** What the requests that publish share with the pushes that follow from them. */
+function publishingParts(
+  stores: NodeStores,
+  recordIdKey: Uint8Array,
+): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
+  const pause = (): Promise<void> => nextTurn();
+  return {
+    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
+    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
+    parsed: createParsedLeaves(),
+    pause,
   };
 }
 
@@ -332,8 +351,9 @@ function createActors(
   const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
+    definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
     activities: {
+      ...bulkUploadActivities(services),
       ...businessActivities({
         register: registerStore,
         records,
@@ -345,7 +365,10 @@ function createActors(
         crypto: nativeCrypto,
         projection: keys.projection,
         sidecar: keys.sidecar,
-        trees: services.trees,
+        leaves: services.leaves,
+        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
+        pause: services.pause,
+        holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,

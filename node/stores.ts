@@ -23,6 +23,7 @@ import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
 import type { EventStore } from "../storage/event-store.ts";
 import type { FenceLedger } from "../storage/fence-ledger.ts";
+import { openFolderStagingArea } from "../storage/folder/staging-area.ts";
 import type { InsightStore } from "../storage/insight-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
@@ -37,6 +38,7 @@ import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import type { StagingArea } from "../storage/staging-area.ts";
 import { hostOf, namesHost } from "../transport/ws/certificate-name.ts";
 import type { MutualTls } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
@@ -56,6 +58,8 @@ export interface NodeStores {
   readonly insightStore: InsightStore;
   readonly eventStore: EventStore;
   readonly fenceLedger: FenceLedger;
+  /** Where uploaded files wait for their import; null if this deployment takes none. */
+  readonly staging: StagingArea | null;
   close(): Promise<void>;
 }
 
@@ -85,6 +89,10 @@ export async function openEmbeddedStores(
     insightStore: openSqliteInsightStore(database),
     eventStore: openSqliteEventStore(database, clock.now),
     fenceLedger: openSqliteFenceLedger(database),
+    staging:
+      config.bulkFolder === null
+        ? null
+        : await openFolderStagingArea({ folder: config.bulkFolder, now: clock.now }),
     close: async () => {
       await rows[Symbol.asyncDispose]();
       database.close();
@@ -160,6 +168,7 @@ export async function openEngineStores(
       eventStore: openCassandraEventStore(session, now),
       insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
+      staging: null,
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },

@@ -3,7 +3,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { AnalyticsReads } from "../api/analytics-routes.ts";
-import { buildBusiness, type Publishing } from "../api/business.ts";
+import { buildBusiness } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -20,27 +20,18 @@ import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
-import { cancelPush } from "../service/cancel-push.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
-import { decideHold } from "../service/decide-hold.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { listHolds } from "../service/list-holds.ts";
-import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
-import { publishBatch } from "../service/publish.ts";
-import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
-import { removeRecord } from "../service/remove-record.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
-import { validateBatch } from "../service/validate-batch.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -49,6 +40,7 @@ import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import { nodeReadings } from "./node-readings.ts";
+import { publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -128,7 +120,7 @@ export function buildSurfaces(
       authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, null) },
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
-      publishing: publishingOf(services),
+      ...publishingParts(services, urls.business_url),
       analytics: analyticsOf(services, urls.verify_url),
       ...businessReadsOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
@@ -297,33 +289,6 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
   for (let left = atMs - clock.now(); left > 0; left = atMs - clock.now()) {
     await new Promise((resolve) => setTimeout(resolve, left));
   }
-}
-
-function publishingOf(services: NodeServices): Publishing {
-  const { cluster, config } = services;
-  const regions = cluster === null ? () => [config.region] : cluster.regions;
-  const deps = { ...services, crypto: nativeCrypto, regions };
-  const isSandbox = services.keys.environment === "sandbox";
-  const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
-  return {
-    publishBatch: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return publishBatch(deps, request);
-    },
-    removeRecord: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return removeRecord(deps, request);
-    },
-    validateBatch: async (request) => {
-      await keep(request.caller.party.uuid, request.caller.key.key_id);
-      return validateBatch(deps, request);
-    },
-    cancelPush: (request) => cancelPush(deps, request),
-    readPush: (request) => readPush(services.actors, request),
-    listHolds: (request) => listHolds(services, request),
-    decideHold: (request) => decideHold(services, request),
-    sealContext: (request) => sealContext(services, request),
-  };
 }
 
 function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {

@@ -82,6 +82,11 @@ export function isPushId(text: string): boolean {
   return /^bat_[0-9a-f]{24}$/.test(text);
 }
 
+/** True for `bup_` and 24 lower-case hex digits. */
+export function isUploadId(text: string): boolean {
+  return /^bup_[0-9a-f]{24}$/.test(text);
+}
+
 /** True for a lower-case UUID version 4 (RFC 9562 §5.4). */
 export function isUuidV4(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);

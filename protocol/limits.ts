@@ -7,6 +7,12 @@ export const batchRecordsMax = 10_000;
 export const recordCharactersMax = 204_800;
 /** Maximum size in bytes of a publish request. */
 export const publishBytesMax = 33_554_432;
+/** Maximum size in bytes of a bulk file, as it is uploaded. */
+export const bulkFileBytesMax = 268_435_456;
+/** Maximum number of records in a bulk file. */
+export const bulkRecordsMax = 100_000;
+/** How long a bulk upload takes a file: it must begin within this time. */
+export const bulkUploadValidMs = 3_600_000;
 /** Maximum size in bytes of any other signed request. */
 export const requestBytesMax = 16_384;
 /** Maximum size in bytes of a verification request: a record with its seal, sidecar and row. */

@@ -19,7 +19,8 @@ export function leafHash(bytes: Uint8Array, sha256: Sha256 = portableSha256): Ui
   return sha256(prefixed);
 }
 
-function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
+/** The hash of an inner node (RFC 6962 §2.1). */
+export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
   const node = new Uint8Array(65);
   node[0] = 1;
   node.set(left, 1);

@@ -40,6 +40,7 @@ export const problemCodes = {
   request_timeout: { status: 408, title: "The request did not arrive in time" },
   idempotency_in_progress: { status: 409, title: "The same request is being answered" },
   seq_not_increasing: { status: 409, title: "The seq was already used" },
+  upload_conflict: { status: 409, title: "The upload does not allow this now" },
   push_not_held: { status: 409, title: "The push is not held" },
   push_not_cancellable: { status: 409, title: "The push can no longer be cancelled" },
   record_too_large: { status: 413, title: "The body is over the limit" },

@@ -4,6 +4,7 @@
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, envelopeShape, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
+import { bulkRecordsMax } from "./limits.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
 import {
@@ -23,8 +24,6 @@ import {
   timestamp,
 } from "./shape.ts";
 
-/** Maximum number of records in a pushed batch, bulk files included (specification, «Limits»). */
-export const treeSizeMax = 100_000;
 /** Bounds what is read; whether a path has the length that its tree requires is judged with the tree (RFC 6962 §2.1.1). */
 const proofLengthMax = 64;
 /**
@@ -106,7 +105,7 @@ const common = {
 const recordPart = { hash };
 const batchPart = {
   root: hash,
-  tree_size: integer({ min: 1, max: treeSizeMax }),
+  tree_size: integer({ min: 1, max: bulkRecordsMax }),
   seq: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 };
 const policyPart = { v: literal(2), ai_policy_version: versionNumber };

@@ -36,6 +36,6 @@ export async function judgeBatch(deps: JudgeDeps, request: GateRequest): Promise
   return { gate, body, batch, push: pushRef(request.caller.party.uuid, batch.pushId) };
 }
 
-const notPublishable = refused(
+export const notPublishable = refused(
   problem("type_not_publishable", "Only products are published through this interface."),
 );

@@ -138,9 +138,9 @@ export async function earlierPlans(
 
 /**
  * The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered
- * them all and all names were its own.
+ * them all and all names were its own. One whose records are in a file has no plan (H3 in actors/push/prepare-push.ts).
  */
-async function loadPlan(
+export async function loadPlan(
   deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
   businessUuid: string,
   pushId: string,

@@ -148,7 +148,8 @@ function parseEscaped(written: string): RecordOutcome {
   }
 }
 
-function parseRecordText(record: string): RecordOutcome {
+/** A record as requests and files contain it. */
+export function parseRecordText(record: string): RecordOutcome {
   if (record.length > recordCharactersMax) return recordTooLarge();
   const bytes = parseBase64(record);
   if (bytes === null || bytes.length === 0) {

@@ -1,7 +1,8 @@
 // GET /v1/pushes/{push_id}: PushStatus with a page of 100 results in leaf order, and the same document for a 202.
 
-import type { PushCommand, PushReport } from "../actors/messages/push.ts";
-import { pushRef } from "../actors/messages/refs.ts";
+import type { CommandOf } from "../actors/messages/protocol.ts";
+import type { PublishOutcome, PushProtocol, PushReport } from "../actors/messages/push.ts";
+import { type ActorRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { type CollectionName, isPushId } from "../protocol/identifiers.ts";
 import { pushPageMax } from "../protocol/limits.ts";
@@ -47,15 +48,33 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
       }),
     );
   }
-  const command: PushCommand = {
+  const push = pushRef(request.caller.party.uuid, request.pushId);
+  const report = await readPage(actors, push, {
     type: "push.status",
     outcome,
     from_leaf: fromLeaf,
     limit: pushPageMax,
-  };
-  const report = await actors.ask(pushRef(request.caller.party.uuid, request.pushId), command);
+  });
   if (report === null || !isOwnBatch(report, request.caller.party.uuid)) return pushUnknown();
   return answerJson(200, pushStatus(report));
+}
+
+/** A page with a filter may end early in the push's actor, which reads only so much at once: it is put together here. */
+async function readPage(
+  actors: Pick<ActorSystem, "ask">,
+  push: ActorRef<"push">,
+  command: CommandOf<PushProtocol, "push.status">,
+): Promise<PushReport | null> {
+  const results: PublishOutcome[] = [];
+  for (let from_leaf = command.from_leaf; ; ) {
+    const limit = command.limit - results.length;
+    const report = await actors.ask(push, { ...command, from_leaf, limit });
+    if (report === null) return null;
+    results.push(...report.results);
+    const next = report.next_leaf;
+    if (next === null || next <= from_leaf || results.length >= command.limit) return { ...report, results };
+    from_leaf = next;
+  }
 }
 
 /** Whether the push is a batch of this business. */

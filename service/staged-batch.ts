@@ -5,11 +5,11 @@ import type { Clock } from "../crypto/port.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { Batch } from "./publish-batch.ts";
 import type { PublishBody } from "./publish-body.ts";
-import type { PushTrees } from "./push-trees.ts";
+import type { PushLeaves } from "./push-leaves.ts";
 
 export interface StagingDeps {
   readonly records: RecordStore;
-  readonly trees: PushTrees;
+  readonly leaves: Pick<PushLeaves, "put" | "drop">;
   readonly clock: Clock;
 }
 
@@ -23,7 +23,7 @@ export interface StagedBatch {
 }
 
 export async function stageBatch(
-  { records, trees, clock }: StagingDeps,
+  { records, leaves, clock }: StagingDeps,
   push: ActorRef<"push">,
   { body, batch }: { readonly body: PublishBody; readonly batch: Batch },
 ): Promise<StagedBatch> {
@@ -34,11 +34,11 @@ export async function stageBatch(
     envelope: JSON.stringify(body.batchSeal),
     tree_size: body.records.length,
   });
-  trees.put(push.id, batch.tree);
+  leaves.put(push.id, batch.tree);
   const stagedMs = clock.now();
   const drop = async (untilMs?: number): Promise<void> => {
     await records.dropStaged(push.id, untilMs);
-    trees.drop(push.id);
+    leaves.drop(push.id);
   };
   return { stagingAtMs, drop: () => drop(), dropOwn: () => drop(stagedMs) };
 }

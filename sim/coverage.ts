@@ -45,6 +45,10 @@ export const coverageMarks = [
   "fetch.not_found",
   "fetch.nonce_reused",
   "hold.settled",
+  "leaf.hold_rejected",
+  "leaf.hold_expired",
+  "leaf.key_revoked",
+  "leaf.ai_policy_version_mismatch",
   "key.revoked",
   "key.registered",
   "key.key_taken",
@@ -53,6 +57,10 @@ export const coverageMarks = [
   "own.reads",
   "own.listed",
   "own.refused.seq_not_increasing",
+  "insight.counted",
+  "insight.demand",
+  "insight.event",
+  "insight.not_written",
   "history.linearizable",
 ] as const;
 

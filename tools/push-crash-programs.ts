@@ -6,6 +6,8 @@ import { root, startProcess } from "./process.ts";
 export interface Place {
   readonly home: string;
   readonly portBase: number;
+  /** Settings besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Run {
@@ -32,11 +34,11 @@ export interface ProgramRun extends Run {
 const program = join(root, "cli", "main.ts");
 const outputMax = 20_000;
 
-/** Resolves once the node reports that it runs, which is after its samples are in. Rejects when it ends before. */
-export async function startNode({ home, portBase }: Place): Promise<NodeRun> {
+/** Resolves once the node reports that it runs, which is after its samples are in, if it has any. Rejects when it ends before. */
+export async function startNode({ home, portBase, env = {} }: Place): Promise<NodeRun> {
   const args = ["start", "--home", home, "--port-base", String(portBase)];
-  const run = watch([program, ...args]);
-  await run.until(() => run.output().includes("A sandbox node is running.") || run.hasEnded());
+  const run = watch([program, ...args], env);
+  await run.until(() => /A (?:sandbox )?node is running/.test(run.output()) || run.hasEnded());
   if (run.hasEnded()) throw new Error(`The node did not start: ${run.output()}`);
   return {
     ...run,
@@ -71,9 +73,9 @@ export function startPush(
 
 const quietEnv = { ...process.env, SVC_LOG_LEVEL: "error", NO_COLOR: "1" };
 
-function watch(args: readonly string[]) {
+function watch(args: readonly string[], env: Place["env"] = {}) {
   const started = startProcess(process.execPath, args, {
-    ...{ env: quietEnv, stdio: ["ignore", "pipe", "pipe"] },
+    ...{ env: { ...quietEnv, ...env }, stdio: ["ignore", "pipe", "pipe"] },
   });
   const { child, signal } = started;
   let output = "";

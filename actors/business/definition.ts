@@ -29,6 +29,7 @@ import {
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { changeRegister, selectForChange } from "./register.ts";
@@ -60,6 +61,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
     "hold.settle": settleHold,
     "holds.read": readHolds,
+    "listings.read": readListings,
+    "push.hold": holdPush,
     "chunk.assign": assignChunk,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
@@ -113,6 +116,10 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
     case "holds.read":
       return [admissions.selectPage(pendingMax)];
+    case "listings.read":
+      return [admissions.select([command.push_id]), heads.select(command.record_ids)];
+    case "push.hold":
+      return [admissions.select([command.push_id])];
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),

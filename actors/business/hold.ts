@@ -1,13 +1,7 @@
-// The price-shock hold (specification, «Limits»): decided once, at acceptance, over the whole batch and everything that is
-// accepted but not yet applied. It concerns catalogues of 20 or more listings where more than 1/5 of prices changed, any price
-// changed by more than 1/2, or more than 1/5 of listings were removed. A listing is (record, country). docs/holds.md shows by
-// examples what counts.
-//   D1. A reason names at most {@link shockedListingsMax} listings, the largest changes first: another currency before all
-//       amounts, then by the ratio of the change to the price before it, exactly. Among equals, the batch's order counts.
+// The price-shock hold (protocol/price-shock.ts): decided once, at acceptance, over the whole batch and everything that is
+// accepted but not yet applied.
 
-import { holdThreshold } from "../../protocol/listings.ts";
-import { decimalOf, millionthsOf } from "../../protocol/money.ts";
-import { type ShockedListing, shockedListingsMax } from "../../protocol/wire/push.ts";
+import { PriceShock } from "../../protocol/price-shock.ts";
 import type { HeldReason, Listings, PlannedListings } from "../messages/business.ts";
 
 export interface HoldQuestion {
@@ -22,146 +16,9 @@ export interface HoldQuestion {
 
 /** The reasons to hold the push; if there are none, it is published. */
 export function decideHold(question: HoldQuestion): readonly HeldReason[] {
-  const { catalogueListings, ownIdOf = () => null } = question;
-  if (catalogueListings < holdThreshold) return [];
-  const shock: Shock = { changed: new Largest(), jumps: new Largest(), removed: new Largest() };
-  for (const [recordId, after] of question.plan) {
-    const before = question.before(recordId);
-    for (const country of Object.keys(before)) compareListing(shock, { recordId, country, before, after });
-  }
-  const reason = (code: HeldReason["code"], found: Largest, detail: string): HeldReason => ({
-    code,
-    detail,
-    count: found.count,
-    of: catalogueListings,
-    largest: found.kept.map((each) => shockedListing(each, ownIdOf)),
-  });
-  const { changed, jumps, removed } = shock;
-  const fifth = catalogueListings / 5;
-  const [first] = jumps.kept;
-  return [
-    ...(changed.count > fifth
-      ? [
-          reason(
-            "price_changes",
-            changed,
-            `${changed.count} of ${catalogueListings} prices would change, more than one fifth.`,
-          ),
-        ]
-      : []),
-    ...(first === undefined
-      ? []
-      : [
-          reason(
-            "price_jump",
-            jumps,
-            `${jumps.count} ${jumps.count === 1 ? "price" : "prices"} would change by more than half, the largest ${first.recordId} in ${first.country} from ${first.was.join(" ")} to ${first.becomes?.join(" ")}.`,
-          ),
-        ]),
-    ...(removed.count > fifth
-      ? [
-          reason(
-            "listings_removed",
-            removed,
-            `${removed.count} of ${catalogueListings} listings would be removed, more than one fifth.`,
-          ),
-        ]
-      : []),
-  ];
-}
-
-interface Shock {
-  readonly changed: Largest;
-  readonly jumps: Largest;
-  readonly removed: Largest;
-}
-
-type Price = Listings[string];
-
-interface ChangedListing {
-  readonly recordId: string;
-  readonly country: string;
-  readonly was: Price;
-  readonly becomes: Price | null;
-  /** In millionths; null for another currency or a removal. */
-  readonly change: bigint | null;
-  /** The price before, in millionths. */
-  readonly from: bigint;
-}
-
-/** Counts changes, and keeps the largest of them (D1). */
-class Largest {
-  count = 0;
-  readonly kept: ChangedListing[] = [];
-
-  add(change: ChangedListing): void {
-    this.count += 1;
-    const last = this.kept[shockedListingsMax - 1];
-    if (last !== undefined && !isLarger(change, last)) return;
-    const place = this.kept.findIndex((each) => isLarger(change, each));
-    this.kept.splice(place < 0 ? this.kept.length : place, 0, change);
-    if (this.kept.length > shockedListingsMax) this.kept.pop();
-  }
-}
-
-/** Compares |change| / from without dividing; a change from zero is larger than any other amount. */
-function isLarger(a: ChangedListing, b: ChangedListing): boolean {
-  if (a.change === null || b.change === null) return a.change === null && b.change !== null;
-  if (a.from === 0n && b.from === 0n) return sizeOf(a.change) > sizeOf(b.change);
-  return sizeOf(a.change) * b.from > sizeOf(b.change) * a.from;
-}
-
-function sizeOf(change: bigint): bigint {
-  return change < 0n ? -change : change;
-}
-
-function compareListing(
-  shock: Shock,
-  {
-    recordId,
-    country,
-    before,
-    after,
-  }: {
-    readonly recordId: string;
-    readonly country: string;
-    readonly before: Listings;
-    readonly after: Listings;
-  },
-): void {
-  const was = before[country];
-  const becomes = after[country];
-  if (!was) return;
-  if (!becomes) {
-    shock.removed.add({ recordId, country, was, becomes: null, change: null, from: 0n });
-    return;
-  }
-  if (was[0] === becomes[0] && was[1] === becomes[1]) return;
-  const from = millionthsOf(was[0]);
-  const to = millionthsOf(becomes[0]);
-  const isComparable = was[1] === becomes[1];
-  if (isComparable && from === to) return;
-  const change = isComparable ? to - from : null;
-  const changed = { recordId, country, was, becomes, change, from };
-  shock.changed.add(changed);
-  // A price in another currency cannot be compared, so it counts as a jump and a person reviews it.
-  if (change === null || sizeOf(change) * 2n > from) shock.jumps.add(changed);
-}
-
-function shockedListing(
-  { recordId, country, was, becomes, change }: ChangedListing,
-  ownIdOf: (recordId: string) => string | null,
-): ShockedListing {
-  return {
-    record_id: recordId,
-    business_product_id: ownIdOf(recordId),
-    country,
-    before: priceOf(was),
-    after: becomes && priceOf(becomes),
-    change: change === null ? null : decimalOf(change),
-  };
-}
-
-function priceOf([amount, currency]: Price): { readonly amount: string; readonly currency: string } {
-  return { amount, currency };
+  const { catalogueListings, before, plan, ownIdOf = () => null } = question;
+  const shock = new PriceShock();
+  for (const [recordId, after] of plan)
+    shock.add({ recordId, before: before(recordId), after, ownId: ownIdOf(recordId) });
+  return shock.reasons(catalogueListings);
 }

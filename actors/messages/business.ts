@@ -6,6 +6,7 @@ import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
+import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
 
@@ -212,6 +213,16 @@ export interface BusinessProtocol {
   }): HoldReply;
   /** Read-only: the held pushes, oldest first, from the given number on. */
   "holds.read"(command: { readonly after: number; readonly limit: number }): HoldsReply;
+  /** Read-only: what the hold of a push that is decided later needs to know of these records. */
+  "listings.read"(command: {
+    readonly push_id: string;
+    readonly record_ids: readonly string[];
+  }): ListingsReply;
+  /** Holds a push that was admitted without a plan; repeatable by push_id. */
+  "push.hold"(command: {
+    readonly push_id: string;
+    readonly held_reasons: readonly HeldReason[];
+  }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;

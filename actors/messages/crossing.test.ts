@@ -19,7 +19,7 @@ describe("between nodes", () => {
     // These would settle a chunk that nobody published, or end a push that nobody failed.
     ["push", "chunk.settle"],
     ["push", "chunk.indexed"],
-    ["push", "push.fail"],
+    ["push", "push.prepared"],
     ["region", "rows.applied"],
     ["region", "rows.failed"],
     ["region", "receipts.closed"],

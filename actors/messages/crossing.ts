@@ -2,6 +2,7 @@
 // may cross. The commands that only an actor's own node sends (the answers of its activities, its timers) may not: coming from
 // another node, they could only claim work that was never done.
 
+import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
 import type { PushProtocol } from "./push.ts";
@@ -23,6 +24,8 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "group.unblock": "ask",
   "publishing.facts": "ask",
   "push.admit": "ask",
+  "listings.read": "ask",
+  "push.hold": "ask",
   "push.preview": "ask",
   "hold.settle": "ask",
   "holds.read": "ask",
@@ -63,7 +66,8 @@ const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "push.cancelled": "deliver",
   "chunk.settle": "never",
   "chunk.indexed": "never",
-  "push.fail": "never",
+  "push.prepared": "never",
+  "push.fail": "deliver",
 };
 
 const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
@@ -78,7 +82,18 @@ const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
   "receipts.forgotten": "never",
 };
 
+const bulkUpload: Readonly<Record<keyof BulkUploadProtocol, Crossing>> = {
+  "upload.issue": "ask",
+  "upload.begin": "ask",
+  "upload.abort": "ask",
+  "upload.finish": "ask",
+  "upload.read": "ask",
+  "import.begin": "deliver",
+  "import.end": "ask",
+};
+
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([
+  ["bulk-upload", new Map(Object.entries(bulkUpload))],
   ["business", new Map(Object.entries(business))],
   ["integration-key", new Map(Object.entries(integrationKey))],
   ["push", new Map(Object.entries(push))],

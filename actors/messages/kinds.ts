@@ -1,11 +1,13 @@
 // All kinds of actors, each with its protocol.
 
+import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
 export interface ActorProtocols {
+  readonly "bulk-upload": BulkUploadProtocol;
   readonly business: BusinessProtocol;
   readonly "integration-key": IntegrationKeyProtocol;
   readonly push: PushProtocol;

@@ -89,6 +89,12 @@ export interface PushProtocol {
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
+  /** The result of the activity that decides the hold of a push whose records are in a file. */
+  "push.prepared"(command: {
+    readonly held_reasons: readonly HeldReason[];
+    /** How long the hold waits for a decision; absent for the default. */
+    readonly hold_ms?: number;
+  }): DoneReply;
   /** The result of the chunk activity. `unindexed` names the regions whose index must be notified again. */
   "chunk.settle"(command: {
     readonly chunk: number;

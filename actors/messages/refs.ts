@@ -1,5 +1,5 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
-//   P1. All actors of a party (the party itself, its keys, its pushes) live together in the party's home region.
+//   P1. All actors of a party (the party itself, its keys, its pushes, its uploads) live together in the party's home region.
 //   P2. Nonce actors and the region actor live in the region that their name contains.
 
 /**
@@ -31,6 +31,11 @@ export function nonceRef(keyId: string, region: string): ActorRef<"integration-k
 
 export function pushRef(businessUuid: string, pushId: string): ActorRef<"push"> {
   return { kind: "push", id: `${businessUuid}.${pushId}` };
+}
+
+/** The upload of a bulk file; `uploadId` is unique within its business. */
+export function bulkUploadRef(businessUuid: string, uploadId: string): ActorRef<"bulk-upload"> {
+  return { kind: "bulk-upload", id: `${businessUuid}.${uploadId}` };
 }
 
 export function regionRef(region: string): ActorRef<"region"> {

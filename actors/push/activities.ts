@@ -4,11 +4,12 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
-import { businessRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts } from "./ports.ts";
+import { preparePush } from "./prepare-push.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
@@ -18,6 +19,8 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
       processChunk({ ports, pipelines, failures }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
+    preparePush: (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
+      preparePush(ports, params.facts, context),
     finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
       finishPush(ports, params, context),
   };
@@ -26,6 +29,8 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
 /** What a push tells its business when nothing more of it will be published. */
 export interface FinishedPush extends Omit<CommandOf<BusinessProtocol, "push.finished">, "type"> {
   readonly business_uuid: string;
+  /** The upload whose file contains the records, if they are in one. */
+  readonly upload_id?: string;
 }
 
 interface IndexChunk {
@@ -58,10 +63,13 @@ async function finishPush(
   params: FinishedPush,
   context: ActivityContext<"push">,
 ): Promise<null> {
-  const { business_uuid, ...finished } = params;
+  const { business_uuid, upload_id, ...finished } = params;
+  const { push_id } = finished;
   await context.ask(businessRef(business_uuid), { type: "push.finished", ...finished });
   await ports.records.dropStaged(context.actor.id);
-  ports.trees.drop(context.actor.id);
+  if (upload_id !== undefined)
+    await context.ask(bulkUploadRef(business_uuid, upload_id), { type: "import.end", push_id });
+  ports.leaves.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);
   return null;
 }

@@ -20,7 +20,8 @@ import type {
   PushProtocol,
   SettledOutcome,
 } from "../messages/push.ts";
-import { type Decision, defineActor, type Effect } from "../system/definition.ts";
+import { bulkUploadRef } from "../messages/refs.ts";
+import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
 import { chunksOfPage } from "./pages.ts";
 import {
@@ -51,6 +52,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   rows: rowsFor,
   decide: {
     "push.accept": accept,
+    "push.prepared": (command, view) => takeUp(view, { ...command, at_ms: view.nowMs }),
     "chunk.settle": settleChunk,
     "chunk.reject": rejectLeaves,
     "chunk.indexed": noteIndexed,
@@ -80,6 +82,10 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   // Any key of a business may ask about any push_id.
   absent: { "push.status": { reply: null } },
   effects: {
+    useFile: (_params, view: PushView) => useFile(factsOf(view)),
+    prepare: (_params, view: PushView) => [
+      { kind: "activity", name: "preparePush", params: { facts: factsOf(view) } },
+    ],
     processChunk: (params: { chunk: number }, view: PushView) => [
       { kind: "activity", name: "processChunk", params: { facts: factsOf(view), chunk: params.chunk } },
     ],
@@ -99,13 +105,20 @@ function factsOf(view: PushView): PushFacts {
   return facts;
 }
 
+/** The upload keeps its file until this push is over. */
+function useFile({ push_id, business_uuid, file }: PushFacts): readonly Effect[] {
+  if (file === undefined) return [];
+  return [tell(bulkUploadRef(business_uuid, file.upload_id), { type: "import.begin", push_id })];
+}
+
 function finishEffects(view: PushView): readonly Effect[] {
-  const { push_id, business_uuid, records, number, received_at } = factsOf(view);
+  const { push_id, business_uuid, records, number, received_at, file } = factsOf(view);
   const { accepted, updated } = view.snapshot.context.tally;
   // Whatever was not published will not be.
   const counts = { accepted, updated, rejected: records - accepted - updated };
   const ended = { received_at_ms: Date.parse(received_at), number, counts };
-  const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended };
+  const upload = file === undefined ? {} : { upload_id: file.upload_id };
+  const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended, ...upload };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 

@@ -42,7 +42,6 @@ function attempts(
 ) {
   const activities = pushActivities({
     records: part({
-      loadLeaves,
       listVersions: async (id: string) =>
         stored.includes(id)
           ? [{ generation: 3, hash: "h", published_at_ms: 0 }]
@@ -53,7 +52,9 @@ function attempts(
     crypto: part({ sha256 }),
     projection: () => signer,
     sidecar: () => signer,
-    trees: { load: async () => rubbish(null), drop: () => {} },
+    leaves: { load: loadLeaves, tree: async () => rubbish(null), drop: () => {} },
+    planOf: async () => [],
+    pause: async () => {},
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

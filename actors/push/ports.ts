@@ -6,13 +6,20 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
+import type { PlannedListings } from "../messages/business.ts";
+import type { PushFacts } from "../messages/push.ts";
 
 export interface PushPorts {
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
   readonly projection: SignerAt;
   readonly sidecar: SignerAt;
-  readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
+  /** The records of a push, and the tree over them, wherever they are staged. Both throw `FileUnfit`. */
+  readonly leaves: {
+    load(push: PushFacts, first: number, count: number): Promise<readonly Uint8Array[]>;
+    tree(push: PushFacts): Promise<MerkleTree>;
+    drop(push: string): void;
+  };
   /** Leaves that were judged at admission and are still in memory, with their record ids; each is returned once. */
   readonly parsed: {
     take(
@@ -24,6 +31,12 @@ export interface PushPorts {
     readonly listsVersion?: number | undefined;
     drop(push: string): void;
   };
+  /** What a pending push of the business would leave for each record. */
+  readonly planOf: (businessUuid: string, pushId: string) => Promise<PlannedListings>;
+  /** Yields to whatever else waits. */
+  readonly pause: () => Promise<void>;
+  /** How long a hold waits for a decision (default 30 days). */
+  readonly holdMs?: number | undefined;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** The lists that the content rules use. */
   readonly lists: ContentLists;

@@ -17,8 +17,8 @@ import { assignChunk, signChunk } from "./prepare-chunk.ts";
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
     const asked: unknown[] = [];
-    const loadLeaves = async () => [new Uint8Array(), new Uint8Array()];
-    const ports = part<PushPorts>({ records: part({ loadLeaves }) });
+    const load = async () => [new Uint8Array(), new Uint8Array()];
+    const ports = part<PushPorts>({ leaves: part({ load }) });
     const prepared = assignChunk(ports, { facts: pushFacts({ records: 203 }), chunk: 1 }, async (to) =>
       rubbish(asked.push(to)),
     );
@@ -56,7 +56,7 @@ async function prepare(
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
-    records: part({ loadLeaves: async () => records }),
+    leaves: part({ load: async () => records }),
     parsed: { take: () => undefined, drop: () => {} },
     lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
     crypto: part({ sha256 }),

@@ -59,7 +59,7 @@ export async function assignChunk(
 ): Promise<AssignedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
-  const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
+  const bytes = await ports.leaves.load(facts, first, count);
   // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));

@@ -33,13 +33,14 @@ function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]
   );
   const activities = pushActivities({
     records: part({
-      loadLeaves: async () => leaves,
       putVersions: async () => void stored.push("stored"),
     }),
     crypto: part({ sha256 }),
     projection: () => signer,
     sidecar: () => signer,
-    trees: { load: async () => tree, drop: () => {} },
+    leaves: { load: async () => leaves, tree: async () => tree, drop: () => {} },
+    planOf: async () => [],
+    pause: async () => {},
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },

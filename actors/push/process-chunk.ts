@@ -15,6 +15,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import { boundedText } from "../../protocol/result.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import { FileUnfit } from "../../storage/staging-area.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
@@ -71,6 +72,7 @@ export async function processChunk(
     failures.forget(name);
     return { type: "chunk.settle", chunk, ...published };
   } catch (error) {
+    if (error instanceof FileUnfit) return unfit(error);
     if (error instanceof PushCancelled) return { type: "push.cancelled" };
     if (!failures.isLast(name, error)) throw error;
     const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
@@ -81,6 +83,15 @@ export async function processChunk(
 function failureOf(chunk: number, error: unknown): { readonly code: string; readonly detail: string } {
   const why = boundedText(error instanceof Error ? error.message : String(error));
   return { code: processingFailed, detail: `Chunk ${chunk} could not be processed: ${why}` };
+}
+
+/** How a push ends whose file is not what its seal names any more. */
+export function unfit({ message }: FileUnfit): PushCommand {
+  return {
+    type: "push.fail",
+    code: "seal_invalid",
+    detail: `${message} Upload it again, and seal it again.`,
+  };
 }
 
 async function publishChunk(
@@ -132,10 +143,7 @@ async function storeVersions(
   { published, publishedAtMs }: PreparedChunk,
 ): Promise<readonly RowChange[]> {
   if (published.length === 0) return [];
-  const tree =
-    facts.path === "A"
-      ? await ports.trees.load(pushRef(facts.business_uuid, facts.push_id).id, facts.records)
-      : null;
+  const tree = facts.path === "A" ? await ports.leaves.tree(facts) : null;
   const versions: RecordVersion[] = [];
   const heads: RecordHead[] = [];
   const changes: RowChange[] = [];

@@ -110,7 +110,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
 
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
-  if (typeof value === "object") return value.working;
+  if (typeof value === "object") return value.working === "preparing" ? "queued" : value.working;
   // `settled` is a transient state, left as soon as it is entered.
   return value === "indexing" || value === "settled" ? "processing" : value;
 }

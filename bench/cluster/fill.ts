@@ -48,12 +48,18 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     sha256,
   );
   const ports: PushPorts = {
-    records: { ...store, loadLeaves: async (_, first, count) => batch.records.slice(first, first + count) },
+    records: store,
     crypto: nativeCrypto,
     projection: services.keys.projection,
     sidecar: services.keys.sidecar,
     parsed: { take: () => undefined, drop: () => {} },
-    trees: { load: async () => tree, drop: () => {} },
+    leaves: {
+      load: async (_, first, count) => batch.records.slice(first, first + count),
+      tree: async () => tree,
+      drop: () => {},
+    },
+    pause: () => Promise.resolve(),
+    planOf: async () => [],
     recordIdOf: services.recordIdOf,
     lists: services.lists,
     region: cluster.region,

@@ -8,6 +8,8 @@ export const settingNames: readonly string[] = [
   "SVC_AUDIT_TO",
   "SVC_BLOCKED_URLS",
   "SVC_BODY_BYTES_MAX",
+  "SVC_BULK_FOLDER",
+  "SVC_BULK_IMPORT",
   "SVC_BUSINESS_URL",
   "SVC_CALLER_BODY_BYTES_MAX",
   "SVC_CASSANDRA",

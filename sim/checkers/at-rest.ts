@@ -4,6 +4,7 @@
 import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
@@ -98,6 +99,24 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
+  checkHolds(world, journal, truth);
+}
+
+/** A timer may fire this much later than it is due. */
+const timerSpareMs = 10_000;
+
+/** A hold ends in time, and a decision that was answered as done stands. */
+function checkHolds({ observed, parts }: World, journal: Journal, truth: Truth): void {
+  for (const batch of journal.batches.values()) {
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) continue;
+    const heldForMs = parts.kernel.now() - (parseTimestamp(report.facts.received_at) ?? 0);
+    if (report.state === "held" && heldForMs > (parts.holdMs ?? Infinity) + timerSpareMs)
+      observed.violate("hold-ends", `${batch.pushId} is still held after ${heldForMs} ms`);
+    const decided = journal.decisions.get(batch.pushId);
+    if (decided !== undefined && report.hold_decision?.decision !== decided)
+      observed.violate("hold-decided-once", `${batch.pushId} does not say that it was ${decided}ed`);
+  }
 }
 
 /** Nothing acknowledged is lost. Returns what was published, by record. */

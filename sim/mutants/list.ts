@@ -1,11 +1,19 @@
 // The list of mutants. Every one must be caught: a survivor is a gap in the checkers or in what the worlds do.
 
 import { actorMutants } from "./actor-mutants.ts";
+import { holdMutants } from "./hold-mutants.ts";
+import { insightMutants } from "./insight-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
 
-export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants, ...ownReadsMutants];
+export const mutants: readonly Mutant[] = [
+  ...portMutants,
+  ...actorMutants,
+  ...holdMutants,
+  ...insightMutants,
+  ...ownReadsMutants,
+];
 
 /** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {

@@ -44,6 +44,8 @@ export class Journal {
   readonly #owners = new Map<string, string>();
   readonly #policies = new Map<string, number>();
   readonly #revokedListeners = new Map<string, () => Promise<void>>();
+  /** Decisions on holds that were answered as done, by push_id. */
+  readonly decisions = new Map<string, string>();
   #documents = 0;
 
   /** Registers what the holder of a key does as soon as it was revoked. */
@@ -73,6 +75,14 @@ export class Journal {
     this.#owners.set(keyId, owner);
     if (owner !== uuid)
       observed.violate("key-has-one-party", `${keyId} is registered for ${owner} and ${uuid}`);
+  }
+
+  /** A hold is decided once: of two different decisions, one is refused. */
+  noteDecision(observed: Observed, pushId: string, decision: string): void {
+    const known = this.decisions.get(pushId) ?? decision;
+    this.decisions.set(pushId, known);
+    if (known !== decision)
+      observed.violate("hold-decided-once", `${pushId} was answered ${known} and then ${decision}`);
   }
 
   policyVersion(business: SimBusiness): number {

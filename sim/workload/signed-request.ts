@@ -29,6 +29,8 @@ export interface SimRequest {
   readonly contentDigest: string;
   /** Push or record that the path names, or the cursor of a list; empty for its first page. */
   readonly subject: string;
+  /** The `client_query_id` in the body, if it has one. */
+  readonly clientQueryId?: string | null;
 }
 
 export interface RequestParts {

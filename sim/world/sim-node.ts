@@ -23,8 +23,9 @@ import { flushRegularly } from "../../service/insight-flushing.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
+import { loadPlan } from "../../service/publish-admit.ts";
 import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
-import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
+import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
@@ -103,7 +104,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index, lists, insight } = stores;
+  const { register, records, leaves, parsed, index, lists, insight } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -133,10 +134,11 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       limitFields: null,
     },
     publishing: {
-      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
+      ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
+      holdMs: parts.holdMs,
       asTable: () => null,
       pause: () => Promise.resolve(),
     },
@@ -171,7 +173,7 @@ interface NodeStores {
   readonly receipts: ReceiptStore;
   readonly events: EventStore;
   readonly index: RowIndex;
-  readonly trees: PushTrees;
+  readonly leaves: PushLeaves;
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
   readonly insight: Insight;
@@ -190,11 +192,14 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     // The operator's lists are empty: a world protects the companies that it certified.
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
-    events: openSimEventStore(client, clock.now),
+    events: variation.events(openSimEventStore(client, clock.now)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
-    trees: createPushTrees(records, parts.crypto.sha256),
+    leaves: createPushLeaves({
+      ...{ records, staging: null, sha256: parts.crypto.sha256 },
+      pause: () => Promise.resolve(),
+    }),
     parsed: createParsedLeaves(),
     insight: createInsight({
       ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
@@ -207,7 +212,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, events, register, registerStore, index, trees, parsed, lists } = stores;
+  const { records, receipts, events, register, registerStore, index, leaves, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -215,7 +220,9 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       registerChanged: () => register.refresh(),
     }),
     ...pushActivities({
-      ...{ records, crypto, trees, parsed, region: slot.region, regions },
+      ...{ records, crypto, leaves, parsed, region: slot.region, regions },
+      planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
+      pause: () => Promise.resolve(),
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),

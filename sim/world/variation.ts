@@ -8,6 +8,7 @@ import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
+import type { EventStore } from "../../storage/event-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -25,6 +26,7 @@ export interface Variation {
   actorStore(given: ActorStore): ActorStore;
   records(given: RecordStore): RecordStore;
   receipts(given: ReceiptStore): ReceiptStore;
+  events(given: EventStore): EventStore;
   insight(given: InsightStore): InsightStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
@@ -46,6 +48,7 @@ export const asItIs: Variation = {
   actorStore: same,
   records: same,
   receipts: same,
+  events: same,
   insight: same,
   register: same,
   index: same,

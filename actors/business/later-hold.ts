@@ -1,0 +1,44 @@
+// The hold of a push that was admitted without a plan, because its records are in a file: the push itself compares them with
+// the catalogue, piece by piece, and the business holds it if there is reason to.
+//   L1. The decision is made once: a push that is held, or whose hold was settled, is not held again.
+
+import type { BusinessEvent } from "../../machines/business.ts";
+import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
+import type { ListingsReply } from "../messages/listings.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import type { Decision } from "../system/definition.ts";
+import { admissions, heads } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
+
+export function readListings(
+  { push_id, record_ids }: CommandOf<BusinessProtocol, "listings.read">,
+  view: BusinessView,
+): { readonly reply: ListingsReply } {
+  const { context } = view.snapshot;
+  const isHeld = context.held.includes(push_id);
+  return {
+    reply: {
+      listings: context.listings,
+      pending: context.pending,
+      held_reasons: isHeld ? (admissions.read(view, push_id)?.held_reasons ?? []) : null,
+      records: record_ids.flatMap((record_id) => {
+        const head = heads.read(view, record_id);
+        return head?.live ? [{ record_id, bpid: head.bpid, listings: head.listings }] : [];
+      }),
+    },
+  };
+}
+
+export function holdPush(
+  { push_id, held_reasons }: CommandOf<BusinessProtocol, "push.hold">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const known = admissions.read(view, push_id);
+  const isOpen = view.snapshot.context.pending.includes(push_id) && known !== undefined;
+  if (!isOpen) return { reply: { status: "done" } };
+  return {
+    reply: { status: "done" },
+    events: [{ type: "push.held", push_id }],
+    puts: [admissions.write(push_id, { ...known, held_reasons })],
+  };
+}

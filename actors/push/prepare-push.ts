@@ -1,0 +1,126 @@
+// Decides whether a push whose records are in a file is held, before anything of it is published. It may be repeated.
+//   H1. The file is read in pieces, and nothing of a piece is kept but counts, the largest changes and the ids of its records.
+//   H2. A record counts as it would be published: the first leaf that would be accepted, compared with the catalogue as it is
+//       when the piece is compared, and with what pending pushes will make of it.
+//   H3. Nothing waits for this, and an import that is being prepared counts in nobody else's comparison.
+
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { holdThreshold, type Listings, listingsOf } from "../../protocol/listings.ts";
+import { PriceShock } from "../../protocol/price-shock.ts";
+import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { FileUnfit } from "../../storage/staging-area.ts";
+import type { ListingsReply } from "../messages/listings.ts";
+import type { PushCommand, PushFacts } from "../messages/push.ts";
+import { businessRef } from "../messages/refs.ts";
+import type { ActivityContext, Ask } from "../system/definition.ts";
+import type { PushPorts } from "./ports.ts";
+import { unfit } from "./process-chunk.ts";
+
+/** Leaves read and compared at a time. */
+const pieceLeaves = 200;
+/** Leaves judged before other work gets its turn: about two milliseconds. */
+const stepLeaves = 20;
+
+type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "pause" | "holdMs">;
+
+export async function preparePush(
+  ports: Preparing,
+  facts: PushFacts,
+  { ask, signal }: Pick<ActivityContext<"push">, "ask" | "signal">,
+): Promise<PushCommand> {
+  const hold = ports.holdMs === undefined ? {} : { hold_ms: ports.holdMs };
+  const { business_uuid: uuid, push_id } = facts;
+  const now = await askListings(ask, facts, []);
+  if (now.held_reasons !== null) return { type: "push.prepared", held_reasons: now.held_reasons, ...hold };
+  const others = now.pending.filter((id) => id !== push_id);
+  if (now.listings < holdThreshold && others.length === 0) return { type: "push.prepared", held_reasons: [] };
+  try {
+    const pending = new Map<string, Listings>();
+    for (const id of others)
+      for (const [record, after] of await ports.planOf(uuid, id)) pending.set(record, after);
+    const shock = await shockOf(ports, facts, { ask, signal, pending });
+    const held_reasons = shock.reasons(await catalogueListings(facts, { ask, pending }));
+    if (held_reasons.length > 0) await ask(businessRef(uuid), { type: "push.hold", push_id, held_reasons });
+    return { type: "push.prepared", held_reasons, ...hold };
+  } catch (error) {
+    if (error instanceof FileUnfit) return unfit(error);
+    throw error;
+  }
+}
+
+interface Comparing {
+  readonly ask: Ask;
+  /** What pending pushes will leave for each record. */
+  readonly pending: ReadonlyMap<string, Listings>;
+}
+
+async function shockOf(
+  ports: Preparing,
+  facts: PushFacts,
+  { ask, signal, pending }: Comparing & Pick<ActivityContext, "signal">,
+): Promise<PriceShock> {
+  const shock = new PriceShock();
+  const seen = new Set<string>();
+  for (let first = 0; first < facts.records; first += pieceLeaves) {
+    if (signal.aborted) throw new Error("The push is continued elsewhere.");
+    const count = Math.min(pieceLeaves, facts.records - first);
+    const leaves = await ports.leaves.load(facts, first, count);
+    if (leaves.length < count) throw new Error(`A leaf of ${facts.push_id} is not staged.`);
+    const planned = await planPiece(ports, facts, { leaves, seen });
+    const { records } = await askListings(ask, facts, [...planned.keys()]);
+    const applied = new Map(records.map((each) => [each.record_id, each]));
+    for (const [recordId, after] of planned) {
+      const head = applied.get(recordId);
+      const before = pending.get(recordId) ?? head?.listings ?? {};
+      shock.add({ recordId, before, after, ownId: head?.bpid ?? null });
+    }
+  }
+  return shock;
+}
+
+/** The listings that the leaves would leave for records that no earlier leaf names (H2). */
+async function planPiece(
+  { lists, recordIdOf, pause }: Preparing,
+  facts: PushFacts,
+  { leaves, seen }: { readonly leaves: readonly Uint8Array[]; readonly seen: Set<string> },
+): Promise<ReadonlyMap<string, Listings>> {
+  const { collection, countries, own_names: ownNames = null, business_uuid: uuid } = facts;
+  const rules = { collection, countries, lists, ownNames };
+  const planned = new Map<string, Listings>();
+  for (const [index, leaf] of leaves.entries()) {
+    if (index % stepLeaves === 0) await pause();
+    const judged = judgeRecord(leaf, rules);
+    if (!judged.ok) continue;
+    const recordId = recordIdOf(uuid, collection, ownIdOf(judged.record));
+    if (seen.has(recordId)) continue;
+    seen.add(recordId);
+    planned.set(recordId, listingsOf(judged.record));
+  }
+  return planned;
+}
+
+function ownIdOf(record: JsonObject): string {
+  return String(record["business_product_id"]);
+}
+
+/** The number of listings before this push: those applied, and what pending pushes will add or remove. */
+async function catalogueListings(facts: PushFacts, { ask, pending }: Comparing): Promise<number> {
+  const ids = [...pending.keys()];
+  let change = 0;
+  for (let from = 0; from < ids.length; from += pieceLeaves) {
+    const piece = ids.slice(from, from + pieceLeaves);
+    const { records } = await askListings(ask, facts, piece);
+    for (const id of piece) change += countOf(pending.get(id));
+    for (const { listings } of records) change -= countOf(listings);
+  }
+  return (await askListings(ask, facts, [])).listings + change;
+}
+
+function countOf(listings: Listings = {}): number {
+  return Object.keys(listings).length;
+}
+
+function askListings(ask: Ask, facts: PushFacts, record_ids: readonly string[]): Promise<ListingsReply> {
+  const { business_uuid, push_id } = facts;
+  return ask(businessRef(business_uuid), { type: "listings.read", push_id, record_ids });
+}

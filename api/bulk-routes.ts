@@ -1,0 +1,212 @@
+// The routes of bulk publishing: an upload is asked for and its import requested by signed requests; the file itself is
+// sent without a signature, since its fields let the bearer upload it.
+
+import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { bulkFileBytesMax, bulkRecordsMax, requestBytesMax } from "../protocol/limits.ts";
+import { type ProblemCode, problem } from "../protocol/problem.ts";
+import {
+  bulkImportBody,
+  bulkUpload,
+  bulkUploadBody,
+  uploadedFile,
+  uploadForm,
+  uploadId,
+} from "../protocol/wire/bulk.ts";
+import { pushStatus } from "../protocol/wire/push.ts";
+import { type Outcome, refused } from "../service/answer.ts";
+import type { AuthenticationDeps } from "../service/authenticate.ts";
+import type { FileRequest, FormEvent } from "../service/bulk-file.ts";
+import type { BulkRequest } from "../service/bulk-upload.ts";
+import { arrivingBody, type BodyPiece } from "./arriving-body.ts";
+import { closeUnread, hasBody, leaveBodyUnread, lengthFault } from "./body.ts";
+import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
+import type { Edge } from "./edge.ts";
+import { boundaryOf, MultipartFault, MultipartReader } from "./multipart.ts";
+import { send } from "./reply.ts";
+import { isRefused, parseQuery, single, sourceOfRequest } from "./request-parts.ts";
+import type { Route } from "./route.ts";
+import { sandboxKey } from "./sandbox-key.ts";
+import { type SignedCall, signedHandler } from "./signed.ts";
+
+/** What the routes call; each function checks its input beyond authentication. */
+export interface Bulk {
+  issueUpload(request: BulkRequest): Promise<Outcome>;
+  receiveFile(request: FileRequest): Promise<Outcome>;
+  importFile(request: BulkRequest): Promise<Outcome>;
+}
+
+export interface BulkRoutesDeps {
+  readonly http: { readonly edge: Edge };
+  readonly authentication: AuthenticationDeps;
+  readonly authorities: readonly string[];
+  readonly bulk: Bulk;
+}
+
+/** What a form may add to its file: far more than delimiters, heads and fields, and than one piece of what arrives. */
+const formBytesMax = 131_072;
+/** What one upload takes of the memory for bodies: pieces of the file, and a hash and a number for each record. */
+const uploadRoomBytes = 8 * 1_048_576;
+const retrySeconds = 2;
+
+const acceptProblems: readonly ProblemCode[] = [
+  "request_invalid",
+  "mandate_missing",
+  "out_of_scope",
+  "source_not_allowed",
+  "business_not_verified",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+];
+
+export function bulkRoutes(deps: BulkRoutesDeps): readonly Route[] {
+  return [issueRoute(deps), fileRoute(deps), importRoute(deps)];
+}
+
+function signed(deps: BulkRoutesDeps, answer: (request: BulkRequest) => Promise<Outcome>): Route["handle"] {
+  const { edge } = deps.http;
+  return signedHandler({
+    authentication: deps.authentication,
+    accepted: acceptedWith(deps, "svc-push"),
+    limits: { bytesMax: requestBytesMax, edge },
+    queryNames: [],
+    claimsMeanwhile: false,
+    answer: ({ authenticated, body, request }: SignedCall) =>
+      answer({
+        caller: authenticated.caller,
+        idempotencyKey: single(request.headers["idempotency-key"]),
+        contentDigest: verifiedDigest(request),
+        body,
+        sourceIp: sourceOfRequest(request, edge),
+      }),
+  });
+}
+
+function issueRoute(deps: BulkRoutesDeps): Route {
+  return {
+    method: "POST",
+    path: "/v1/bulk-uploads",
+    tags: ["svc-push"],
+    doc: {
+      summary: "Where to upload a file of records",
+      description: `For more records than a batch may have: up to ${bulkRecordsMax}. The answer says where and how the file is uploaded, for an hour; its import is a request of its own.`,
+      parameters: [sandboxKey, idempotencyKey],
+      body: bulkUploadBody,
+      answers: {
+        201: { description: "The upload", body: bulkUpload, headers: ["Cache-Control"] },
+      },
+      problems: [...acceptProblems, "type_not_publishable"],
+    },
+    handle: signed(deps, (request) => deps.bulk.issueUpload(request)),
+  };
+}
+
+function importRoute(deps: BulkRoutesDeps): Route {
+  return {
+    method: "POST",
+    path: "/v1/bulk-imports",
+    tags: ["svc-push"],
+    doc: {
+      summary: "Publish the records of an uploaded file",
+      description:
+        "The seal names exactly the records of the file: line i is leaf i. The same request again answers with the state now, and resumes an import that stopped.",
+      parameters: [sandboxKey, idempotencyKey],
+      body: bulkImportBody,
+      answers: {
+        202: {
+          description: "The push was accepted and is processed; `Location` names where to poll",
+          body: pushStatus,
+          headers: ["Location"],
+        },
+      },
+      problems: [...acceptProblems, "not_found", "seal_invalid", "seq_not_increasing", "upload_conflict"],
+    },
+    handle: signed(deps, (request) => deps.bulk.importFile(request)),
+  };
+}
+
+function fileRoute(deps: BulkRoutesDeps): Route {
+  return {
+    method: "POST",
+    path: "/v1/bulk-uploads/:upload_id/file",
+    tags: [],
+    doc: {
+      summary: "Upload the file of a bulk upload",
+      description: `multipart/form-data: every member of \`fields\`, then the file as the part \`file\`, of at most ${bulkFileBytesMax} bytes. A file is taken in whole, or nothing of it is kept; a fault of a line is located by its index, as \`/file/<index>\`.`,
+      parameters: [{ name: "upload_id", in: "path", description: "Upload id.", schema: uploadId.schema }],
+      body: { ...uploadForm, mediaType: "multipart/form-data" },
+      answers: { 201: { description: "The file is durable", body: uploadedFile } },
+      problems: [
+        "request_invalid",
+        "not_found",
+        "record_too_large",
+        "media_type_unsupported",
+        "upload_conflict",
+      ],
+    },
+    handle: (request, reply) => handleFile(deps, request, reply),
+  };
+}
+
+async function handleFile(
+  { http, bulk }: BulkRoutesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const limits = { bytesMax: bulkFileBytesMax + formBytesMax, edge: http.edge };
+  const query = parseQuery(request.raw.url ?? "", []);
+  const boundary = boundaryOf(request.headers["content-type"]);
+  const fault = lengthFault(request.raw, limits);
+  if (isRefused(query) || boundary === null || fault !== null) {
+    leaveBodyUnread(request, reply);
+    if (isRefused(query)) return send(reply, query);
+    return send(reply, fault === null ? notAForm : refused(fault));
+  }
+  const release = http.edge.takeBody(sourceOfRequest(request, http.edge) ?? "", uploadRoomBytes);
+  if (release === null) {
+    leaveBodyUnread(request, reply);
+    return send(reply, noRoom);
+  }
+  try {
+    const { upload_id: uploadId } = request.params as { readonly upload_id: string };
+    const form = formEvents(arrivingBody(request.raw, limits), boundary);
+    const outcome = await bulk.receiveFile({ uploadId, form, hash: createHash("sha256") });
+    if (hasBody(request.raw) && !request.raw.complete) closeUnread(request, reply);
+    return send(reply, outcome);
+  } finally {
+    release();
+  }
+}
+
+const notAForm = refused(
+  problem("media_type_unsupported", "The body must be multipart/form-data with one boundary.", {
+    pointer: "/headers/content-type",
+  }),
+);
+const noRoom = refused(
+  problem("unavailable", "Too much is being read at once; send the request again later.", {
+    reason: "bodies_in_flight",
+    retry_after_seconds: retrySeconds,
+  }),
+);
+
+/** The events of a form as it arrives. */
+async function* formEvents(
+  pieces: AsyncIterable<BodyPiece>,
+  boundary: string,
+): AsyncGenerator<FormEvent, void> {
+  const reader = new MultipartReader(boundary);
+  try {
+    for await (const piece of pieces) {
+      if (piece.kind === "fault") return yield piece;
+      yield* reader.take(piece.bytes);
+    }
+    reader.end();
+  } catch (error) {
+    if (!(error instanceof MultipartFault)) throw error;
+    yield {
+      kind: "fault",
+      problem: problem("request_invalid", error.message, { reason: "form_malformed" }),
+    };
+  }
+}

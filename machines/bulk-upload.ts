@@ -1,0 +1,141 @@
+// Bulk upload: an address that takes one file of records, and that file until it is imported or forgotten.
+//   BU1. One file at most becomes the upload's, and it never changes afterwards.
+//   BU2. Whatever was staged for the upload is removed: an attempt that did not succeed, a file that was imported, and one
+//        that was kept for seven days, whatever is being done with it.
+//   BU3. A push whose file was forgotten before everything of it was published is told so.
+
+import { assign, setup } from "xstate";
+import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+
+export interface BulkUploadContext {
+  readonly upload: { readonly record_type: CollectionName; readonly expires_at_ms: number } | null;
+  /** The request that uploads the file; its claim lasts until then. */
+  readonly attempt: { readonly name: string; readonly until_ms: number } | null;
+  readonly file: UploadedFileFacts | null;
+  readonly pushId: string | null;
+}
+
+export type BulkUploadEvent =
+  | {
+      readonly type: "upload.issued";
+      readonly record_type: CollectionName;
+      readonly expires_at_ms: number;
+    }
+  | { readonly type: "upload.begun"; readonly name: string; readonly until_ms: number }
+  | { readonly type: "upload.aborted" }
+  | { readonly type: "upload.finished"; readonly file: UploadedFileFacts }
+  | { readonly type: "import.begun"; readonly push_id: string }
+  | { readonly type: "import.ended" };
+
+export const bulkUploadMachine = setup({
+  types: {
+    context: {} as BulkUploadContext,
+    events: {} as BulkUploadEvent,
+    input: {} as { uploadId: string },
+  },
+  delays: {
+    // Twice as long as an upload may begin, so that one that began at the last moment can end.
+    open: 7_200_000,
+    keep: 7 * 86_400_000,
+  },
+  guards: {
+    isAnotherAttempt: ({ context, event }) =>
+      event.type === "upload.begun" && context.attempt !== null && context.attempt.name !== event.name,
+    hasAttempt: ({ context }) => context.attempt !== null,
+  },
+  actions: {
+    noteAttempt: assign(({ event }) =>
+      event.type === "upload.begun" ? { attempt: { name: event.name, until_ms: event.until_ms } } : {},
+    ),
+    endAttempt: assign({ attempt: null }),
+    // Effects: named here, performed by the actor system.
+    removeFile: (_, _params: { name: string }) => {},
+    failImport: (_, _params: { push_id: string }) => {},
+  },
+}).createMachine({
+  id: "bulk-upload",
+  context: { upload: null, attempt: null, file: null, pushId: null },
+  initial: "unknown",
+  states: {
+    unknown: {
+      on: {
+        "upload.issued": {
+          target: "issued",
+          actions: assign({
+            upload: ({ event }) => ({ record_type: event.record_type, expires_at_ms: event.expires_at_ms }),
+          }),
+        },
+      },
+    },
+    issued: {
+      after: {
+        open: [
+          {
+            guard: "hasAttempt",
+            target: "deleted",
+            actions: [
+              { type: "removeFile", params: ({ context }) => ({ name: context.attempt?.name ?? "" }) },
+              "endAttempt",
+            ],
+          },
+          { target: "deleted" },
+        ],
+      },
+      on: {
+        "upload.begun": [
+          {
+            guard: "isAnotherAttempt",
+            actions: [
+              { type: "removeFile", params: ({ context }) => ({ name: context.attempt?.name ?? "" }) },
+              "noteAttempt",
+            ],
+          },
+          { actions: "noteAttempt" },
+        ],
+        "upload.aborted": {
+          guard: "hasAttempt",
+          actions: [
+            { type: "removeFile", params: ({ context }) => ({ name: context.attempt?.name ?? "" }) },
+            "endAttempt",
+          ],
+        },
+        "upload.finished": {
+          target: "stored",
+          actions: assign({ file: ({ event }) => event.file, attempt: null }),
+        },
+      },
+    },
+    stored: {
+      initial: "uploaded",
+      after: {
+        keep: {
+          target: "deleted",
+          actions: { type: "removeFile", params: ({ context }) => fileOf(context) },
+        },
+      },
+      on: { "import.ended": "imported" },
+      states: {
+        uploaded: {
+          on: {
+            "import.begun": {
+              target: "importing",
+              actions: assign({ pushId: ({ event }) => event.push_id }),
+            },
+          },
+        },
+        importing: {},
+      },
+    },
+    imported: {
+      entry: { type: "removeFile", params: ({ context }) => fileOf(context) },
+    },
+    deleted: {
+      entry: { type: "failImport", params: ({ context }) => ({ push_id: context.pushId ?? "" }) },
+    },
+  },
+});
+
+function fileOf({ file }: BulkUploadContext): { readonly name: string } {
+  return { name: file?.name ?? "" };
+}

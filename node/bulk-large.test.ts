@@ -1,0 +1,60 @@
+// A file of 100,000 records on one node: how long other work waits meanwhile, and what memory it takes.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pushRef } from "../actors/messages/refs.ts";
+import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { type AttackNode, awaitPush, newBusiness, openAttackNode, readOver } from "./attack.fixture.ts";
+import { requestImport, stageRecords } from "./bulk.fixture.ts";
+
+let node: AttackNode;
+beforeAll(async () => {
+  node = await openAttackNode();
+});
+afterAll(() => node.close());
+
+const count = 100_000;
+const mebibyte = 1_048_576;
+
+it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000 }, async () => {
+  const business = await newBusiness(node);
+  const sample = { ...sampleRecords.products };
+  const records = Array.from({ length: count }, (_, index) =>
+    canonicalBytes({ ...sample, business_product_id: `item-${index}` }),
+  );
+  const { body, pushId } = await stageRecords(node, business, records, {});
+  records.length = 0;
+  global.gc?.();
+  const before = process.memoryUsage.rss();
+  let highest = before;
+  const watch = setInterval(() => {
+    highest = Math.max(highest, process.memoryUsage.rss());
+  }, 50);
+  const beganAt = performance.now();
+  const answer = await requestImport(node.running.urls, business, body);
+  expect(answer).toMatchObject({ status: 202, json: { records: count } });
+  expect(performance.now() - beganAt).toBeLessThan(2_000);
+  let report = await awaitPushLong(business, pushId);
+  while (report.state === "processing") report = await awaitPushLong(business, pushId);
+  clearInterval(watch);
+  console.log(
+    `imported in ${Math.round(performance.now() - beganAt)} ms, +${(highest - before) / mebibyte} MiB`,
+  );
+  expect(report).toMatchObject({ state: "complete", counts: { accepted: count } });
+  const actor = await node.running.services.actors.inspect(pushRef(business.party.uuid, pushId));
+  expect(JSON.stringify(actor?.context).length).toBeLessThan(65_536);
+  const last = await readOver(node, business, `/v1/pushes/${pushId}?cursor=leaf-99950`);
+  expect((last.json["results"] as unknown[]).length).toBe(50);
+  const none = await readOver(node, business, `/v1/pushes/${pushId}?outcome=rejected`);
+  expect(none.json).toMatchObject({ results: [], next_cursor: null });
+});
+
+async function awaitPushLong(business: Parameters<typeof awaitPush>[1], pushId: string) {
+  for (;;) {
+    try {
+      return await awaitPush(node, business, pushId);
+    } catch {
+      // It takes longer than anyone waits for an answer.
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// What a push would do to the prices and listings of a catalogue (specification, «Limits»: price-shock hold), added up record
+// by record. It concerns catalogues of 20 or more listings where more than 1/5 of prices changed, any price changed by more
+// than 1/2, or more than 1/5 of listings were removed. A listing is (record, country). docs/holds.md shows by examples what
+// counts.
+//   D1. A reason names at most {@link shockedListingsMax} listings, the largest changes first: another currency before all
+//       amounts, then by the ratio of the change to the price before it, exactly. Among equals, the batch's order counts.
+
+import { holdThreshold, type Listings } from "./listings.ts";
+import { decimalOf, millionthsOf } from "./money.ts";
+import { type HeldReason, type ShockedListing, shockedListingsMax } from "./wire/push.ts";
+
+export interface ChangedRecord {
+  readonly recordId: string;
+  /** Its listings before the push, including pending pushes; empty for a new record. */
+  readonly before: Listings;
+  readonly after: Listings;
+  /** The business's own id of the record; null if it is not known yet. */
+  readonly ownId: string | null;
+}
+
+export class PriceShock {
+  readonly #changed = new Largest();
+  readonly #jumps = new Largest();
+  readonly #removed = new Largest();
+
+  /** Each record at most once, in the order of the batch. */
+  add(record: ChangedRecord): void {
+    for (const country of Object.keys(record.before)) this.#compare(record, country);
+  }
+
+  /** The reasons to hold the push; if there are none, it is published. */
+  reasons(catalogueListings: number): readonly HeldReason[] {
+    if (catalogueListings < holdThreshold) return [];
+    const reason = (code: HeldReason["code"], found: Largest, detail: string): HeldReason => ({
+      code,
+      detail,
+      count: found.count,
+      of: catalogueListings,
+      largest: found.kept.map(shockedListing),
+    });
+    const [changed, jumps, removed] = [this.#changed, this.#jumps, this.#removed];
+    const fifth = catalogueListings / 5;
+    const [first] = jumps.kept;
+    return [
+      ...(changed.count > fifth
+        ? [
+            reason(
+              "price_changes",
+              changed,
+              `${changed.count} of ${catalogueListings} prices would change, more than one fifth.`,
+            ),
+          ]
+        : []),
+      ...(first === undefined
+        ? []
+        : [
+            reason(
+              "price_jump",
+              jumps,
+              `${jumps.count} ${jumps.count === 1 ? "price" : "prices"} would change by more than half, the largest ${first.recordId} in ${first.country} from ${first.was.join(" ")} to ${first.becomes?.join(" ")}.`,
+            ),
+          ]),
+      ...(removed.count > fifth
+        ? [
+            reason(
+              "listings_removed",
+              removed,
+              `${removed.count} of ${catalogueListings} listings would be removed, more than one fifth.`,
+            ),
+          ]
+        : []),
+    ];
+  }
+
+  #compare({ recordId, before, after, ownId }: ChangedRecord, country: string): void {
+    const was = before[country];
+    const becomes = after[country];
+    if (!was) return;
+    const listing = { recordId, ownId, country, was };
+    if (!becomes) {
+      this.#removed.add({ ...listing, becomes: null, change: null, from: 0n });
+      return;
+    }
+    if (was[0] === becomes[0] && was[1] === becomes[1]) return;
+    const from = millionthsOf(was[0]);
+    const to = millionthsOf(becomes[0]);
+    const isComparable = was[1] === becomes[1];
+    if (isComparable && from === to) return;
+    const change = isComparable ? to - from : null;
+    const changed = { ...listing, becomes, change, from };
+    this.#changed.add(changed);
+    // A price in another currency cannot be compared, so it counts as a jump and a person reviews it.
+    if (change === null || sizeOf(change) * 2n > from) this.#jumps.add(changed);
+  }
+}
+
+type Price = Listings[string];
+
+interface ChangedListing {
+  readonly recordId: string;
+  readonly ownId: string | null;
+  readonly country: string;
+  readonly was: Price;
+  readonly becomes: Price | null;
+  /** In millionths; null for another currency or a removal. */
+  readonly change: bigint | null;
+  /** The price before, in millionths. */
+  readonly from: bigint;
+}
+
+/** Counts changes, and keeps the largest of them (D1). */
+class Largest {
+  count = 0;
+  readonly kept: ChangedListing[] = [];
+
+  add(change: ChangedListing): void {
+    this.count += 1;
+    const last = this.kept[shockedListingsMax - 1];
+    if (last !== undefined && !isLarger(change, last)) return;
+    const place = this.kept.findIndex((each) => isLarger(change, each));
+    this.kept.splice(place < 0 ? this.kept.length : place, 0, change);
+    if (this.kept.length > shockedListingsMax) this.kept.pop();
+  }
+}
+
+/** Compares |change| / from without dividing; a change from zero is larger than any other amount. */
+function isLarger(a: ChangedListing, b: ChangedListing): boolean {
+  if (a.change === null || b.change === null) return a.change === null && b.change !== null;
+  if (a.from === 0n && b.from === 0n) return sizeOf(a.change) > sizeOf(b.change);
+  return sizeOf(a.change) * b.from > sizeOf(b.change) * a.from;
+}
+
+function sizeOf(change: bigint): bigint {
+  return change < 0n ? -change : change;
+}
+
+function shockedListing({ recordId, ownId, country, was, becomes, change }: ChangedListing): ShockedListing {
+  return {
+    record_id: recordId,
+    business_product_id: ownId,
+    country,
+    before: priceOf(was),
+    after: becomes && priceOf(becomes),
+    change: change === null ? null : decimalOf(change),
+  };
+}
+
+function priceOf([amount, currency]: Price): { readonly amount: string; readonly currency: string } {
+  return { amount, currency };
+}

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { utf8 } from "./bytes.ts";
+import { leafHash, merkleRoot } from "./merkle.ts";
+import { createRootBuilder } from "./root-builder.ts";
+
+it("finds the root of RFC 6962 after every leaf", () => {
+  const builder = createRootBuilder();
+  const leaves: Uint8Array[] = [];
+  expect(builder.root()).toEqual(merkleRoot([]));
+  for (let index = 0; index < 70; index += 1) {
+    const leaf = leafHash(utf8(`leaf ${index}`));
+    leaves.push(leaf);
+    builder.add(leaf);
+    expect(builder.root()).toEqual(merkleRoot(leaves));
+  }
+});

@@ -1,0 +1,145 @@
+// POST /v1/bulk-imports: an uploaded file becomes a push, at most once, by the same checks as a batch in a request
+// (the table in publish.ts).
+//   I1. Whether the file is exactly what the seal names is known since it was uploaded: a file that is not is refused
+//       before anything of it is read, and no seq is used.
+//   I2. The same request again is answered with the state of the push now, and resumes it.
+
+import type { UploadReport } from "../actors/messages/bulk-upload.ts";
+import type { PushReport } from "../actors/messages/push.ts";
+import { bulkUploadRef, keyRef, pushRef } from "../actors/messages/refs.ts";
+import type { CryptoPort } from "../crypto/port.ts";
+import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
+import { problem } from "../protocol/problem.ts";
+import { anything, object } from "../protocol/shape.ts";
+import { uploadId } from "../protocol/wire/bulk.ts";
+import type { StagingArea } from "../storage/staging-area.ts";
+import { type AcceptDeps, acceptBatch, type OfferedBatch } from "./accept-batch.ts";
+import { reportOf } from "./accept-push.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { bulkUnavailable, uploadConflict } from "./bulk-refused.ts";
+import type { BulkRequest } from "./bulk-upload.ts";
+import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { countFault, judgeBatchSeal, publishedType, rootFault, type SealedBatch } from "./publish-batch.ts";
+import { claimFor } from "./publish-claim.ts";
+import { type Gate, passGate } from "./publish-gate.ts";
+import { pushStatus, wholeStatus } from "./push-status.ts";
+import { sealRefused } from "./seal-refused.ts";
+
+export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timers"> {
+  readonly crypto: CryptoPort;
+  /** Null where bulk import is not available. */
+  readonly staging: StagingArea | null;
+}
+
+export async function importFile(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
+  const { party, key } = request.caller;
+  if (deps.staging === null) return bulkUnavailable();
+  let isReplayed = false;
+  const claim = claimFor(request, {
+    key: keyRef(party.uuid, key.key_id),
+    route: "bulk-imports",
+    replayed: () => {
+      isReplayed = true;
+    },
+  });
+  if (isRefused(claim)) return claim;
+  const outcome = await answerOnce(deps, claim, () => answerImport(deps, request));
+  if (!isReplayed || outcome.kind === "problem" || outcome.status !== 202) return outcome;
+  // I2. The stored answer only names the push.
+  const { push_id } = JSON.parse(String(outcome.body)) as { readonly push_id: string };
+  return answerNow(deps, request, push_id, null);
+}
+
+async function answerImport(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
+  const gate = await passGate(deps, { ...request, collection: publishedType });
+  if (isRefused(gate)) return gate;
+  const asked = parseImport(request.body);
+  if (isRefused(asked)) return asked;
+  const question = { caller: request.caller, collection: publishedType, batchSeal: asked.batchSeal };
+  const sealed = await judgeBatchSeal(deps, question);
+  if (isRefused(sealed)) return sealed;
+  const accepted = await acceptImport(deps, request, gate, { ...asked, sealed });
+  if (isRefused(accepted)) return accepted;
+  return answerNow(deps, request, sealed.pushId, accepted.report);
+}
+
+interface Import {
+  readonly uploadId: string;
+  readonly batchSeal: Envelope;
+}
+
+/** The envelope is judged by itself, so that a malformed one is refused as a seal. */
+const importShape = object({ upload_id: uploadId, batch_seal: anything });
+
+function parseImport(body: Uint8Array): Import | Refused {
+  const parsed = parseJsonBody(importShape, body);
+  if (isRefused(parsed)) return parsed;
+  const { upload_id, batch_seal } = parsed.value;
+  const envelope = parseEnvelope(batch_seal);
+  if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
+  return { uploadId: upload_id, batchSeal: envelope.value };
+}
+
+async function acceptImport(
+  deps: BulkImportDeps,
+  request: BulkRequest,
+  gate: Gate,
+  asked: Import & { readonly sealed: SealedBatch },
+): Promise<{ readonly report: PushReport | null } | Refused> {
+  const { uploadId: id, sealed } = asked;
+  const { uuid } = request.caller.party;
+  const upload = await deps.actors.ask(bulkUploadRef(uuid, id), { type: "upload.read" });
+  if (upload === null)
+    return refused(problem("not_found", "This business has no such upload.", { pointer: "/upload_id" }));
+  const { file } = upload;
+  const misfit =
+    file && (countFault(sealed.seal, file.records, "the file") ?? rootFault(sealed.seal, file.root));
+  if (misfit) return misfit;
+  const conflict = conflictOf(upload, sealed.pushId);
+  if (conflict !== null || file === null) {
+    // What was accepted before is reported, whatever became of its file.
+    const report = await deps.actors.ask(pushRef(uuid, sealed.pushId), wholeStatus);
+    return report === null ? (conflict ?? uploadConflict("no_file")) : { report };
+  }
+  const offered: OfferedBatch = {
+    sealed,
+    source: { source: "bulk", file: { upload_id: id, name: file.name, root: file.root } },
+    bytes: file.bytes,
+    stage: () => stageSeal(deps, asked),
+    records: null,
+  };
+  return acceptBatch(deps, request, gate, offered);
+}
+
+function conflictOf({ state, push_id }: UploadReport, pushId: string): Refused | null {
+  if (state === "issued") return uploadConflict("no_file");
+  if (state === "deleted") return uploadConflict("expired");
+  const isOther = push_id !== null && push_id !== pushId;
+  return isOther || state === "imported" ? uploadConflict("imported_otherwise") : null;
+}
+
+/** The records are staged already, under their upload, whose actor removes them. */
+async function stageSeal(
+  { records, clock }: BulkImportDeps,
+  { sealed, batchSeal }: Import & { readonly sealed: SealedBatch },
+) {
+  const stagingAtMs = clock.now();
+  await records.putSeal({
+    seal_id: sealed.pushId,
+    envelope: JSON.stringify(batchSeal),
+    tree_size: sealed.seal.tree_size,
+  });
+  return { stagingAtMs, drop: async () => {}, dropOwn: async () => {} };
+}
+
+/** Being asked for its status activates the push's actor if no node has it in memory, and it does what is left. */
+async function answerNow(
+  { actors }: BulkImportDeps,
+  { caller }: BulkRequest,
+  pushId: string,
+  known: PushReport | null,
+): Promise<Outcome> {
+  const report = known ?? reportOf(await actors.ask(pushRef(caller.party.uuid, pushId), wholeStatus));
+  return answerJson(202, pushStatus(report), { location: `/v1/pushes/${pushId}` });
+}

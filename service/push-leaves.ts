@@ -1,0 +1,129 @@
+// The records of pushes in progress and the Merkle trees over them, wherever the records are: staged with the push, or in
+// an uploaded file.
+//   L1. What is read of a file is compared with its leaf hashes, and these with the sealed root: a file that changed is
+//       never published from.
+// The trees are purely a cache: built at acceptance, or when the first chunk needs them, and reused for the inclusion path
+// of every leaf.
+
+import type { PushFacts } from "../actors/messages/push.ts";
+import { pushRef } from "../actors/messages/refs.ts";
+import { equalBytes } from "../protocol/bytes.ts";
+import { formatHash, type Sha256 } from "../protocol/hash.ts";
+import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import { packedTree } from "../protocol/packed-tree.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import { FileUnfit, type StagingArea } from "../storage/staging-area.ts";
+import type { Pause } from "./publish-body.ts";
+
+/** 6 MB for each of the largest. */
+const treesMax = 8;
+const leavesPerRead = 1_000;
+/** Two milliseconds of work. */
+const stepNodes = 2_000;
+const hashBytes = 32;
+
+export interface PushLeavesDeps {
+  readonly records: Pick<RecordStore, "loadLeaves">;
+  /** Null where bulk import is not available. */
+  readonly staging: StagingArea | null;
+  readonly sha256: Sha256;
+  readonly pause: Pause;
+}
+
+type Located = Pick<PushFacts, "business_uuid" | "push_id" | "records" | "file">;
+
+export interface PushLeaves {
+  /** Keeps a tree that was built over the staged leaves of a push. */
+  put(push: string, tree: MerkleTree): void;
+  /** The leaves `[first, first + count)` that exist here, in order. Throws {@link FileUnfit}. */
+  load(push: Located, first: number, count: number): Promise<readonly Uint8Array[]>;
+  /** The tree over all leaves of a push. Throws {@link FileUnfit}. */
+  tree(push: Located): Promise<MerkleTree>;
+  drop(push: string): void;
+}
+
+interface FileTree {
+  readonly tree: MerkleTree;
+  /** The leaf hashes, concatenated. */
+  readonly hashes: Uint8Array;
+}
+
+export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
+  const trees = new BoundedMap<string, MerkleTree>(treesMax);
+  const files = new BoundedMap<string, FileTree>(treesMax);
+  const fileTree = async (push: Located, file: NonNullable<PushFacts["file"]>): Promise<FileTree> => {
+    const { id } = refOf(push);
+    const known = files.get(id);
+    if (known !== undefined) return known;
+    const found = await readFileTree(deps, file);
+    files.set(id, found);
+    return found;
+  };
+  return {
+    put: (push, tree) => trees.set(push, tree),
+    drop: (push) => {
+      trees.delete(push);
+      files.delete(push);
+    },
+    load: async (push, first, count) => {
+      const { file } = push;
+      if (file === undefined) return deps.records.loadLeaves(refOf(push).id, first, count);
+      const { hashes } = await fileTree(push, file);
+      const leaves = (await deps.staging?.readLeaves(file.name, first, count)) ?? [];
+      for (const [offset, leaf] of leaves.entries()) {
+        const at = (first + offset) * hashBytes;
+        if (!equalBytes(leafHash(leaf, deps.sha256), hashes.subarray(at, at + hashBytes)))
+          throw new FileUnfit(first + offset);
+      }
+      return leaves;
+    },
+    tree: async (push) => {
+      if (push.file !== undefined) return (await fileTree(push, push.file)).tree;
+      const { id } = refOf(push);
+      const known = trees.get(id);
+      if (known) return known;
+      const tree = await stagedTree(deps, id, push.records);
+      trees.set(id, tree);
+      return tree;
+    },
+  };
+}
+
+function refOf(push: Located) {
+  return pushRef(push.business_uuid, push.push_id);
+}
+
+async function readFileTree(
+  { staging, sha256, pause }: PushLeavesDeps,
+  file: NonNullable<PushFacts["file"]>,
+): Promise<FileTree> {
+  const hashes = (await staging?.readHashes(file.name)) ?? null;
+  // It may be on its way here from another region; if it was forgotten, the push is told so.
+  if (hashes === null) throw new Error(`The file ${file.name} is not staged here.`);
+  const work = packedTree(hashes, sha256, stepNodes);
+  for (;;) {
+    const step = work.next();
+    if (step.done !== true) {
+      await pause();
+      continue;
+    }
+    if (formatHash(step.value.root) !== file.root) throw new FileUnfit(null);
+    return { tree: step.value, hashes };
+  }
+}
+
+async function stagedTree(
+  { records, sha256 }: PushLeavesDeps,
+  push: string,
+  count: number,
+): Promise<MerkleTree> {
+  const hashes: Uint8Array[] = [];
+  while (hashes.length < count) {
+    const more = Math.min(leavesPerRead, count - hashes.length);
+    const leaves = await records.loadLeaves(push, hashes.length, more);
+    if (leaves.length === 0) throw new Error(`Leaf ${hashes.length} of ${push} is not staged.`);
+    for (const leaf of leaves) hashes.push(leafHash(leaf, sha256));
+  }
+  return buildTree(hashes, sha256);
+}

@@ -1,0 +1,201 @@
+// A staging area in a folder of this machine, for a node that runs alone.
+//   F1. A file is written under a draft's name and flushed; only then it takes its own name, and the folder is flushed as
+//       well. So neither a crash nor a loss of power leaves half of a file under its name, or loses a finished one.
+//   F2. Drafts that are there at the start belong to uploads that ended with the process before, and are removed; so is
+//       what is older than any file is used.
+
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { BoundedMap } from "../../std/bounded-map.ts";
+import { StoreError } from "../actor-store.ts";
+import {
+  assertFileName,
+  type FileLeaf,
+  keptMs,
+  type StagedFileWriter,
+  type StagingArea,
+  stagingUnavailable,
+} from "../staging-area.ts";
+import { type FileIndex, hashesOf, readIndex, recordsOf, tailOf } from "./file-layout.ts";
+
+/** Number of files whose index is kept in memory: 400 KB for the largest. */
+const indexesMax = 8;
+const draftEnding = ".part";
+const fileEnding = ".records";
+
+export interface FolderOptions {
+  readonly folder: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Opens a file (default: the platform's function). */
+  readonly openFile?: typeof open;
+}
+
+/** Opens the folder and removes what is left from before (F2). A folder that cannot be written refuses uploads only. */
+export async function openFolderStagingArea(options: FolderOptions): Promise<StagingArea> {
+  const area = new FolderStagingArea(options);
+  await tidyUp(options).catch(() => {});
+  return area;
+}
+
+async function tidyUp({ folder, now }: FolderOptions): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const isOld = async (): Promise<boolean> => (await stat(path)).mtimeMs < now() - keptMs;
+    if (name.endsWith(draftEnding) || (name.endsWith(fileEnding) && (await isOld()))) await rm(path);
+  }
+}
+
+class FolderStagingArea implements StagingArea {
+  readonly #folder: string;
+  readonly #open: typeof open;
+  readonly #indexes = new BoundedMap<string, FileIndex>(indexesMax);
+
+  constructor({ folder, openFile = open }: FolderOptions) {
+    this.#folder = folder;
+    this.#open = openFile;
+  }
+
+  async create(name: string): Promise<StagedFileWriter> {
+    assertFileName(name);
+    return writing(async () => {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      const path = this.#pathOf(name);
+      if (await exists(path)) throw new Error(`${name} exists already.`);
+      const file = await this.#open(`${path}${draftEnding}`, "wx", 0o600);
+      return new FolderWriter(this.#folder, path, file);
+    });
+  }
+
+  readLeaves(name: string, first: number, count: number): Promise<readonly Uint8Array[] | null> {
+    return this.#read(name, (file, index) => {
+      const end = Math.min(index.records, first + count);
+      return first < end ? recordsOf(file, index, first, end) : Promise.resolve([]);
+    });
+  }
+
+  readHashes(name: string): Promise<Uint8Array | null> {
+    return this.#read(name, async (file, index) => {
+      const hashes = await hashesOf(file, index);
+      return new Uint8Array(hashes.buffer, hashes.byteOffset, hashes.byteLength);
+    });
+  }
+
+  async remove(name: string): Promise<void> {
+    assertFileName(name);
+    this.#indexes.delete(name);
+    const path = this.#pathOf(name);
+    try {
+      await rm(path, { force: true });
+      await rm(`${path}${draftEnding}`, { force: true });
+    } catch (error) {
+      throw readFailed(error);
+    }
+  }
+
+  async #read<T>(name: string, read: (file: FileHandle, index: FileIndex) => Promise<T>): Promise<T | null> {
+    assertFileName(name);
+    try {
+      await using file = await open(this.#pathOf(name), "r");
+      const index = this.#indexes.get(name) ?? (await readIndex(file));
+      if (index === null) return null;
+      this.#indexes.set(name, index);
+      return await read(file, index);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return null;
+      throw readFailed(error);
+    }
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, `${name}${fileEnding}`);
+  }
+}
+
+class FolderWriter implements StagedFileWriter {
+  readonly #folder: string;
+  readonly #path: string;
+  readonly #file: FileHandle;
+  readonly #hashes: Uint8Array[] = [];
+  readonly #ends: number[] = [];
+  #length = 0;
+  #isOpen = true;
+
+  constructor(folder: string, path: string, file: FileHandle) {
+    this.#folder = folder;
+    this.#path = path;
+    this.#file = file;
+  }
+
+  append(leaves: readonly FileLeaf[]): Promise<void> {
+    return writing(async () => {
+      for (const { bytes, hash } of leaves) {
+        this.#length += bytes.length;
+        this.#ends.push(this.#length);
+        this.#hashes.push(hash);
+      }
+      await this.#write(leaves.map(({ bytes }) => bytes));
+    });
+  }
+
+  finish(): Promise<void> {
+    return writing(async () => {
+      await this.#write([tailOf(this.#hashes, this.#ends)]);
+      await this.#file.sync();
+      await this.#close();
+      // Fails if the draft was removed meanwhile (S3).
+      await rename(`${this.#path}${draftEnding}`, this.#path);
+      await flushFolder(this.#folder);
+    });
+  }
+
+  async discard(): Promise<void> {
+    await this.#close().catch(() => {});
+    await rm(`${this.#path}${draftEnding}`, { force: true }).catch(() => {});
+  }
+
+  async #write(parts: readonly Uint8Array[]): Promise<void> {
+    const bytes = Buffer.concat(parts);
+    for (let written = 0; written < bytes.length; ) {
+      written += (await this.#file.write(bytes, written)).bytesWritten;
+    }
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#file.close();
+  }
+}
+
+/** See S4. */
+async function writing<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw stagingUnavailable(error);
+  }
+}
+
+function readFailed(error: unknown): StoreError {
+  return new StoreError("not_applied", "the staging area cannot be read", { cause: error });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function flushFolder(path: string): Promise<void> {
+  // Windows cannot open a folder; its file names are durable without this.
+  if (process.platform === "win32") return;
+  await using folder = await open(path, "r");
+  await folder.sync();
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

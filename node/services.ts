@@ -20,8 +20,7 @@ import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
+import type { RecordKind } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
@@ -40,6 +39,7 @@ import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
+import { derivedFrom } from "./derived-secrets.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import { keepInsight } from "./insight-keeping.ts";
@@ -49,6 +49,7 @@ import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { followRegister } from "./register-following.ts";
+import { servingRegions } from "./serving-regions.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -324,23 +325,6 @@ async function beginActing(
 /** Actors are claimed under `region/incarnation`. */
 function incarnationOf(owner: string): string {
   return owner.slice(owner.indexOf("/") + 1);
-}
-
-function derivedFrom(recordIdKey: Uint8Array): Pick<NodeServices, "recordIdOf" | "cursorKey"> {
-  const { hmacSha256 } = nativeCrypto;
-  return {
-    recordIdOf: (businessUuid, kind, localId) =>
-      recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
-    cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
-  };
-}
-
-/** The regions that have not been declared dead; the only one of a standalone node. */
-export function servingRegions({
-  config,
-  cluster,
-}: Pick<NodeServices, "config" | "cluster">): () => readonly string[] {
-  return cluster === null ? () => [config.region] : cluster.regions;
 }
 
 function createActors(

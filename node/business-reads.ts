@@ -5,7 +5,8 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
-import { type NodeServices, servingRegions } from "./services.ts";
+import type { NodeServices } from "./services.ts";
+import { servingRegions } from "./serving-regions.ts";
 
 export function businessReadsOf(services: NodeServices): Pick<BusinessDeps, "catalogue" | "readAttempts"> {
   const common = { ...services, crypto: nativeCrypto };

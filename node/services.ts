@@ -19,8 +19,7 @@ import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
+import type { RecordKind } from "../protocol/identifiers.ts";
 import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
 import type { Insight } from "../service/insight.ts";
 import type { ParsedLeaves } from "../service/parsed-leaves.ts";
@@ -38,6 +37,7 @@ import type { NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
+import { derivedFrom } from "./derived-secrets.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import { insightOf, keepInsight } from "./insight-keeping.ts";
@@ -49,6 +49,7 @@ import type { Notices } from "./notices/notices.ts";
 import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
+import { servingRegions } from "./serving-regions.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
@@ -293,23 +294,6 @@ async function beginActing(
 /** Actors are claimed under `region/incarnation`. */
 function incarnationOf(owner: string): string {
   return owner.slice(owner.indexOf("/") + 1);
-}
-
-function derivedFrom(recordIdKey: Uint8Array): Pick<NodeServices, "recordIdOf" | "cursorKey"> {
-  const { hmacSha256 } = nativeCrypto;
-  return {
-    recordIdOf: (businessUuid, kind, localId) =>
-      recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
-    cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
-  };
-}
-
-/** The regions that have not been declared dead; the only one of a standalone node. */
-export function servingRegions({
-  config,
-  cluster,
-}: Pick<NodeServices, "config" | "cluster">): () => readonly string[] {
-  return cluster === null ? () => [config.region] : cluster.regions;
 }
 
 function createActors(

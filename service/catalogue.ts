@@ -37,6 +37,7 @@ export interface CatalogueDeps extends CursorDeps {
   /** The regions that serve now. */
   readonly regions: () => readonly string[];
   readonly rate: CatalogueRate;
+  readonly pageMax?: number;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
 
@@ -65,10 +66,11 @@ export async function listCatalogue(deps: CatalogueDeps, request: ListCatalogueR
   if (isRefused(place)) return place;
   const limited = deps.rate.take(uuid, place);
   if (limited !== null) return limited;
+  const { pageMax = cataloguePageMax } = deps;
   const entries: CatalogueEntry[] = [];
   let { after } = place;
-  for (let read = 0; read < readsPerPage && entries.length < cataloguePageMax; read += 1) {
-    const page = await deps.records.listCatalogue(uuid, after, cataloguePageMax - entries.length, type);
+  for (let read = 0; read < readsPerPage && entries.length < pageMax; read += 1) {
+    const page = await deps.records.listCatalogue(uuid, after, pageMax - entries.length, type);
     entries.push(...(await entriesOf(deps, page.heads)));
     after = page.cursor;
     if (after === null) break;

@@ -22,6 +22,7 @@ import { type CursorDeps, cursorForeign, readCursor, writeCursor } from "./curso
 export interface PushAttemptsDeps extends CursorDeps {
   readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
+  readonly pageMax?: number;
 }
 
 export interface PushAttemptsRequest {
@@ -127,7 +128,7 @@ async function readPage(deps: PushAttemptsDeps, uuid: string, window: Window, pl
   let last: AttemptPlace = after;
   let asked = 0;
   for (const entry of wanted) {
-    const room = attemptsPageMax - attempts.length;
+    const room = (deps.pageMax ?? attemptsPageMax) - attempts.length;
     if (room === 0 || asked === pushesPerPage) return pageOf(deps, uuid, attempts, { ...last, leaf: null });
     const { at_ms, id } = placeOfEntry(entry);
     if (entry.kind === "refused") attempts.push(refusedAttempt(entry.refused));
@@ -204,21 +205,22 @@ function readAhead(
   wanted: Wanted,
 ): { next(push: AdmittedPush): Promise<FoundRecords> } {
   const waiting = entries.flatMap((entry) => (entry.kind === "push" ? [entry.push] : []));
-  const underWay = new Map<string, Promise<FoundRecords>>();
+  // By entry: a push that was numbered twice has two.
+  const underWay = new Map<AdmittedPush, Promise<FoundRecords>>();
   const begin = (): void => {
     const push = waiting.shift();
     if (push === undefined) return;
     const reading = readRecords(deps, uuid, push, wanted);
     // A failure counts once the push is needed.
     reading.catch(() => {});
-    underWay.set(push.id, reading);
+    underWay.set(push, reading);
   };
   return {
     next: (push) => {
       while (waiting.length > 0 && underWay.size < pushesAtOnce) begin();
-      const reading = underWay.get(push.id);
+      const reading = underWay.get(push);
       if (reading === undefined) throw new Error("Pushes are read in the order of their entries.");
-      underWay.delete(push.id);
+      underWay.delete(push);
       return reading;
     },
   };
@@ -230,7 +232,8 @@ async function readRecords(
   push: AdmittedPush,
   { status, place }: Wanted,
 ): Promise<FoundRecords> {
-  const from_leaf = push.id === place.id && place.leaf !== null ? place.leaf : 0;
+  const isBegun = push.id === place.id && push.at_ms === place.at_ms;
+  const from_leaf = isBegun && place.leaf !== null ? place.leaf : 0;
   const page = { outcome: status, from_leaf, limit: attemptsPageMax, details: true } as const;
   const report = await actors.ask(pushRef(uuid, push.id), { type: "push.status", ...page });
   // A push that was numbered and never accepted, or that was numbered again when it was over, is no attempt of its own.

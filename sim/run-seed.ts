@@ -8,6 +8,7 @@ import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checker
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
+import { checkOwnReads } from "./checkers/own-reads.ts";
 import { checkPurges } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
@@ -60,6 +61,7 @@ const livenessMs = 60_000;
 const closingMs = 185_000;
 const eventsMax = 60_000;
 const withoutIndexShare = 0.25;
+const ownReadsShare = 0.3;
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<SeedResult> {
   const guard = installGuard({ nativeWork: options.watchNativeWork ?? false });
@@ -151,10 +153,13 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   await Promise.all(agents.map((agent) => agent.finish(parts.night?.morningMs ?? 0)));
   for (const portal of portals) await portal.settleHolds();
   await publishWithoutIndex(world, agents);
+  const readsOwn = random.fork("own reads").chance(ownReadsShare);
+  if (readsOwn) for (const agent of agents) await agent.beRefused();
   const truth = await settle(world, journal);
   if (truth === null) return;
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
+  if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, await anyNode(world, parts.regions[0] ?? ""), journal, truth.heads);
   checkHistories(world);
   await closeReceipts(world);
@@ -169,6 +174,19 @@ async function publishWithoutIndex(world: World, agents: readonly BusinessAgent[
   if (!draw.chance(withoutIndexShare)) return;
   const region = draw.pick(world.parts.regions);
   await withoutIndex(world, region, () => Promise.all(agents.map((agent) => agent.publishWithoutIndex())));
+}
+
+/** Only in some worlds, to save events: what the businesses read of their own data is what the owners say. */
+async function checkReads(
+  world: World,
+  journal: Journal,
+  truth: Truth,
+  agents: readonly BusinessAgent[],
+): Promise<void> {
+  for (const agent of agents) {
+    const reads = await agent.readOwn();
+    if (reads !== null) checkOwnReads(world, journal, truth, reads);
+  }
 }
 
 /** Waits until everything accepted is settled and every owner is idle; null when nobody can be asked. */

@@ -2,7 +2,8 @@
 
 import type { ServedChecker } from "./checkers/served.ts";
 import type { Random } from "./kernel/random.ts";
-import { BusinessAgent, type BusinessPlan } from "./workload/business-agent.ts";
+import { BusinessAgent } from "./workload/business-agent.ts";
+import type { BusinessPlan } from "./workload/business-plan.ts";
 import { CompanyAgent } from "./workload/company-agent.ts";
 import type { Journal } from "./workload/journal.ts";
 import { PortalAgent } from "./workload/portal-agent.ts";

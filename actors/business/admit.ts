@@ -6,7 +6,7 @@ import type { AdmitReply } from "../messages/admission.ts";
 import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { pushRow } from "./attempts.ts";
+import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
@@ -35,7 +35,7 @@ export function admitPush(
     events,
     puts: [
       admissions.write(push_id, { number, held_reasons, received_at_ms: at_ms }),
-      pushRow({ at_ms, id: push_id }, { number, records }),
+      ...listedRows({ at_ms, id: push_id }, { number, records }, view),
       ...fair.puts,
     ],
   };

@@ -56,6 +56,20 @@ describe("the pushes of a business by time", () => {
     expect(business.rows(60)[0]?.expiresAtMs).toBe(1_000 + 90 * day);
   });
 
+  it("keep the number under which they were published, though they are admitted again when they are over (T1)", () => {
+    const business = open();
+    admit(business, 1, 1_000);
+    finish(business, 1, 1, 1_000);
+    for (const again of [1_000, 2_000]) {
+      expect(admit(business, 1, again)).not.toMatchObject({ number: 1 });
+      finish(business, 1, 1, 1_000);
+    }
+    expect(read(business, start, never).entries).toMatchObject([
+      { push: { at_ms: 1_000, number: 1, counts: { accepted: 1 } } },
+      { push: { at_ms: 2_000, number: 3 } },
+    ]);
+  });
+
   it("leave out what was not received as a batch", () => {
     const business = open();
     expect(admit(business, 1, null)).not.toHaveProperty("received_at_ms");

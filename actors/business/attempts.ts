@@ -38,19 +38,29 @@ interface KeptPush {
 const pushes = defineJsonTable<KeptPush>("pushes by time", 60);
 const refusals = defineJsonTable<RefusedBatch>("refused batches", 61);
 
-/** The row of a push that is numbered now (T1). */
-export function pushRow({ id, at_ms }: AttemptPlace, kept: KeptPush): PartitionRow {
+/** The row of one push, by its keys: a push id is longer than anything that it begins with. */
+export function selectListed(pushId: string, receivedAtMs: number | undefined): readonly RowSelection[] {
+  if (receivedAtMs === undefined) return [];
+  return [pushes.selectPage(1, { k: receivedAtMs, k2: pushId.slice(0, -1) })];
+}
+
+function listed({ at_ms, id }: AttemptPlace, view: ActorView): KeptPush | undefined {
+  return pushes.readAll(view).find(({ k, k2 }) => k === at_ms && k2 === id)?.value;
+}
+
+function pushRow({ id, at_ms }: AttemptPlace, kept: KeptPush): PartitionRow {
   return pushes.write(id, kept, { k: at_ms, expiresAtMs: at_ms + attemptsKeptMs });
 }
 
-type Ended = NonNullable<Asked<"push.finished">["ended"]>;
-
-/** The row of one push, by its keys: a push id is longer than anything that it begins with. */
-export function selectEnded(pushId: string, ended: Ended | undefined): readonly RowSelection[] {
-  return ended === undefined
-    ? []
-    : [pushes.selectPage(1, { k: ended.received_at_ms, k2: pushId.slice(0, -1) })];
+/**
+ * The row of a push that is numbered now (T1). A push that is over may be numbered again by a request that began before: if it
+ * was received in the same millisecond, it is listed already.
+ */
+export function listedRows(place: AttemptPlace, kept: KeptPush, view: ActorView): readonly PartitionRow[] {
+  return listed(place, view) === undefined ? [pushRow(place, kept)] : [];
 }
+
+type Ended = NonNullable<Asked<"push.finished">["ended"]>;
 
 /** The row of a push that is over (T2); nothing where it was never listed, or said so before. */
 export function endedRows(
@@ -60,9 +70,9 @@ export function endedRows(
 ): readonly PartitionRow[] {
   if (ended === undefined) return [];
   const place = { at_ms: ended.received_at_ms, id: pushId };
-  const [known] = pushes.readAll(view).filter(({ k, k2 }) => k === place.at_ms && k2 === pushId);
-  if (known?.value.number !== ended.number || known.value.counts !== undefined) return [];
-  return [pushRow(place, { ...known.value, counts: ended.counts })];
+  const known = listed(place, view);
+  if (known?.number !== ended.number || known.counts !== undefined) return [];
+  return [pushRow(place, { ...known, counts: ended.counts })];
 }
 
 export function selectRefusals({ refused }: Asked<"refusal.keep">): readonly RowSelection[] {
@@ -88,9 +98,9 @@ export function selectAttempts(command: Asked<"attempts.read">): readonly RowSel
 
 export function readAttempts(command: Asked<"attempts.read">, view: ActorView): AttemptsReply {
   const limit = limitOf(command);
-  const [listed, refused] = [pushes.readAll(view), refusals.readAll(view)];
+  const [admitted, refused] = [pushes.readAll(view), refusals.readAll(view)];
   const entries: (AttemptPlace & { readonly entry: AttemptEntry })[] = [
-    ...listed.map(({ k, k2, value: { number, records, counts = null } }) => ({
+    ...admitted.map(({ k, k2, value: { number, records, counts = null } }) => ({
       ...{ at_ms: k, id: k2 },
       entry: { kind: "push", push: { at_ms: k, id: k2, number, records, counts } } as const,
     })),
@@ -100,7 +110,9 @@ export function readAttempts(command: Asked<"attempts.read">, view: ActorView): 
     })),
   ];
   const wanted = entries.filter(({ at_ms }) => at_ms < command.to_ms).sort(byPlace);
-  const isCut = [listed, refused].some((rows) => rows.length === limit && isBefore(rows.at(-1)?.k, command));
+  const isCut = [admitted, refused].some(
+    (rows) => rows.length === limit && isBefore(rows.at(-1)?.k, command),
+  );
   return {
     entries: wanted.slice(0, limit).map(({ entry }) => entry),
     more: isCut || wanted.length > limit,

@@ -23,7 +23,7 @@ import {
   readAttempts,
   readOwnIds,
   selectAttempts,
-  selectEnded,
+  selectListed,
   selectOwnIds,
   selectRefusals,
 } from "./attempts.ts";
@@ -116,6 +116,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [
         admissions.select([command.push_id]),
         selectFairUse(command),
+        ...selectListed(command.push_id, command.received_at_ms),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "push.preview":
@@ -137,7 +138,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":
-      return selectEnded(command.push_id, command.ended);
+      return selectListed(command.push_id, command.ended?.received_at_ms);
     case "refusal.keep":
       return selectRefusals(command);
     case "attempts.read":

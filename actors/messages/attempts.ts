@@ -62,3 +62,19 @@ export interface KeepReply {
   /** `enough`: as many were kept in the last hour as are kept in an hour. */
   readonly status: "kept" | "enough";
 }
+
+/** The commands of a business actor that concern attempts. */
+export interface AttemptsProtocol {
+  /** Keeps what is known of a refused batch, unless enough were kept in this hour. */
+  "refusal.keep"(command: { readonly refused: RefusedBatch }): KeepReply;
+  /** Read-only: pushes and refused batches after a place and before an instant, oldest first. */
+  "attempts.read"(command: {
+    readonly after: AttemptPlace;
+    readonly to_ms: number;
+    readonly limit: number;
+  }): AttemptsReply;
+  /** Read-only: the business's own ids of its records. */
+  "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
+    readonly own_ids: readonly (string | null)[];
+  };
+}

@@ -5,7 +5,7 @@ import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
-import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
+import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
@@ -151,7 +151,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol extends RemovalProtocol {
+export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
@@ -249,18 +249,6 @@ export interface BusinessProtocol extends RemovalProtocol {
       readonly counts: EndedCounts;
     };
   }): RegisterReply;
-  /** Keeps what is known of a refused batch, unless enough were kept in this hour. */
-  "refusal.keep"(command: { readonly refused: RefusedBatch }): KeepReply;
-  /** Read-only: pushes and refused batches after a place and before an instant, oldest first. */
-  "attempts.read"(command: {
-    readonly after: AttemptPlace;
-    readonly to_ms: number;
-    readonly limit: number;
-  }): AttemptsReply;
-  /** Read-only: the business's own ids of its records. */
-  "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
-    readonly own_ids: readonly (string | null)[];
-  };
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
   /** Read-only: the acts recorded with a name and a reason after the given change of the register, oldest first. */

@@ -60,6 +60,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
 const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "push.accept": "ask",
   "push.references": "ask",
+  "chunk.reject": "ask",
   "push.status": "ask",
   "push.await": "ask",
   "hold.await": "ask",

@@ -104,6 +104,14 @@ export interface PushProtocol {
     /** Why the chunk was given up, if it was: the push then ends as failed. */
     readonly failed?: { readonly code: string; readonly detail: string };
   }): DoneReply;
+  /**
+   * The leaves of a chunk that are rejected, before anything of the chunk is stored. They keep their reasons, however the
+   * chunk ends; repeating it changes nothing.
+   */
+  "chunk.reject"(command: {
+    readonly chunk: number;
+    readonly outcomes: readonly SettledOutcome[];
+  }): DoneReply;
   "chunk.indexed"(command: { readonly chunk: number; readonly region: string }): DoneReply;
   /** Read-only: the rows of a settled chunk, for an index that must be notified again. */
   "push.references"(command: { readonly chunk: number }): ReferencesReply;

@@ -1,5 +1,5 @@
 // The push actor: one accepted batch until every record is settled and searchable.
-// Keyed rows: 16 outcomes and 17 row references, one of each for every chunk.
+// Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is rejected of an open one.
 //   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
@@ -12,17 +12,35 @@ import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machin
 import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
+import type {
+  AcceptReply,
+  PublishOutcome,
+  PushCommand,
+  PushFacts,
+  PushProtocol,
+  SettledOutcome,
+} from "../messages/push.ts";
 import { bulkUploadRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
 import { noticeEffects } from "./notice.ts";
 import { chunksOfPage } from "./pages.ts";
 import type { StalledPush } from "./ports.ts";
-import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
+import {
+  outcomes,
+  type PushView,
+  references,
+  rejections,
+  reportAccepted,
+  reportedState,
+  reportPush,
+} from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
+
+/** Maximum number of open chunks of which something may be rejected: the current one and those that are prefetched. */
+const rejectedAhead = 16;
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
 type Decided<R> = Decision<R, PushEvent>;
@@ -38,6 +56,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.accept": accept,
     "push.prepared": (command, view) => takeUp(view, { ...command, at_ms: view.nowMs }),
     "chunk.settle": settleChunk,
+    "chunk.reject": rejectLeaves,
     "chunk.indexed": noteIndexed,
     "push.references": (command, view) => ({
       reply: { status: "done", references: references.read(view, "r", command.chunk) ?? [] },
@@ -126,12 +145,18 @@ function rowsFor(
 ): readonly RowSelection[] {
   switch (command.type) {
     case "push.status":
-      return chunksOfPage(context, command).map(({ first, chunks }) =>
-        outcomes.selectPage(chunks, beforeChunk(first)),
-      );
+      return [
+        ...chunksOfPage(context, command).map(({ first, chunks }) =>
+          outcomes.selectPage(chunks, beforeChunk(first)),
+        ),
+        rejections.selectPage(rejectedAhead, beforeChunk(context.chunksSettled)),
+      ];
+    case "chunk.settle":
+    case "chunk.reject":
+      return [rejections.selectPage(1, beforeChunk(command.chunk))];
     case "push.await":
     case "hold.await":
-      return [outcomes.selectPage(3)];
+      return [outcomes.selectPage(3), rejections.selectPage(rejectedAhead)];
     case "push.references":
       return [references.selectPage(1, beforeChunk(command.chunk))];
     default:
@@ -211,11 +236,40 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;
-  const [first, ...others] = command.outcomes;
+  const rejected = rejections.read(view, "j", command.chunk);
+  const [first, ...others] =
+    rejected === undefined ? command.outcomes : withReasons(command.outcomes, rejected);
   const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
   const settled = outcomes.write("o", stamped, { k: command.chunk });
   const told = references.write("r", command.references, { k: command.chunk });
-  return { ...decided, puts: command.unindexed.length > 0 ? [settled, told] : [settled] };
+  return {
+    ...decided,
+    puts: command.unindexed.length > 0 ? [settled, told] : [settled],
+    ...(rejected === undefined ? {} : { deletes: [rejections.key("j", command.chunk)] }),
+  };
+}
+
+/** A leaf that was rejected keeps the reasons that were given first. */
+function withReasons(
+  settled: readonly SettledOutcome[],
+  rejected: readonly SettledOutcome[],
+): readonly SettledOutcome[] {
+  const first = new Map(rejected.map((each) => [each.leaf_index, each]));
+  return settled.map((each) => (each.outcome === "rejected" ? (first.get(each.leaf_index) ?? each) : each));
+}
+
+/** Only for a chunk that is still to be settled; the first reasons stay. */
+function rejectLeaves(
+  { chunk, outcomes: rejected }: Asked<"chunk.reject">,
+  view: PushView,
+): Decided<DoneReply> {
+  const { snapshot } = view;
+  const isOpen = snapshot.matches("working") && chunk >= snapshot.context.chunksSettled;
+  const [first, ...others] = rejected;
+  const isNew = first !== undefined && rejections.read(view, "j", chunk) === undefined;
+  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
+  const puts = isOpen && isNew ? [rejections.write("j", stamped, { k: chunk })] : [];
+  return { reply: { status: "done" }, puts };
 }
 
 function tallyOf(outcomes: readonly PublishOutcome[]) {

@@ -78,6 +78,8 @@ export interface Paged {
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
+  /** What is rejected of the open chunks, by leaf index: of a bounded number of them, right behind the settled ones. */
+  readonly rejected: ReadonlyMap<number, KeptOutcome>;
 }
 
 export interface PageOfOutcomes {
@@ -106,7 +108,12 @@ export function pageOf(paged: Paged, page: Page): PageOfOutcomes {
       if (entry && (outcome === null || outcome === entry.outcome)) results.push(entry);
     }
   }
-  // Leaves that are not settled all have one outcome.
+  const end = Math.max(settled, ...paged.rejected.keys()) + 1;
+  for (; leaf < Math.min(end, records) && results.length < limit; leaf += 1) {
+    const entry = paged.rejected.get(leaf) ?? openOutcome(leaf, paged);
+    if (outcome === null || outcome === entry.outcome) results.push(entry);
+  }
+  // All further leaves have one outcome.
   const open = leaf < records && results.length < limit ? openOutcome(leaf, paged) : null;
   if (open !== null && outcome !== null && outcome !== open.outcome) return { results, nextLeaf: null };
   for (; leaf < records && results.length < limit; leaf += 1) results.push(openOutcome(leaf, paged));

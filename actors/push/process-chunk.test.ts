@@ -25,9 +25,12 @@ interface Told {
 }
 
 /** The push's activities, with a region `us-east1` that confirms nothing, and the notifications that regions received. */
-function activitiesOf(stored: string[]) {
+function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]) {
   const told: Told[] = [];
-  const tree = buildTree([leafHash(record, sha256)], sha256);
+  const tree = buildTree(
+    leaves.map((leaf) => leafHash(leaf, sha256)),
+    sha256,
+  );
   const activities = pushActivities({
     records: part({
       putVersions: async () => void stored.push("stored"),
@@ -35,7 +38,7 @@ function activitiesOf(stored: string[]) {
     crypto: part({ sha256 }),
     projection: () => signer,
     sidecar: () => signer,
-    leaves: { load: async () => [record], tree: async () => tree, drop: () => {} },
+    leaves: { load: async () => leaves, tree: async () => tree, drop: () => {} },
     planOf: async () => [],
     pause: async () => {},
     parsed: { take: () => undefined, drop: () => {} },
@@ -46,9 +49,10 @@ function activitiesOf(stored: string[]) {
   });
   const ask = async (
     to: ActorRef,
-    message: { readonly work_id: string },
+    message: { readonly work_id: string; readonly type: string; readonly outcomes?: unknown },
     options?: { readonly timeoutMs?: number },
   ) => {
+    if (message.type === "chunk.reject") stored.push(`rejected ${JSON.stringify(message.outcomes)}`);
     if (to.kind === "push") return { references: [{ record_id: "svc_p", generation: 1 }] };
     if (to.kind !== "region") {
       const assigned = { leaf_index: 0, record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
@@ -98,5 +102,16 @@ describe("a chunk whose rows a region's index does not confirm", () => {
     const again = run("indexChunk", { collection: "products", chunk: 0, region: "us-east1" });
     await expect(again).rejects.toThrow("The index of region us-east1 is unavailable.");
     expect(told.at(-1)).toEqual({ region: "us-east1", workId: told[1]?.workId, waitMs: null });
+  });
+});
+
+describe("a chunk with a record that is rejected", () => {
+  const faulty = canonicalBytes({ ...sampleRecords.products, prices: [] });
+
+  it("has that committed with its reasons before anything of it is stored (C5)", async () => {
+    const stored: string[] = [];
+    const { run } = activitiesOf(stored, [record, faulty]);
+    await run("processChunk", { facts: { ...factsOf("queued"), records: 2 }, chunk: 0 });
+    expect(stored).toEqual([expect.stringMatching(/^rejected .*member_missing/), "stored"]);
   });
 });

@@ -7,6 +7,7 @@
 //   C4. A chunk may be published before those in front of it are settled: what it publishes is the same whenever it happens,
 //       and of two changes of a record, the one with the higher number counts. Chunks are settled, and so reported to the
 //       caller, in their order.
+//   C5. What a chunk rejects is committed with its reasons before anything of the chunk is stored.
 
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
@@ -112,6 +113,7 @@ async function publishChunk(
 ): Promise<PublishedChunk> {
   const { chunk } = assigned;
   const prepared = await signChunk(ports, facts, assigned);
+  await rejectFirst(prepared, chunk, context);
   const changes = await storeVersions(ports, facts, prepared);
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
@@ -133,6 +135,17 @@ async function publishChunk(
   );
   const unindexed = regions.filter((_, index) => told[index] !== true);
   return { outcomes: prepared.outcomes, references, unindexed };
+}
+
+/** See C5. The settlement of a chunk of which nothing is published says the same and is just as early. */
+async function rejectFirst(
+  { outcomes, published }: PreparedChunk,
+  chunk: number,
+  context: ActivityContext<"push">,
+): Promise<void> {
+  const rejected = outcomes.filter(({ outcome }) => outcome === "rejected");
+  if (rejected.length === 0 || published.length === 0) return;
+  await context.ask(context.actor, { type: "chunk.reject", chunk, outcomes: rejected });
 }
 
 /** Stores the versions and returns the row changes for the indexes. */

@@ -15,7 +15,7 @@ import type {
   RowReference,
 } from "../messages/push.ts";
 import type { ViewOf } from "../system/definition.ts";
-import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { defineJsonTable, defineTable, type RowCodec } from "../system/row-table.ts";
 import { type KeptOutcome, type Page, pageOf } from "./pages.ts";
 
 export type PushView = ViewOf<typeof pushMachine>;
@@ -33,7 +33,7 @@ type Packed = readonly [
 ];
 
 /** The outcomes of a settled chunk, in leaf order; the key is the chunk's number. */
-export const outcomes = defineTable<readonly KeptOutcome[]>({
+const outcomesCodec: RowCodec<readonly KeptOutcome[]> = {
   name: "outcomes",
   rt: 16,
   encode: (chunk) => JSON.stringify(chunk.map(pack)),
@@ -42,7 +42,10 @@ export const outcomes = defineTable<readonly KeptOutcome[]>({
     const settledAtMs = packed[0]?.[6];
     return packed.map((each) => unpack(each, settledAtMs));
   },
-});
+};
+export const outcomes = defineTable(outcomesCodec);
+/** What is rejected of a chunk that is not settled yet; the key is the chunk's number. */
+export const rejections: typeof outcomes = defineTable({ ...outcomesCodec, name: "rejections", rt: 18 });
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
 
@@ -53,6 +56,8 @@ interface Reported {
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
+  /** What is rejected of the open chunks, by leaf index. */
+  readonly rejected: ReadonlyMap<number, KeptOutcome>;
 }
 
 /** Returns null if no such push was accepted. */
@@ -60,7 +65,11 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   const { context } = view.snapshot;
   if (!context.facts) return null;
   const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
-  return reportOf({ context, facts: context.facts, state: reportedState(view), chunks }, page);
+  const open = rejections.readAll(view).filter(({ k }) => k >= context.chunksSettled);
+  const rejected = new Map(
+    open.flatMap(({ value }) => value.map((each) => [each.leaf_index, each] as const)),
+  );
+  return reportOf({ context, facts: context.facts, state: reportedState(view), chunks, rejected }, page);
 }
 
 /** The report of a push that has just been accepted, of which nothing is settled. */
@@ -73,7 +82,7 @@ export function reportAccepted(
   const state = held_reasons.length > 0 ? "held" : "queued";
   const times = { updatedAtMs: view.nowMs, ...(state === "held" ? holdEnds(view.nowMs, hold_ms) : {}) };
   const context = { ...view.snapshot.context, facts, heldReasons, ...times };
-  return reportOf({ context, facts, state, chunks: new Map() }, page);
+  return reportOf({ context, facts, state, chunks: new Map(), rejected: new Map() }, page);
 }
 
 function reportOf(reported: Reported, page: Page): PushReport {
@@ -87,7 +96,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
     hold_expires_at:
       state === "held" && context.holdEndsAtMs !== undefined ? timestamp(context.holdEndsAtMs) : null,
     hold_decision: context.holdDecision ?? null,
-    counts: countsOf(context, facts, settled, state),
+    counts: countsOf(reported, settled),
     settled,
     stalled: context.stalled,
     updated_at: timestamp(context.updatedAtMs),
@@ -110,14 +119,14 @@ function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function countsOf(context: PushContext, facts: PushFacts, settled: number, state: PushState): PushCounts {
+function countsOf({ context, facts, state, rejected: early }: Reported, settled: number): PushCounts {
   const open = facts.records - settled;
   const { rejected } = context.tally;
   return {
     ...context.tally,
-    rejected: state === "failed" ? rejected + open : rejected,
+    rejected: rejected + (state === "failed" ? open : early.size),
     held: state === "held" ? open : 0,
-    pending: state === "held" || state === "failed" ? 0 : open,
+    pending: state === "held" || state === "failed" ? 0 : open - early.size,
   };
 }
 

@@ -4,6 +4,7 @@ import { actorMutants } from "./actor-mutants.ts";
 import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
 import type { Mutant } from "./mutant.ts";
+import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
 import { pushLifeMutants } from "./push-life-mutants.ts";
 
@@ -12,6 +13,7 @@ export const mutants: readonly Mutant[] = [
   ...actorMutants,
   ...holdMutants,
   ...insightMutants,
+  ...ownReadsMutants,
   ...pushLifeMutants,
 ];
 

@@ -1,24 +1,21 @@
 // A business's system: pushes batches under one key, retries what was not answered, corrects records, and occasionally
 // acts confused: the same batch again, another under a used seq, the same request under a new key.
 
+import type { OwnReads } from "../checkers/own-reads.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
+import { type BusinessPlan, drawLeafCount, drawProduct, drawProductId } from "./business-plan.ts";
 import { Client, type Heard } from "./client.ts";
-import type { Journal, Removal } from "./journal.ts";
-import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
-import { cancel, type LifeParts, poisonedId, validateOnly } from "./push-life.ts";
-import { sealRemoval } from "./removal-request.ts";
-import { type SimRequest, signRequest } from "./signed-request.ts";
+import type { Journal } from "./journal.ts";
+import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
+import { cancel, type LifeParts, validateOnly } from "./push-life.ts";
+import { removeRecord } from "./removal-request.ts";
+import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
-/** How often a removal is sent that is not answered. */
-const removalsMax = 4;
-/** One product in this many cannot be processed. */
-const poisonedShare = 1 / 400;
-const sample = { cents: 1_000, countries: ["US"], edition: 1, fault: null } as const;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
 /** Answers that a retry of the same batch may change. */
@@ -39,20 +36,8 @@ const paths = {
   cancel: "/v1/pushes/*/cancel",
 } as const;
 
-export interface BusinessPlan {
-  readonly steps: number;
-  readonly products: number;
-  readonly batchMax: number;
-  /** Whether it mostly pushes its whole catalogue with changed prices, which is held. */
-  readonly reprices: boolean;
-  /** Whether it mostly publishes the same bytes again, in between other steps. */
-  readonly repeats: boolean;
-  /** Leaves of a batch that is processed in the background; 0 for none. */
-  readonly queuedLeaves: number;
-  readonly pauseMaxMs: number;
-  /** Region to which its requests go. */
-  readonly region: string;
-}
+/** A signed read. */
+const read = { tag: "svc-business-read", body: null, idempotencyKey: null } as const;
 
 export class BusinessAgent {
   readonly #world: World;
@@ -124,6 +109,8 @@ export class BusinessAgent {
         usedSeq: known.length > 0 ? 1 : 0,
         status: known.length > 0 ? 2 : 0,
         remove: 3,
+        catalogue: 1,
+        attempts: 1,
         race: known.length > 0 ? 1 : 0,
         validate: 1,
         cancel: known.length > 0 ? 1 : 0,
@@ -134,6 +121,8 @@ export class BusinessAgent {
       else if (what === "usedSeq")
         await this.#push(this.#newBatch({ usedSeq: this.#random.pick(known).seq }));
       else if (what === "status") await this.#status(this.#random.pick(known));
+      else if (what === "catalogue") checkCatalogue(this.#world, await readCatalogue(this.#readPage));
+      else if (what === "attempts") await this.#readAttempts();
       else if (what === "race") await this.#race(this.#newBatch());
       else if (what === "validate") await validateOnly(this.#lifeParts(), this.#newBatch());
       else if (what === "cancel") await cancel(this.#lifeParts(), this.#random.pick(known));
@@ -184,6 +173,41 @@ export class BusinessAgent {
     }
     if (batch.settled) this.#world.observed.mark("publish.ok_without_index");
   }
+
+  /** For the liveness phase, in some worlds: a batch under a used seq is refused, and this is kept. */
+  async beRefused(): Promise<void> {
+    const [used] = this.#journal.batchesOf(this.#key.keyId).filter((batch) => batch.acknowledgedAt !== null);
+    if (used === undefined || this.#journal.revocations.has(this.#key.keyId)) return;
+    this.#step("be refused");
+    const batch = this.#newBatch({ usedSeq: used.seq, leaves: 1 });
+    this.#journal.addBatch(batch);
+    const heard = await this.#publish(batch, this.#nextName("refused"));
+    if (heard?.code !== "seq_not_increasing") return;
+    const { uuid } = this.#business;
+    this.#journal.refusals.set(uuid, [...(this.#journal.refusals.get(uuid) ?? []), batch.pushId]);
+  }
+
+  /** What it reads of its own data at rest; null if its key is revoked, or somebody does not answer. */
+  async readOwn(): Promise<OwnReads | null> {
+    if (this.#journal.revocations.has(this.#key.keyId)) return null;
+    this.#step("own reads");
+    const catalogue = await readCatalogue(this.#readPage);
+    const attempts = await readAttempts(this.#readPage);
+    return catalogue === null || attempts === null
+      ? null
+      : { business: this.#business.uuid, catalogue, attempts };
+  }
+
+  async #readAttempts(): Promise<void> {
+    const known = this.#journal.batchesOf(this.#key.keyId).filter((batch) => batch.acknowledgedAt !== null);
+    const attempts = await readAttempts(this.#readPage);
+    if (attempts !== null) checkAttempts(this.#world, attempts, known);
+  }
+
+  readonly #readPage: ReadPage = (route, subject) => {
+    const path = route === "catalogue" ? "/v1/catalogue" : "/v1/push-attempts";
+    return this.#client.send(this.#signAny({ ...read, route, path, subject }), this.#plan.region);
+  };
 
   /** Starts a step with its own randomness. */
   #step(purpose: string): void {
@@ -262,40 +286,22 @@ export class BusinessAgent {
       );
   }
 
-  /** Withdraws or deletes by a sealed document, which is sent again until it is answered, at most a few times. */
+  /** Withdraws or deletes. */
   async #remove(): Promise<void> {
-    const { parts, observed } = this.#world;
-    const recordId = parts.recordIdOf(this.#business.uuid, "products", this.#productId());
+    const { parts } = this.#world;
+    const ownId = drawProductId(this.#random, this.#plan);
+    const recordId = parts.recordIdOf(this.#business.uuid, "products", ownId);
     const action = this.#random.chance(0.6) ? "withdraw" : "delete";
     const given = { business: this.#business, key: this.#key, recordId, action } as const;
-    const policyVersion = this.#journal.policyVersion(this.#business);
-    const sealed = sealRemoval(parts, { ...given, policyVersion });
-    const { document } = sealed;
-    const sentAt = parts.kernel.events;
-    const removal: Removal = { ...given, document, sentAt, acknowledgedAt: null, isRemoved: false };
-    this.#journal.removals.push(removal);
-    for (let attempt = 0; attempt < removalsMax; attempt += 1) {
-      const request = this.#signRemoval(removal, sealed.body);
+    await removeRecord({ world: this.#world, journal: this.#journal }, given, async (body) => {
+      const request = this.#signAny({
+        ...{ route: action, tag: "svc-push", body, idempotencyKey: this.#nextName("removal") },
+        ...{ path: `/v1/publish/products/${action}`, subject: recordId },
+      });
       const heard = await this.#client.send(request, this.#plan.region);
-      if (heard !== null && !passing.has(heard.code)) {
-        observed.mark(`remove.${heard.code}`);
-        removal.acknowledgedAt = parts.kernel.events;
-        removal.isRemoved = heard.status === 200;
-        return;
-      }
+      if (heard !== null && !passing.has(heard.code)) return heard;
       await this.#client.pause(this.#random.between(50, 800));
-    }
-  }
-
-  #signRemoval({ action, recordId: subject }: Removal, body: Uint8Array): SimRequest {
-    const { kernel, crypto } = this.#world.parts;
-    return signRequest(crypto, {
-      ...{ route: action, signer: this.#key, role: "integration", tag: "svc-push", body, subject },
-      path: `/v1/publish/products/${action}`,
-      nonce: this.#random.hex(24),
-      created: Math.floor(kernel.now() / 1_000),
-      lifetimeSeconds: 120,
-      idempotencyKey: this.#nextName("removal"),
+      return null;
     });
   }
 
@@ -339,56 +345,44 @@ export class BusinessAgent {
   }
 
   #sign(route: keyof typeof paths, batch: SentBatch, idempotencyKey: string | null): SimRequest {
-    const { kernel, crypto } = this.#world.parts;
-    return signRequest(crypto, {
-      route,
-      signer: this.#key,
-      role: "integration",
-      tag: route === "push" ? "svc-business-read" : "svc-push",
+    return this.#signAny({
+      ...{ route, idempotencyKey, subject: batch.pushId },
+      tag: route === "push" ? read.tag : "svc-push",
       path: paths[route].replace("*", batch.pushId),
       body: route === "publish" || route === "validate" ? batch.body : null,
-      nonce: this.#random.hex(24),
-      created: Math.floor(kernel.now() / 1_000),
-      lifetimeSeconds: 120,
-      idempotencyKey,
-      subject: batch.pushId,
     });
   }
 
-  #newBatch({ usedSeq, leaves = this.#leafCount() }: { usedSeq?: number; leaves?: number } = {}): SentBatch {
+  #signAny(
+    given: Pick<RequestParts, "route" | "path" | "tag" | "body" | "idempotencyKey" | "subject">,
+  ): SimRequest {
+    const { kernel, crypto } = this.#world.parts;
+    return signRequest(crypto, {
+      ...given,
+      ...{ signer: this.#key, role: "integration", nonce: this.#random.hex(24) },
+      created: Math.floor(kernel.now() / 1_000),
+      lifetimeSeconds: 120,
+    });
+  }
+
+  #newBatch({
+    usedSeq,
+    leaves = drawLeafCount(this.#random, this.#plan),
+  }: {
+    usedSeq?: number;
+    leaves?: number;
+  } = {}): SentBatch {
     this.#seq += 1;
     return sealBatch(this.#world.parts, {
       business: this.#business,
       key: this.#key,
       seq: usedSeq ?? this.#seq,
-      products: Array.from({ length: leaves }, (_, index) => this.#product(leaves > 20 ? index : null)),
+      products: Array.from({ length: leaves }, (_, index) =>
+        drawProduct(this.#random, this.#plan, leaves > 20 ? index : null),
+      ),
       policyVersion: this.#journal.policyVersion(this.#business),
       idempotencyKey: this.#nextName("push"),
     });
-  }
-
-  #leafCount(): number {
-    const { queuedLeaves, batchMax, reprices, products } = this.#plan;
-    if (reprices && this.#random.chance(0.6)) return products;
-    if (queuedLeaves > 0 && this.#random.chance(0.15)) return queuedLeaves;
-    return this.#random.skewed(1, batchMax);
-  }
-
-  #product(index: number | null): ProductChoice {
-    if (this.#random.chance(poisonedShare)) return { ...sample, id: poisonedId };
-    const id = index === null ? this.#productId() : `p${index}`;
-    if (this.#plan.repeats && this.#random.chance(0.7)) return { ...sample, id };
-    return {
-      id,
-      cents: this.#random.pick([1_000, 1_010, 1_100, 9_900]),
-      countries: drawCountries(this.#random),
-      edition: this.#random.chance(0.1) ? 1 : this.#random.below(1_000_000),
-      fault: this.#random.chance(0.08) ? this.#random.pick(productFaults) : null,
-    };
-  }
-
-  #productId(): string {
-    return `p${this.#random.below(this.#plan.products)}`;
   }
 
   #nextName(prefix: string): string {
@@ -397,9 +391,8 @@ export class BusinessAgent {
   }
 }
 
-function isDone(batch: SentBatch): boolean {
-  return batch.acknowledgedAt !== null || batch.refused !== null;
-}
+const isDone = ({ acknowledgedAt, refused }: SentBatch): boolean =>
+  acknowledgedAt !== null || refused !== null;
 
 function isCapped({ outcome }: Heard): boolean {
   const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;

@@ -40,6 +40,8 @@ export class Journal {
   /** Pushes whose cancellation was answered. */
   readonly cancelled = new Set<string>();
   readonly removals: Removal[] = [];
+  /** By business, the pushes that were refused, answered, and refused while nothing failed. */
+  readonly refusals = new Map<string, string[]>();
   readonly #byKey = new Map<string, SentBatch[]>();
   readonly #owners = new Map<string, string>();
   readonly #policies = new Map<string, number>();

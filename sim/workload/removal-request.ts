@@ -1,4 +1,4 @@
-// A sealed withdrawal or deletion, with everything needed to send exactly the same document again.
+// A withdrawal or deletion by a sealed document, which is sent again, exactly the same, until it is answered.
 
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
@@ -7,15 +7,43 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { SimBusiness } from "../world/setup.ts";
+import type { World } from "../world/world.ts";
 import type { WorldParts } from "../world/world-parts.ts";
+import type { Heard } from "./client.ts";
+import type { Journal, Removal } from "./journal.ts";
 
-export interface SealedRemoval {
+/** How often a removal is sent that is not answered. */
+const removalsMax = 4;
+
+/** `send` sends the body once, and returns null if it was not answered. */
+export async function removeRecord(
+  { world, journal }: { readonly world: World; readonly journal: Journal },
+  given: Pick<Removal, "action" | "recordId"> & { readonly business: SimBusiness; readonly key: SimSigner },
+  send: (body: Uint8Array) => Promise<Heard | null>,
+): Promise<void> {
+  const { parts, observed } = world;
+  const policyVersion = journal.policyVersion(given.business);
+  const { document, body } = sealRemoval(parts, { ...given, policyVersion });
+  const sentAt = parts.kernel.events;
+  const removal: Removal = { ...given, document, sentAt, acknowledgedAt: null, isRemoved: false };
+  journal.removals.push(removal);
+  for (let attempt = 0; attempt < removalsMax; attempt += 1) {
+    const heard = await send(body);
+    if (heard === null) continue;
+    observed.mark(`remove.${heard.code}`);
+    removal.acknowledgedAt = parts.kernel.events;
+    removal.isRemoved = heard.status === 200;
+    return;
+  }
+}
+
+interface SealedRemoval {
   readonly body: Uint8Array;
   /** Hash of the document. */
   readonly document: string;
 }
 
-export function sealRemoval(
+function sealRemoval(
   { crypto, kernel }: WorldParts,
   given: {
     readonly business: SimBusiness;

@@ -15,7 +15,17 @@ import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";
 
-export type Route = "publish" | "push" | "validate" | "cancel" | "search" | "fetch" | "withdraw" | "delete";
+export type Route =
+  | "publish"
+  | "push"
+  | "validate"
+  | "cancel"
+  | "search"
+  | "fetch"
+  | "withdraw"
+  | "delete"
+  | "catalogue"
+  | "attempts";
 
 export interface SimRequest {
   readonly route: Route;
@@ -27,7 +37,7 @@ export interface SimRequest {
   readonly nonce: string;
   readonly idempotencyKey: string | null;
   readonly contentDigest: string;
-  /** Push or record that the path names. */
+  /** Push or record that the path names, or the cursor of a list; empty for its first page. */
   readonly subject: string;
   /** The `client_query_id` in the body, if it has one. */
   readonly clientQueryId?: string | null;

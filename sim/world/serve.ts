@@ -10,8 +10,10 @@ import {
   judgeSignature,
 } from "../../service/authenticate.ts";
 import { cancelPush } from "../../service/cancel-push.ts";
+import { listCatalogue } from "../../service/catalogue.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
+import { readPushAttempts } from "../../service/push-attempts.ts";
 import { readPush } from "../../service/push-status.ts";
 import { removeRecord } from "../../service/remove-record.ts";
 import { validateBatch } from "../../service/validate-batch.ts";
@@ -90,6 +92,10 @@ async function answer(
   }
   if (request.route === "cancel")
     return cancelPush(node.publishing, { caller, pushId: request.subject, sourceIp: "192.0.2.1" });
+  const cursor = request.subject === "" ? null : request.subject;
+  if (request.route === "catalogue") return listCatalogue(node.reads, { caller, type: null, cursor });
+  if (request.route === "attempts")
+    return readPushAttempts(node.reads, { caller, from: null, to: null, status: null, cursor });
   const { body, idempotencyKey, contentDigest } = request;
   if (request.route === "withdraw" || request.route === "delete") {
     return removeRecord(node.publishing, {

@@ -16,6 +16,8 @@ import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
+import type { CatalogueDeps } from "../../service/catalogue.ts";
+import { createCatalogueRate } from "../../service/catalogue-rate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createInsight, type Insight } from "../../service/insight.ts";
 import { flushRegularly } from "../../service/insight-flushing.ts";
@@ -23,6 +25,7 @@ import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leav
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
 import { loadPlan } from "../../service/publish-admit.ts";
+import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
@@ -70,6 +73,8 @@ export interface SimNode extends Peer {
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
   readonly publishing: PublishDeps & RemoveRecordDeps;
+  /** A business's reads of its own data. */
+  readonly reads: CatalogueDeps & PushAttemptsDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly insight: Insight;
@@ -142,6 +147,12 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       regions: () => parts.regions,
       purgeAfterMs,
       pause: () => Promise.resolve(),
+    },
+    // Pages so short that a list has several of them.
+    reads: {
+      ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },
+      ...{ cursorKey: recordIdKey, pageMax: 5 },
+      rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
     search: createSearch({ index, register, receipts, insight, budget: null }),
     fetch: createFetch({

@@ -1,0 +1,15 @@
+// What follows from the secret of the record ids, which all nodes share and which never changes.
+
+import { nativeCrypto } from "../crypto/native.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { recordIdOf } from "../protocol/identifiers.ts";
+import type { NodeServices } from "./services.ts";
+
+export function derivedFrom(recordIdKey: Uint8Array): Pick<NodeServices, "recordIdOf" | "cursorKey"> {
+  const { hmacSha256 } = nativeCrypto;
+  return {
+    recordIdOf: (businessUuid, kind, localId) =>
+      recordIdOf(kind, hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`))),
+    cursorKey: hmacSha256(recordIdKey, utf8("cursors")),
+  };
+}

@@ -1,0 +1,111 @@
+// At rest: what a business reads of its own data is what the owners say.
+
+import type { PushAttempt } from "../../protocol/wire/attempts.ts";
+import type { CatalogueEntry } from "../../protocol/wire/catalogue.ts";
+import type { Journal } from "../workload/journal.ts";
+import type { World } from "../world/world.ts";
+import type { Truth } from "./at-rest.ts";
+
+export interface OwnReads {
+  readonly business: string;
+  readonly catalogue: readonly CatalogueEntry[];
+  readonly attempts: readonly PushAttempt[];
+}
+
+export function checkOwnReads(world: World, journal: Journal, truth: Truth, reads: OwnReads): void {
+  world.observed.mark("own.reads");
+  checkCatalogue(world, journal, truth, reads);
+  if (!world.mayReadOld) checkAttempts(world, journal, truth, reads);
+}
+
+/** The catalogue holds what is live, each once, under the business's own id. */
+function checkCatalogue(
+  { observed, parts }: World,
+  journal: Journal,
+  truth: Truth,
+  { business, catalogue }: OwnReads,
+): void {
+  const ownIds = new Map<string, string>();
+  for (const batch of journal.batches.values())
+    if (batch.business.uuid === business)
+      for (const { recordId, choice } of batch.leaves) ownIds.set(recordId, choice.id);
+  const listed = new Map(catalogue.map((entry) => [entry.record_id, entry]));
+  if (listed.size !== catalogue.length) observed.violate("listed-once", "a record is in the catalogue twice");
+  for (const [recordId, ownId] of ownIds) {
+    const head = truth.heads.get(recordId) ?? null;
+    // A record that is untouched since the start of a world has no bytes there.
+    if (head !== null && head.change === parts.before.records.get(recordId)?.change) continue;
+    const entry = listed.get(recordId);
+    if ((entry !== undefined) !== (head?.live === true))
+      observed.violate(
+        "catalogue-is-truth",
+        `${recordId} is ${entry === undefined ? "not listed" : "listed"}, its owner says ${head?.live === true ? "live" : "not live"}`,
+      );
+    if (entry !== undefined && entry.business_product_id !== ownId)
+      observed.violate(
+        "catalogue-is-truth",
+        `${recordId} is listed as ${entry.business_product_id}, not ${ownId}`,
+      );
+    if (entry !== undefined) observed.mark("own.listed");
+  }
+}
+
+const categories: Readonly<Record<string, string>> = {
+  seal_invalid: "seal",
+  seq_not_increasing: "seal",
+  rate_limited: "caps",
+  request_invalid: "validation",
+  key_unknown: "authority",
+  mandate_missing: "authority",
+  business_not_verified: "authority",
+};
+
+/** Every accepted batch is there once, with its outcomes; of the refused ones, those that must have been kept. */
+function checkAttempts(
+  { observed }: World,
+  journal: Journal,
+  truth: Truth,
+  { business, attempts }: OwnReads,
+): void {
+  const refused = attempts.filter((each) => each.leaf_index === null);
+  const byPush = Map.groupBy(
+    attempts.filter((each) => each.leaf_index !== null),
+    (each) => each.push_id ?? "",
+  );
+  for (const batch of journal.batches.values()) {
+    if (batch.business.uuid !== business) continue;
+    const report = truth.reports.get(batch.pushId) ?? null;
+    const said = (byPush.get(batch.pushId) ?? []).map((each) => [
+      each.leaf_index,
+      each.status,
+      each.record_id,
+    ]);
+    const owned = (report?.results ?? []).map((each) => [each.leaf_index, each.outcome, each.record_id]);
+    if (JSON.stringify(said) !== JSON.stringify(owned))
+      observed.violate(
+        "attempts-are-complete",
+        `${batch.pushId} has ${owned.length} outcomes, and ${said.length} attempts that differ`,
+      );
+    for (const attempt of byPush.get(batch.pushId) ?? [])
+      if (
+        attempt.record_id !== null &&
+        batch.leaves[attempt.leaf_index ?? 0]?.choice.id !== attempt.business_product_id
+      )
+        observed.violate("attempts-are-complete", `${attempt.attempt_id} names another product`);
+  }
+  for (const { errors, category, attempt_id } of refused) {
+    const code = errors[0]?.code ?? "";
+    observed.mark(`own.refused.${code}`);
+    if (categories[code] !== category)
+      observed.violate(
+        "refusals-are-kept",
+        `${attempt_id} was refused as ${code} and is kept as ${category}`,
+      );
+  }
+  for (const pushId of journal.refusals.get(business) ?? [])
+    if (refused.length < refusalsKept && !refused.some((each) => each.push_id === pushId))
+      observed.violate("refusals-are-kept", `the refusal of ${pushId} is not among the attempts`);
+}
+
+/** Beyond these in an hour, refusals may be left out. */
+const refusalsKept = 50;

@@ -11,7 +11,16 @@ import { categoryCodes, taxonomyLists, verticalCodes, verticalOf, verticals } fr
 import { timeZones } from "./time-zones.ts";
 import { subdivisionPattern, vocabularyDocument, vocabularyNames } from "./vocabulary-document.ts";
 
-const lists = [countries, currencies, languages, subdivisions, timeZones, verticalCodes, categoryCodes, ...taxonomyLists];
+const lists = [
+  countries,
+  currencies,
+  languages,
+  subdivisions,
+  timeZones,
+  verticalCodes,
+  categoryCodes,
+  ...taxonomyLists,
+];
 
 describe("the vocabularies", () => {
   it("have no code twice and a name for each", () => {

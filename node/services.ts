@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
 import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
 import { businessActivities } from "../actors/business/activities.ts";
@@ -22,36 +21,35 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
-import { sweepAbandoned } from "../service/abandoned-sweep.ts";
-import type { AsTable } from "../service/as-table.ts";
-import { createInsight, type Insight } from "../service/insight.ts";
-import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
+import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
+import type { Insight } from "../service/insight.ts";
+import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
-import { createPushLeaves, type PushLeaves } from "../service/push-leaves.ts";
+import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import { createUploadTokens, type UploadTokens } from "../service/upload-token.ts";
+import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
+import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
-import { keepInsight } from "./insight-keeping.ts";
+import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { pushParts } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
+export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -82,11 +80,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
-  readonly operatorFiles: OperatorFiles;
-  /** The lists that the content rules judge by. */
-  readonly lists: ContentLists;
-  /** The operator's table of autonomous systems as it is now. */
-  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -97,8 +90,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 
 const drainMs = 10_000;
 const dayMs = 86_400_000;
-/** The interval between two sweeps of abandoned pushes. */
-const sweepEveryMs = 3_600_000;
 
 /** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
@@ -143,9 +134,9 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...publishingParts(stores, recordIdKey),
+    ...pushParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
-    insight: insightOf(stores, { config, clock, incarnation }),
+    insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -183,36 +174,6 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
-}
-
-/** What the requests that publish share with the pushes that follow from them. */
-function publishingParts(
-  stores: NodeStores,
-  recordIdKey: Uint8Array,
-): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
-  const pause = (): Promise<void> => nextTurn();
-  return {
-    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
-    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
-    parsed: createParsedLeaves(),
-    pause,
-  };
-}
-
-function insightOf(
-  { insightStore: store }: NodeStores,
-  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
-): Insight {
-  const { analyticsDays: retentionDays } = config.retention;
-  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
-}
-
-function judgingBy(
-  operatorFiles: OperatorFiles,
-  { certifiedNames }: Register,
-): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
-  const { asTable } = operatorFiles;
-  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }
 
 function witnessOf(
@@ -276,9 +237,9 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  const { region, cluster, retention } = config;
+  const { region, cluster, retention, bulkImport } = config;
   const { analyticsDays } = retention;
-  return openClustered({ config: cluster, secrets, region, analyticsDays, clock, log, actors });
+  return openClustered({ config: cluster, secrets, region, analyticsDays, bulkImport, clock, log, actors });
 }
 
 async function openClustered(options: {
@@ -286,11 +247,12 @@ async function openClustered(options: {
   readonly secrets: ClusterSecrets;
   readonly region: string;
   readonly analyticsDays: number;
+  readonly bulkImport: boolean;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, analyticsDays, clock, log } = options;
+  const { config, secrets, region, analyticsDays, bulkImport, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
@@ -298,6 +260,7 @@ async function openClustered(options: {
     log,
     region,
     analyticsDays,
+    bulkImport,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -386,26 +349,5 @@ function createActors(
     owner,
     ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
-  });
-}
-
-/** In a cluster, each node sweeps the pushes that live on it. */
-function sweepFromTimeToTime(
-  abandoned: AbandonedDeps,
-  platform: {
-    readonly clock: Clock;
-    readonly timers: TimerPort;
-    readonly log: (entry: LogEntry) => void;
-  },
-): () => Promise<void> {
-  const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    platform.log({ level, event, actor: "", detail });
-  return sweepAbandoned({
-    ...abandoned,
-    ...platform,
-    everyMs: sweepEveryMs,
-    afterMs: abandonedAfterMs,
-    dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
-    failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
 }

@@ -18,6 +18,7 @@ import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
 import { type CassandraConnection, openCassandraSession } from "../storage/cassandra/session.ts";
+import { openCassandraStagingArea } from "../storage/cassandra/staging-area.ts";
 import type { CassandraTls } from "../storage/cassandra/tls.ts";
 import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
@@ -125,6 +126,7 @@ export async function openEngineStores(
     readonly region: string;
     readonly regions: RegionsView;
     readonly analyticsDays: number;
+    readonly bulkImport: boolean;
   },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
@@ -168,7 +170,7 @@ export async function openEngineStores(
       eventStore: openCassandraEventStore(session, now),
       insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
-      staging: null,
+      staging: options.bulkImport ? openCassandraStagingArea(session, cluster) : null,
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },

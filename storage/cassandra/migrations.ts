@@ -27,6 +27,7 @@ import {
 } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
+import { stagingTables } from "./staging-area.ts";
 
 /** The statements that lead from version n to n + 1, at index n. */
 export type Migrations = readonly (readonly string[])[];
@@ -39,6 +40,7 @@ export const migrations: Migrations = [
   versionIndexes,
   receiptForgettingTables,
   [...insightTables, ...receiptEventColumns, ...eventTables],
+  stagingTables,
 ];
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */

@@ -27,8 +27,6 @@ export function publishingParts(
   return { publishing: publishingOf(services, keep), bulk: bulkOf(services, businessUrl, keep) };
 }
 
-const hourMs = 3_600_000;
-
 function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
   const { cluster, config } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;

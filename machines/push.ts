@@ -2,6 +2,7 @@
 //   P1. Chunks are settled in order, each once; a chunk is 200 leaves (specification, «Limits»).
 //   P2. `complete` is reached only when every chunk is settled and every region's index has confirmed it.
 //   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
+//       While it lasts, operators are told every ten minutes.
 //   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
@@ -9,7 +10,7 @@
 //   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
-import { assign, setup } from "xstate";
+import { assign, raise, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
 import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
@@ -87,6 +88,8 @@ export type PushEvent =
       readonly at_ms: number;
     }
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
+  /** Ten minutes after a push stalled or was watched. */
+  | { readonly type: "stall.watched" }
   | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision?: HoldDecided }
   | {
       readonly type: "hold.rejected";
@@ -170,6 +173,7 @@ export const pushMachine = setup({
       (event.type === "push.accepted" || event.type === "push.prepared") && event.held_reasons.length > 0,
     hasFile: ({ event }) => event.type === "push.accepted" && event.facts.file !== undefined,
     isFailing: ({ context }) => context.unindexed.length === 0 && context.failure !== undefined,
+    isStalled: ({ context }) => context.stalled,
     nothingUnindexed: ({ context }) => context.unindexed.length === 0,
   },
   actions: {
@@ -246,6 +250,9 @@ export const pushMachine = setup({
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
+    notify: () => {},
+    reportStalled: () => {},
+    watchStall: raise({ type: "stall.watched" }, { id: "stall.watched", delay: "stall" }),
   },
 }).createMachine({
   id: "push",
@@ -290,7 +297,7 @@ export const pushMachine = setup({
         },
         processing: {},
       },
-      after: { stall: { actions: "markStalled" } },
+      after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },
       on: {
         "chunk.settled": [
           {
@@ -320,6 +327,7 @@ export const pushMachine = setup({
         ],
         "chunk.indexed": { target: "working.processing", reenter: true, actions: "markIndexed" },
         "push.failed": { target: "failed", actions: "noteFailure" },
+        "stall.watched": { guard: "isStalled", actions: ["reportStalled", "watchStall"] },
       },
     },
     settled: {
@@ -334,10 +342,14 @@ export const pushMachine = setup({
         { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
         { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
       ],
-      after: { stall: { actions: "markStalled" } },
-      on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
+      after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },
+      on: {
+        "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" },
+        "stall.watched": { guard: "isStalled", actions: ["reportStalled", "watchStall"] },
+      },
     },
     held: {
+      entry: "notify",
       after: { holdEnds: { target: "failed", actions: "noteExpiry" } },
       on: {
         "hold.confirmed": {
@@ -349,7 +361,7 @@ export const pushMachine = setup({
       },
     },
     // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.
-    complete: { entry: "finish" },
-    failed: { entry: "finish" },
+    complete: { entry: ["finish", "notify"] },
+    failed: { entry: ["finish", "notify"] },
   },
 });

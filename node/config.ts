@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../std/ip-address.ts";
+import { parseBackground } from "./background.ts";
 import {
   type ClusterConfig,
   type ClusterSecrets,
@@ -14,6 +15,7 @@ import {
 import { ConfigError } from "./config-error.ts";
 import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
+import { type MailConfig, parseMail } from "./notices/mail-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
@@ -58,8 +60,12 @@ export interface NodeConfig {
   readonly asTable: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
+  /** Whether this node processes queued pushes. */
+  readonly background: boolean;
   readonly keyLimits: KeyLimits;
   readonly http: HttpConfig;
+  /** The mail server for notices; null if nothing is mailed. */
+  readonly mail: MailConfig | null;
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
@@ -145,8 +151,10 @@ export function loadConfig(
     asTable: pathOf(env["SVC_AS_TABLE"]),
     ...parseBulk(env, home),
     samples: samples === "yes",
+    background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
+    mail: parseMail(env),
     retention: parseRetention(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,

@@ -22,6 +22,12 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
       "Actors taken out of service after repeated crashes.",
       stats.quarantined.length,
     ),
+    gauge(
+      "svc_pushes_stalled",
+      "Pushes on this node that made no step for ten minutes.",
+      services.stalled.list().length,
+    ),
+    gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
     gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),

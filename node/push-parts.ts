@@ -1,22 +1,46 @@
-// What the requests that publish share with the pushes that follow from them.
+// What the pushes of a node need beside its stores.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CurrentActors } from "../actors/system/current-actors.ts";
+import type { LogEntry } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import type { Clock } from "../crypto/port.ts";
 import { createParsedLeaves } from "../service/parsed-leaves.ts";
 import { createPushLeaves } from "../service/push-leaves.ts";
 import { createUploadTokens } from "../service/upload-token.ts";
+import { createBackground } from "./background.ts";
+import type { NodeConfig } from "./config.ts";
+import { openNotices } from "./notices/notices.ts";
 import type { NodeServices } from "./services.ts";
-import type { NodeStores } from "./stores.ts";
+import { createStalledPushes } from "./stalled-pushes.ts";
 
-export function pushParts(
-  stores: NodeStores,
-  recordIdKey: Uint8Array,
-): Pick<NodeServices, "leaves" | "uploadTokens" | "parsed" | "pause"> {
+const dayMs = 86_400_000;
+
+type PushParts = Pick<
+  NodeServices,
+  "leaves" | "uploadTokens" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
+>;
+
+/** Throws {@link ConfigError}. */
+export function pushPartsOf(
+  config: NodeConfig,
+  parts: {
+    readonly stores: Pick<NodeServices, "records" | "staging">;
+    readonly recordIdKey: Uint8Array;
+    readonly actors: Pick<CurrentActors, "stats">;
+    readonly clock: Clock;
+    readonly log: (entry: LogEntry) => void;
+  },
+): PushParts {
   const pause = (): Promise<void> => nextTurn();
   return {
-    leaves: createPushLeaves({ ...stores, sha256: nativeCrypto.sha256, pause }),
-    uploadTokens: createUploadTokens(nativeCrypto, recordIdKey),
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause }),
+    uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
+    background: createBackground(config.background, () => parts.actors.stats()),
+    stalled: createStalledPushes(parts),
+    notices: openNotices(config, parts),
     pause,
+    holdMs: config.retention.holdDays * dayMs,
   };
 }

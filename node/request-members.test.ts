@@ -51,6 +51,7 @@ async function opsDocument(): Promise<unknown> {
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
+      stalledPushes: () => [],
       listActors: async () => [],
     },
   };
@@ -196,6 +197,9 @@ const signedReads: Readonly<Record<string, Proof>> = {
     await pushStatus(),
     await pushStatus("", `bat_${"0".repeat(24)}`),
   ],
+  "POST /v1/pushes/{push_id}/cancel path push_id": {
+    shownBy: "node/cancel-push.test.ts: of another business does not exist, nor one that was never accepted",
+  },
   "GET /v1/pushes/{push_id} query outcome": async () => [
     await pushStatus("?outcome=accepted"),
     await pushStatus("?outcome=rejected"),
@@ -245,6 +249,16 @@ function publishing(): Readonly<Record<string, Proof>> {
     const route = `/v1/publish/${path}`;
     for (const [pointer, effect] of Object.entries(batchMembers))
       proofs[`POST ${route} body ${pointer}`] = name === "products" ? effect : refusedAsAWhole(route);
+    proofs[`POST ${route} query validate_only`] = async () => {
+      const headers = { "idempotency-key": freshNonce() };
+      const ask = async (value: string) => {
+        const request = { path: `${route}?validate_only=${value}`, body: "{}", tag: "svc-push" } as const;
+        return (await send(world.surfaces.businessUrl, world.pusher, { ...request, headers })).json[
+          "pointer"
+        ];
+      };
+      return [await ask("true"), await ask("maybe")];
+    };
     proofs[`POST ${route} header Idempotency-Key`] = async () => {
       const ask = async (key: string | null) =>
         codeOf(

@@ -34,6 +34,7 @@ import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
+import type { NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -44,9 +45,11 @@ import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import type { Notices } from "./notices/notices.ts";
 import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
-import { pushParts } from "./push-parts.ts";
+import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
+import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -80,6 +83,9 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
+  readonly background: NodeBackground;
+  readonly stalled: StalledPushes;
+  readonly notices: Notices;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -134,8 +140,7 @@ export async function openNodeServices(
     cluster,
     fence,
     register,
-    ...pushParts(stores, recordIdKey),
-    holdMs: config.retention.holdDays * dayMs,
+    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
@@ -152,6 +157,7 @@ export async function openNodeServices(
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
+    common.notices.close();
     await fence.stop();
     await stores.close();
   };
@@ -335,6 +341,9 @@ function createActors(
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: services.lists,
+        background: services.background,
+        stalled: services.stalled,
+        notices: services.notices,
         region: config.region,
         regions,
       }),

@@ -152,6 +152,7 @@ function opsOf(
     readings: () => [...nodeReadings(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
     ready: () => readiness(services),
     inspect: (ref) => services.actors.inspect(ref),
+    stalledPushes: () => services.stalled.list(),
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),

@@ -26,6 +26,7 @@ import {
   keyState,
   mandateState,
   readyReport,
+  stalledPushes,
 } from "./shapes.ts";
 
 const terms: SurfaceTerms = {
@@ -116,6 +117,11 @@ const reads: readonly Operation[] = [
     "State of an actor: machine state, context, timers, unacknowledged effects, last events",
     actorReport,
     { parameters: [kind, parameter("path", "id", "Id of the actor.")], problems: ["not_found"] },
+  ),
+  read(
+    "/ops/stalled-pushes",
+    "Pushes on this node that made no step for ten minutes, 100 at most",
+    stalledPushes,
   ),
   read("/openapi.json", "This document", openApiDocument),
 ];

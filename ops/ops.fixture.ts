@@ -60,6 +60,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
+    stalledPushes: () => [],
     revocations: noRevocations,
     audit: { record: () => {} },
     cluster: null,

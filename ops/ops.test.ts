@@ -22,6 +22,17 @@ describe("operators", () => {
     expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
   });
 
+  it("are shown the pushes that stall, a hundred at most", async () => {
+    const push = {
+      ...{ push_id: "bat_1", business_uuid: "10000000-0000-4000-8000-000000000001", records: 400 },
+      ...{ settled: 200, regions: ["us-east1"], since: "2026-11-20T03:00:00.000Z" },
+    };
+    const server = openOps({ stalledPushes: () => Array.from({ length: 101 }, () => push) });
+    const { pushes } = (await server.inject("/ops/stalled-pushes")).json();
+    expect([pushes.length, pushes[0]]).toEqual([100, push]);
+    expect((await openOps().inject("/ops/stalled-pushes")).json()).toEqual({ pushes: [] });
+  });
+
   it("each member of a request that names an actor counts", async () => {
     const asked: string[] = [];
     const listActors = async (kind: string, afterId: string): Promise<string[]> => {

@@ -20,6 +20,7 @@ const server = buildOps({
   readings: () => [],
   ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspect: async () => null,
+  stalledPushes: () => [],
   listActors: async () => [],
   revocations: noRevocations,
   audit: { record: () => {} },

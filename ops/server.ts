@@ -29,7 +29,7 @@ import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-import type { ActorReport, ReadyReport } from "./shapes.ts";
+import type { ActorReport, ReadyReport, StalledPush } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -43,6 +43,8 @@ export interface OpsDeps {
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
   /** The ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
+  /** The pushes that stall on this node, those that stall longest first. */
+  readonly stalledPushes: () => readonly StalledPush[];
   readonly revocations: Revocations;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
@@ -170,6 +172,7 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
       return { kind: request.params.kind, ids, next_after: ids.length === listLimit ? ids.at(-1) : null };
     },
   );
+  server.get("/ops/stalled-pushes", async () => ({ pushes: deps.stalledPushes().slice(0, listLimit) }));
   server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
     const report = await deps.inspect(request.params);
     return report ?? sendProblem(reply, "not_found", "This actor does not exist.");

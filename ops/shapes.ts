@@ -251,3 +251,17 @@ export const clusterState = named(
   }),
 );
 export type ClusterState = Of<typeof clusterState>;
+
+const stalledPush = named(
+  "StalledPush",
+  object({
+    push_id: text(64),
+    business_uuid: uuid,
+    records: count,
+    settled: count,
+    regions: described(listOf(region), "Whose index has not confirmed what is settled."),
+    since: moment("When it made its last step."),
+  }),
+);
+export type StalledPush = Of<typeof stalledPush>;
+export const stalledPushes = object({ pushes: listOf(stalledPush) });

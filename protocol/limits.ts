@@ -21,6 +21,8 @@ export const verifyBytesMax = 286_720;
 export const grantBytesMax = 4_096;
 /** Batches of up to this many records are processed within the request. */
 export const inlineRecordsMax = 50;
+/** The same while background processing is unavailable. */
+export const inlineFallbackMax = 500;
 /** Maximum number of rows in one search. */
 export const searchRowsMax = 50;
 /** Maximum number of results on one page of a push's status. */

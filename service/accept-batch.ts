@@ -7,6 +7,7 @@ import { keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { acceptPush } from "./accept-push.ts";
 import { isRefused, type Refused } from "./answer.ts";
+import { type Background, inlineMaxOf } from "./background.ts";
 import type { Caller } from "./caller.ts";
 import { notCharged, seqRefused } from "./charge-refused.ts";
 import type { FindMandateDeps } from "./find-mandate.ts";
@@ -23,6 +24,8 @@ import type { StagedBatch } from "./staged-batch.ts";
 
 export interface AcceptDeps extends FindMandateDeps, AdmitDeps {
   readonly clock: Clock;
+  /** Absent where it is always available. */
+  readonly background?: Background;
   /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
   /** How long a hold waits for a decision (default 30 days). */
@@ -122,7 +125,16 @@ async function admitAndAccept(
   const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
   const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
-  const accepted = batchFacts(request, { sealed, source, mandate, receivedAtMs, ownNames, number });
+  const inlineMax = inlineMaxOf(deps.background);
+  const accepted = batchFacts(request, {
+    sealed,
+    source,
+    mandate,
+    receivedAtMs,
+    ownNames,
+    number,
+    inlineMax,
+  });
   const { acceptWithinMs, holdMs } = deps;
   const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };
   return { report: await acceptPush(deps.actors, push, { facts: accepted, held_reasons, ...within }) };

@@ -73,6 +73,6 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       records: body.records,
     });
     if (isRefused(accepted)) return keepRefused(deps, { ...request, sealed: batch, records }, accepted);
-    return answerBatch(actors, push, { records, report: accepted.report });
+    return answerBatch(deps, push, { records, report: accepted.report });
   });
 }

@@ -2,7 +2,6 @@
 
 import type { PushFacts } from "../actors/messages/push.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { inlineRecordsMax } from "../protocol/limits.ts";
 import type { Caller } from "./caller.ts";
 import type { StandingMandate } from "./find-mandate.ts";
 import { publishedType, type SealedBatch } from "./publish-batch.ts";
@@ -19,14 +18,16 @@ export interface AdmittedBatch {
   readonly receivedAtMs: number;
   readonly ownNames: readonly string[];
   readonly number: number;
+  /** Batches of up to this many records are processed within the request. */
+  readonly inlineMax: number;
 }
 
 export function batchFacts(
   { caller }: { readonly caller: Caller },
-  { sealed, source, mandate, receivedAtMs, ownNames, number }: AdmittedBatch,
+  { sealed, source, mandate, receivedAtMs, ownNames, number, inlineMax }: AdmittedBatch,
 ): PushFacts {
   const { seal, pushId } = sealed;
-  const isInline = source.source === "api" && seal.tree_size <= inlineRecordsMax;
+  const isInline = source.source === "api" && seal.tree_size <= inlineMax;
   return {
     push_id: pushId,
     business_uuid: caller.party.uuid,

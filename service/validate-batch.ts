@@ -11,13 +11,13 @@ import type { LeafAssignment } from "../actors/messages/business.ts";
 import type { PushReport } from "../actors/messages/push.ts";
 import { type ActorRef, businessRef, keyRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import { inlineRecordsMax } from "../protocol/limits.ts";
 import { listingsOf } from "../protocol/listings.ts";
 import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import { duplicateInBatch, type PublishOutcome, type PushCounts } from "../protocol/wire/push.ts";
 import type { ValidationOutcome } from "../protocol/wire/validation.ts";
 import { judgeNewness } from "./accept-batch.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
+import { type Background, inlineMaxOf } from "./background.ts";
 import { type JudgeDeps, type JudgedBatch, judgeBatch } from "./judge-batch.ts";
 import { decideOwnNames } from "./own-names.ts";
 import type { PublishRequest } from "./publish.ts";
@@ -31,7 +31,10 @@ import {
 import { publishedType } from "./publish-batch.ts";
 import { claimOf } from "./publish-claim.ts";
 
-export type ValidateDeps = JudgeDeps & Omit<AdmitDeps, "parsed">;
+export interface ValidateDeps extends JudgeDeps, Omit<AdmitDeps, "parsed"> {
+  /** Absent where it is always available. */
+  readonly background?: Background;
+}
 
 /** Maximum number of faults in one answer (V3). */
 const faultsInAnswerMax = 10_000;
@@ -56,7 +59,9 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
   const results = resultsOf(leaves, preview);
   const held_reasons = preview.held_reasons;
   const held = held_reasons.length > 0;
-  return answerJson(200, validation(judged, { known: false, held, held_reasons, results }));
+  const isInline = leaves.length <= inlineMaxOf(deps.background);
+  const mode = isInline ? "inline" : "queued";
+  return answerJson(200, validation(judged, { known: false, mode, held, held_reasons, results }));
 }
 
 /** A leaf as the push would judge it: its record, unless it will be rejected. */
@@ -141,12 +146,12 @@ function resultsOf(
 async function outcomeOfKnown(
   actors: Pick<ActorSystem, "ask">,
   judged: JudgedBatch,
-  { held_reasons, state }: PushReport,
+  { facts, held_reasons, state }: PushReport,
 ): Promise<ValidationOutcome> {
   const results: PublishOutcome[] = [];
   for (let next: number | null = 0; next !== null; )
     next = await readResults(actors, judged.push, results, next);
-  return validation(judged, { known: true, held: state === "held", held_reasons, results });
+  return validation(judged, { known: true, mode: facts.mode, held: state === "held", held_reasons, results });
 }
 
 async function readResults(
@@ -164,14 +169,13 @@ async function readResults(
 
 function validation(
   { batch, body }: JudgedBatch,
-  found: Pick<ValidationOutcome, "known" | "held" | "held_reasons" | "results">,
+  found: Pick<ValidationOutcome, "known" | "mode" | "held" | "held_reasons" | "results">,
 ): ValidationOutcome {
   const records = body.records.length;
   return {
     validate_only: true,
     batch_id: batch.pushId,
     seq: batch.seal.seq,
-    mode: records <= inlineRecordsMax ? "inline" : "queued",
     records,
     counts: countsOf(found.results),
     ...found,

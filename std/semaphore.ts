@@ -18,6 +18,11 @@ export class Semaphore {
     this.#runningMax = runningMax;
   }
 
+  /** Number of tasks that wait for a slot. */
+  get waiting(): number {
+    return this.#waiting.length - this.#begun;
+  }
+
   /** Runs `work` as soon as there is a slot for it; settles as it does. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#runningMax) this.#running += 1;

@@ -1,29 +1,60 @@
 // The activities of a push actor.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
+import type { NoticeChannel, PushNotice } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
-import type { PushPorts } from "./ports.ts";
+import type { PushPorts, StalledPush } from "./ports.ts";
 import { preparePush } from "./prepare-push.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
+  const deps = { ports, pipelines, failures };
+  const publishChunk = async (params: ChunkParams, context: ActivityContext<"push">) => {
+    const command = await processChunk(deps, params, context);
+    ports.stalled?.forget(params.facts.push_id);
+    return command;
+  };
   return {
-    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
-      processChunk({ ports, pipelines, failures }, params, context),
+    processChunk: async (params: ChunkParams, context: ActivityContext<"push">) => {
+      if (ports.background?.isOn === false && params.facts.mode === "queued") throw switchedOff();
+      return publishChunk(params, context);
+    },
+    // The same work in a pool of its own: callers wait for it, however many chunks of queued pushes wait.
+    processInlineChunk: publishChunk,
+    reportStalled: async (push: StalledPush) => {
+      ports.stalled?.note(push);
+      return null;
+    },
+    recordNotice: (notice: PushNotice) => deliver(ports.notices?.record, notice),
+    mailNotice: (notice: PushNotice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
-    preparePush: (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
-      preparePush(ports, params.facts, context),
+    preparePush: async (params: { facts: PushFacts }, context: ActivityContext<"push">) => {
+      if (ports.background?.isOn === false) throw switchedOff();
+      return preparePush(ports, params.facts, context);
+    },
     finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
       finishPush(ports, params, context),
   };
+}
+
+interface ChunkParams {
+  readonly facts: PushFacts;
+  readonly chunk: number;
+}
+
+/** The activity is repeated until a node that processes queued pushes has the actor. */
+function switchedOff(): Unavailable {
+  const facts = { reason: "background_off", effect: "not_applied", retryAfterSeconds: 60 } as const;
+  return new Unavailable("Queued pushes are not processed on this node.", facts);
 }
 
 /** What a push tells its business when nothing more of it will be published. */
@@ -44,7 +75,7 @@ interface IndexChunk {
  * in the meantime is not waited for: if it comes back, its indexes are rebuilt.
  */
 async function indexChunk(
-  ports: Pick<PushPorts, "regions">,
+  ports: Pick<PushPorts, "regions" | "stalled">,
   params: IndexChunk,
   context: ActivityContext<"push">,
 ): Promise<PushCommand> {
@@ -54,7 +85,14 @@ async function indexChunk(
   const { references } = await context.ask(context.actor, { type: "push.references", chunk });
   if (!(await indexRows(params.region, { collection, chunk, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
+  const { id } = context.actor;
+  ports.stalled?.forget(id.slice(id.indexOf(".") + 1));
   return indexed;
+}
+
+async function deliver(channel: NoticeChannel | undefined, notice: PushNotice): Promise<null> {
+  await channel?.deliver(notice);
+  return null;
 }
 
 /** The business forgets what only a repetition would need, then the staged bytes are removed. */
@@ -71,5 +109,6 @@ async function finishPush(
     await context.ask(bulkUploadRef(business_uuid, upload_id), { type: "import.end", push_id });
   ports.leaves.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);
+  ports.stalled?.forget(push_id);
   return null;
 }

@@ -8,7 +8,7 @@
 //       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
 //   U6. An event that the machine would not take in its state leaves neither an event nor a row.
 
-import { chunkCount, type PushEvent, pushMachine } from "../../machines/push.ts";
+import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
@@ -16,7 +16,9 @@ import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol 
 import { bulkUploadRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
+import { noticeEffects } from "./notice.ts";
 import { chunksOfPage } from "./pages.ts";
+import type { StalledPush } from "./ports.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -67,9 +69,11 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     prepare: (_params, view: PushView) => [
       { kind: "activity", name: "preparePush", params: { facts: factsOf(view) } },
     ],
-    processChunk: (params: { chunk: number }, view: PushView) => [
-      { kind: "activity", name: "processChunk", params: { facts: factsOf(view), chunk: params.chunk } },
-    ],
+    processChunk: ({ chunk }: { chunk: number }, view: PushView) => {
+      const facts = factsOf(view);
+      const name = facts.mode === "inline" ? "processInlineChunk" : "processChunk";
+      return [{ kind: "activity", name, params: { facts, chunk } }];
+    },
     indexChunk: (params: { chunk: number; regions: readonly string[] }, view: PushView) =>
       params.regions.map((region) => ({
         kind: "activity",
@@ -77,6 +81,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
         params: { collection: factsOf(view).collection, chunk: params.chunk, region },
       })),
     finish: (_params, view: PushView) => finishEffects(view),
+    notify: (_params, view: PushView) => noticeEffects(view),
+    reportStalled: (_params, view: PushView) => stalledEffects(view),
   },
 });
 
@@ -101,6 +107,16 @@ function finishEffects(view: PushView): readonly Effect[] {
   const upload = file === undefined ? {} : { upload_id: file.upload_id };
   const params: FinishedPush = { push_id, business_uuid, chunks: chunkCount(records), ended, ...upload };
   return [{ kind: "activity", name: "finishPush", params }];
+}
+
+function stalledEffects(view: PushView): readonly Effect[] {
+  const { push_id, business_uuid, records } = factsOf(view);
+  const { chunksSettled, updatedAtMs, unindexed } = view.snapshot.context;
+  const since = new Date(updatedAtMs).toISOString();
+  const regions = [...new Set(unindexed.map(([, region]) => region))];
+  const settled = Math.min(chunksSettled * chunkSize, records);
+  const params: StalledPush = { push_id, business_uuid, records, settled, regions, since };
+  return [{ kind: "activity", name: "reportStalled", params }];
 }
 
 function rowsFor(

@@ -114,6 +114,12 @@ describe("a chunk that keeps failing for a reason of its own", () => {
       await expect(attempt()).rejects.toThrow("away");
   });
 
+  it("whose push was cancelled meanwhile, and its bytes dropped, ends as cancelled", async () => {
+    expect(await lastOf(attempts(businessOf("cancelled"), [], [], async () => []))).toEqual({
+      type: "push.cancelled",
+    });
+  });
+
   it("of a cancelled push ends the push as cancelled", async () => {
     expect(await attempts(businessOf("cancelled"), [], [])()).toEqual({ type: "push.cancelled" });
   });
@@ -150,7 +156,11 @@ describe("a push with a chunk that was given up", () => {
       ...{ state: "failed", error: failed, settled: 450, completed_at: expect.any(String) },
       counts: { accepted: 250, rejected: 200, pending: 0 },
     });
-    expect(opened.effects.at(-1)).toMatchObject({ name: "finishPush" });
+    expect(opened.effects.slice(-3)).toMatchObject([
+      { name: "finishPush" },
+      { name: "recordNotice", params: { state: "failed", counts: { accepted: 250, rejected: 200 } } },
+      { name: "mailNotice" },
+    ]);
   });
 
   it("waits for the indexes as any other, and ends as failed then", () => {

@@ -7,7 +7,27 @@ import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
+import type { NoticeChannel } from "../messages/notices.ts";
 import type { PushFacts } from "../messages/push.ts";
+
+/** A push that made no step for ten minutes. */
+export interface StalledPush {
+  readonly push_id: string;
+  readonly business_uuid: string;
+  readonly records: number;
+  readonly settled: number;
+  /** The regions whose index has to confirm, once chunks are settled. */
+  readonly regions: readonly string[];
+  /** When it made its last step. */
+  readonly since: string;
+}
+
+export interface StallWatch {
+  /** Called when the push stalls, and every ten minutes while it does. */
+  note(push: StalledPush): void;
+  /** Called when it makes a step, which is often. */
+  forget(pushId: string): void;
+}
 
 export interface PushPorts {
   readonly records: RecordStore;
@@ -40,6 +60,12 @@ export interface PushPorts {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** The lists that the content rules use. */
   readonly lists: ContentLists;
+  /** Whether pushes that nobody waits for are processed here; absent where they always are. */
+  readonly background?: { readonly isOn: boolean };
+  /** Who is told of pushes that stall; absent where nobody watches. */
+  readonly stalled?: StallWatch;
+  /** The channels of notices; absent where there are none. */
+  readonly notices?: { readonly record: NoticeChannel; readonly mail: NoticeChannel };
   /** The region in which pushes are processed: their business is at home here. */
   readonly region: string;
   /** The regions whose indexes are currently notified. */

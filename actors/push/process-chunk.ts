@@ -56,6 +56,19 @@ export interface ProcessDeps {
 
 /** Returns the settlement of the chunk. The chunks behind it are published meanwhile (C4). */
 export async function processChunk(
+  deps: ProcessDeps,
+  work: { readonly facts: PushFacts; readonly chunk: number },
+  context: ActivityContext<"push">,
+): Promise<PushCommand> {
+  try {
+    return await publishOrGiveUp(deps, work, context);
+  } catch (error) {
+    if (error instanceof PushCancelled) return { type: "push.cancelled" };
+    throw error;
+  }
+}
+
+async function publishOrGiveUp(
   { ports, pipelines, failures }: ProcessDeps,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
   context: ActivityContext<"push">,
@@ -72,8 +85,7 @@ export async function processChunk(
     return { type: "chunk.settle", chunk, ...published };
   } catch (error) {
     if (error instanceof FileUnfit) return unfit(error);
-    if (error instanceof PushCancelled) return { type: "push.cancelled" };
-    if (!failures.isLast(name, error)) throw error;
+    if (error instanceof PushCancelled || !failures.isLast(name, error)) throw error;
     const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
     return { type: "chunk.settle", chunk, ...givenUp, failed: failureOf(chunk, error) };
   }

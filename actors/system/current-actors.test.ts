@@ -27,6 +27,7 @@ function systems() {
         crashes: 0,
         quarantined: [ref],
         outboxPending: 3,
+        activitiesWaiting: 2,
       }),
     } as unknown as LocalActorSystem;
   });
@@ -63,6 +64,7 @@ describe("the actors of the incarnation in force", () => {
       crashes: 0,
       quarantined: [ref],
       outboxPending: 3,
+      activitiesWaiting: 2,
     });
   });
 

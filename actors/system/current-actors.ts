@@ -33,6 +33,7 @@ const nothing: ActorSystemStats = {
   crashes: 0,
   quarantined: [],
   outboxPending: 0,
+  activitiesWaiting: 0,
 };
 
 /** `make` returns the actor system for the given owner. */

@@ -262,6 +262,8 @@ export interface ActorSystemStats {
   readonly crashes: number;
   readonly quarantined: readonly ActorRef[];
   readonly outboxPending: number;
+  /** Activities that wait for others to end before they begin. */
+  readonly activitiesWaiting: number;
 }
 
 /**

@@ -181,7 +181,9 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       outboxPending += activation.outbox?.pending.size ?? 0;
     }
     const { quarantined } = this.#supervisor;
-    return { active: this.#table.size, mailboxed, ...this.#counters, quarantined, outboxPending };
+    const activitiesWaiting = this.#pool.waiting;
+    const { size: active } = this.#table;
+    return { active, mailboxed, ...this.#counters, quarantined, outboxPending, activitiesWaiting };
   }
 
   start(): Promise<void> {

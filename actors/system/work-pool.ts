@@ -11,6 +11,13 @@ export class WorkPool {
     this.#runningMax = runningMax;
   }
 
+  /** Number of activities that wait for their turn. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const pool of this.#pools.values()) waiting += pool.waiting;
+    return waiting;
+  }
+
   run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const pool = this.#pools.get(name) ?? new Semaphore(this.#runningMax);
     this.#pools.set(name, pool);

@@ -13,6 +13,7 @@ import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { checkListedHost } from "./listed-hosts.ts";
+import { checkPushLife } from "./push-life.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -26,6 +27,8 @@ export interface OwnersHead {
 export interface Truth {
   readonly reports: ReadonlyMap<string, PushReport | null>;
   readonly heads: ReadonlyMap<string, OwnersHead | null>;
+  /** The pushes that wait, by business, of those that validated a batch. */
+  readonly waiting: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Asks the owners about every push and record that a client ever named, and about the `pushes` that existed before. */
@@ -51,7 +54,16 @@ export async function readTruth(
       heads.set(recordId, head);
     }
   }
-  return { reports, heads };
+  const waiting = new Map<string, readonly string[]>();
+  for (const { business, key, pushId } of journal.validated) {
+    const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
+    reports.set(pushId, await node.system.ask(pushRef(business.uuid, pushId), status));
+    if (waiting.has(business.uuid)) continue;
+    const question = { type: "publishing.facts", key_id: key.keyId } as const;
+    const { pending } = await node.system.ask(businessRef(business.uuid), question);
+    waiting.set(business.uuid, pending);
+  }
+  return { reports, heads, waiting };
 }
 
 /** Whether two consecutive readings saw the same state. */
@@ -101,6 +113,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
+  checkPushLife(world, journal, truth);
   checkHolds(world, journal, truth);
 }
 

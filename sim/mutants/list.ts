@@ -5,12 +5,14 @@ import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { portMutants } from "./port-mutants.ts";
+import { pushLifeMutants } from "./push-life-mutants.ts";
 
 export const mutants: readonly Mutant[] = [
   ...portMutants,
   ...actorMutants,
   ...holdMutants,
   ...insightMutants,
+  ...pushLifeMutants,
 ];
 
 /** Throws a RangeError for a name that is not in the list. */

@@ -74,7 +74,7 @@ const activities: readonly Mutant[] = [
     (changed) => ({
       activities: (given) => ({
         ...given,
-        processChunk: async (params: unknown, context: ActivityContext) => {
+        processInlineChunk: async (params: unknown, context: ActivityContext) => {
           const patient: ActivityContext = {
             ...context,
             ask: (to, command, options) => {
@@ -82,7 +82,7 @@ const activities: readonly Mutant[] = [
               return context.ask(to, command);
             },
           };
-          return (await given["processChunk"]?.(params, patient)) ?? null;
+          return (await given["processInlineChunk"]?.(params, patient)) ?? null;
         },
       }),
     }),

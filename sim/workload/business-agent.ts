@@ -9,12 +9,16 @@ import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal, Removal } from "./journal.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
+import { cancel, type LifeParts, poisonedId, validateOnly } from "./push-life.ts";
 import { sealRemoval } from "./removal-request.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
 /** How often a removal is sent that is not answered. */
 const removalsMax = 4;
+/** One product in this many cannot be processed. */
+const poisonedShare = 1 / 400;
+const sample = { cents: 1_000, countries: ["US"], edition: 1, fault: null } as const;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
 /** Answers that a retry of the same batch may change. */
@@ -27,6 +31,13 @@ const passing: ReadonlySet<string> = new Set([
   "signature_expired",
   "key_unknown",
 ]);
+
+const paths = {
+  publish: "/v1/publish/products",
+  validate: "/v1/publish/products",
+  push: "/v1/pushes/*",
+  cancel: "/v1/pushes/*/cancel",
+} as const;
 
 export interface BusinessPlan {
   readonly steps: number;
@@ -114,6 +125,9 @@ export class BusinessAgent {
         status: known.length > 0 ? 2 : 0,
         remove: 3,
         race: known.length > 0 ? 1 : 0,
+        validate: 1,
+        cancel: known.length > 0 ? 1 : 0,
+        overtake: 1,
       });
       if (what === "push") await this.#push(this.#newBatch());
       else if (what === "again") await this.#push(this.#random.pick(known));
@@ -121,6 +135,9 @@ export class BusinessAgent {
         await this.#push(this.#newBatch({ usedSeq: this.#random.pick(known).seq }));
       else if (what === "status") await this.#status(this.#random.pick(known));
       else if (what === "race") await this.#race(this.#newBatch());
+      else if (what === "validate") await validateOnly(this.#lifeParts(), this.#newBatch());
+      else if (what === "cancel") await cancel(this.#lifeParts(), this.#random.pick(known));
+      else if (what === "overtake") await this.#overtake(this.#newBatch());
       else await this.#remove();
     }
   }
@@ -199,6 +216,21 @@ export class BusinessAgent {
     if (this.#random.chance(0.3)) return this.#confuse(batch);
     const other = this.#random.chance(0.5) ? batch.idempotencyKey : this.#nextName("race");
     await Promise.all([this.#publish(batch, batch.idempotencyKey), this.#publish(batch, other)]);
+  }
+
+  /** Cancels a batch while it is sent. */
+  async #overtake(batch: SentBatch): Promise<void> {
+    this.#journal.addBatch(batch);
+    await Promise.all([this.#publish(batch, batch.idempotencyKey), cancel(this.#lifeParts(), batch)]);
+  }
+
+  #lifeParts(): LifeParts {
+    return {
+      ...{ world: this.#world, journal: this.#journal, random: this.#random },
+      send: (route, batch) =>
+        this.#client.send(this.#sign(route, batch, this.#nextName(route)), this.#plan.region),
+      pause: (ms) => this.#client.pause(ms),
+    };
   }
 
   async #confuse(batch: SentBatch): Promise<void> {
@@ -306,15 +338,15 @@ export class BusinessAgent {
     }
   }
 
-  #sign(route: "publish" | "push", batch: SentBatch, idempotencyKey: string | null): SimRequest {
+  #sign(route: keyof typeof paths, batch: SentBatch, idempotencyKey: string | null): SimRequest {
     const { kernel, crypto } = this.#world.parts;
     return signRequest(crypto, {
       route,
       signer: this.#key,
       role: "integration",
-      tag: route === "publish" ? "svc-push" : "svc-business-read",
-      path: route === "publish" ? "/v1/publish/products" : `/v1/pushes/${batch.pushId}`,
-      body: route === "publish" ? batch.body : null,
+      tag: route === "push" ? "svc-business-read" : "svc-push",
+      path: paths[route].replace("*", batch.pushId),
+      body: route === "publish" || route === "validate" ? batch.body : null,
       nonce: this.#random.hex(24),
       created: Math.floor(kernel.now() / 1_000),
       lifetimeSeconds: 120,
@@ -343,9 +375,9 @@ export class BusinessAgent {
   }
 
   #product(index: number | null): ProductChoice {
+    if (this.#random.chance(poisonedShare)) return { ...sample, id: poisonedId };
     const id = index === null ? this.#productId() : `p${index}`;
-    if (this.#plan.repeats && this.#random.chance(0.7))
-      return { id, cents: 1_000, countries: ["US"], edition: 1, fault: null };
+    if (this.#plan.repeats && this.#random.chance(0.7)) return { ...sample, id };
     return {
       id,
       cents: this.#random.pick([1_000, 1_010, 1_100, 9_900]),

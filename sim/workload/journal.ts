@@ -35,6 +35,10 @@ export class Journal {
   readonly revocations = new Map<string, Revocation>();
   readonly #blocks = new Map<string, Block>();
   readonly batches = new Map<string, SentBatch>();
+  /** Batches that were validated and never sent to be published. */
+  readonly validated: SentBatch[] = [];
+  /** Pushes whose cancellation was answered. */
+  readonly cancelled = new Set<string>();
   readonly removals: Removal[] = [];
   readonly #byKey = new Map<string, SentBatch[]>();
   readonly #owners = new Map<string, string>();

@@ -15,7 +15,7 @@ import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";
 
-export type Route = "publish" | "push" | "search" | "fetch" | "withdraw" | "delete";
+export type Route = "publish" | "push" | "validate" | "cancel" | "search" | "fetch" | "withdraw" | "delete";
 
 export interface SimRequest {
   readonly route: Route;

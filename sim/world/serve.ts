@@ -9,10 +9,12 @@ import {
   authenticateHead,
   judgeSignature,
 } from "../../service/authenticate.ts";
+import { cancelPush } from "../../service/cancel-push.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
 import { removeRecord } from "../../service/remove-record.ts";
+import { validateBatch } from "../../service/validate-batch.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -86,6 +88,8 @@ async function answer(
   if (request.route === "push") {
     return readPush(node.actors, { caller, pushId: request.subject, outcome: null, cursor: null });
   }
+  if (request.route === "cancel")
+    return cancelPush(node.publishing, { caller, pushId: request.subject, sourceIp: "192.0.2.1" });
   const { body, idempotencyKey, contentDigest } = request;
   if (request.route === "withdraw" || request.route === "delete") {
     return removeRecord(node.publishing, {
@@ -94,7 +98,8 @@ async function answer(
       sourceIp: "192.0.2.1",
     });
   }
-  return publishBatch(node.publishing, {
+  const answerBatch = request.route === "validate" ? validateBatch : publishBatch;
+  return answerBatch(node.publishing, {
     ...{ caller, body, idempotencyKey, contentDigest },
     collection: "products",
     sourceIp: "192.0.2.1",

@@ -4,6 +4,7 @@
 //   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
 import { businessActivities } from "../../actors/business/activities.ts";
+import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
@@ -42,6 +43,7 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import type { StoreClient } from "../store/store-model.ts";
+import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
@@ -203,6 +205,18 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   };
 }
 
+/** Fails for one product, whenever it is tried. */
+function poisoned(recordIdOf: WorldParts["recordIdOf"]): WorldParts["recordIdOf"] {
+  return (business, collection, localId) => {
+    if (localId === poisonedId) throw new Error("this product cannot be processed");
+    return recordIdOf(business, collection, localId);
+  };
+}
+
+function noted({ notices }: WorldParts): NoticeChannel {
+  return { deliver: async (notice) => void notices.push(notice) };
+}
+
 /** Creates the actor system for an owner's name. */
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
@@ -219,7 +233,8 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
       pause: () => Promise.resolve(),
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
-      ...{ recordIdOf: parts.recordIdOf, lists },
+      ...{ recordIdOf: poisoned(parts.recordIdOf), lists },
+      notices: { record: noted(parts), mail: { deliver: async () => {} } },
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.
     ...regionActivities({

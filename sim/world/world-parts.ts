@@ -1,5 +1,6 @@
 // What the nodes of one world share, and what a checker or a fault may access.
 
+import type { PushNotice } from "../../actors/messages/notices.ts";
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
@@ -62,6 +63,8 @@ export interface WorldParts {
   /** Null in worlds that end before a day is over. */
   readonly night: Night | null;
   readonly history: History;
+  /** What the businesses were told of their pushes, in the order in which it was delivered. */
+  readonly notices: PushNotice[];
   readonly variation: Variation;
   mark(name: string): void;
   log(incarnation: string, entry: LogEntry): void;

@@ -132,7 +132,7 @@ export class World {
       operations: random.fork("operations"),
       holdMs: drawHoldMs(random.fork("hold time")),
       night: mayReadOld ? null : drawNight(nightDraws(random)),
-      history: new History(),
+      ...{ history: new History(), notices: [] },
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),
     };

@@ -1,0 +1,130 @@
+// Notices by mail, over SMTP with TLS.
+//   M1. A notice that no server took is delivered again later, by the push's actor, with the same Message-ID; what a server has
+//       refused for good (5xx), and what is older than three days, is given up, with a line of the log.
+//   M2. A server that cannot be reached is left alone for a minute, whatever else waits for it.
+//   M3. Everything is bounded: connections, the time that each step may take, recipients, the size of a message.
+//   M4. Nothing that a business chose is part of a header.
+
+import { readFileSync } from "node:fs";
+import { createTransport } from "nodemailer";
+import type { NoticeChannel, PushNotice } from "../../actors/messages/notices.ts";
+import type { LogEntry } from "../../actors/system/ports.ts";
+import type { Clock } from "../../crypto/port.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import { type MailConfig, readSecretText } from "./mail-config.ts";
+import { summaryOf } from "./notice-file.ts";
+import { readRecipients } from "./recipients.ts";
+
+const connectionsMax = 2;
+const connectMs = 10_000;
+const silentMs = 20_000;
+const pauseAfterFailureMs = 60_000;
+const givenUpAfterMs = 3 * 86_400_000;
+
+export interface NoticeMail extends NoticeChannel {
+  close(): void;
+}
+
+interface MailDeps {
+  readonly config: MailConfig;
+  readonly businessUrl: string | null;
+  readonly clock: Clock;
+  readonly log: (entry: LogEntry) => void;
+}
+
+/** Throws {@link ConfigError} if the password or the authority cannot be read. */
+export function openNoticeMail({ config, businessUrl, clock, log }: MailDeps): NoticeMail {
+  const transport = transportOf(config);
+  let pausedUntilMs = 0;
+  const note = (level: LogEntry["level"], event: string, notice: PushNotice, detail: string): void =>
+    log({ level, event, actor: `push/${notice.business_uuid}.${notice.push_id}`, detail });
+  const send = async (notice: PushNotice): Promise<void> => {
+    const to = await readRecipients(config.recipients, notice.business_uuid);
+    if (to.length === 0) return;
+    await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
+    note("info", "notice.mailed", notice, `${notice.notice_id} to ${to.length} recipients`);
+  };
+  return {
+    deliver: async (notice) => {
+      const nowMs = clock.now();
+      if (nowMs - Date.parse(notice.at) > givenUpAfterMs) {
+        note("error", "notice.given_up", notice, `${notice.notice_id} was not taken for three days`);
+        return;
+      }
+      if (nowMs < pausedUntilMs) throw unavailable("the mail server was not reached a moment ago");
+      try {
+        await send(notice);
+      } catch (error) {
+        const detail = error instanceof Error ? error.message : String(error);
+        if (isRefusedForGood(error)) {
+          note("error", "notice.refused", notice, detail);
+          return;
+        }
+        if (!isOfMessage(error)) pausedUntilMs = clock.now() + pauseAfterFailureMs;
+        note("warn", "notice.not_mailed", notice, detail);
+        throw unavailable(detail);
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+function transportOf(config: MailConfig) {
+  const { host, port, isSecure, isPlain, user, passwordFile, caFile } = config;
+  const pass = passwordFile === null ? null : readSecretText("SVC_SMTP_PASSWORD_FILE", passwordFile);
+  return createTransport({
+    ...{ pool: true, maxConnections: connectionsMax, host, port, secure: isSecure },
+    ...{ requireTLS: !isSecure && !isPlain, ignoreTLS: isPlain },
+    ...{ connectionTimeout: connectMs, greetingTimeout: connectMs, socketTimeout: silentMs },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+    tls: {
+      minVersion: "TLSv1.2",
+      ...(caFile === null ? {} : { ca: readFileSync(caFile) }),
+    },
+    ...(user === null || pass === null ? {} : { auth: { user, pass } }),
+  });
+}
+
+function messageOf(
+  notice: PushNotice,
+  { config, businessUrl, to }: Pick<MailDeps, "config" | "businessUrl"> & { readonly to: readonly string[] },
+) {
+  const { notice_id, push_id, state, business_uuid, at } = notice;
+  const domain = config.from.slice(config.from.lastIndexOf("@") + 1);
+  const lines = [
+    `Push ${push_id} of business ${business_uuid}: ${summaryOf(notice)}.`,
+    ...(notice.error === null ? [] : [`Reason: ${notice.error.code}: ${notice.error.detail}`]),
+    `Since ${at}.`,
+    `Status: ${businessUrl ?? ""}${notice.status_url}`,
+  ];
+  return {
+    from: config.from,
+    to: [...to],
+    subject: `Push ${push_id} is ${state}`,
+    messageId: `<${notice_id}@${domain}>`,
+    date: new Date(at),
+    headers: { "auto-submitted": "auto-generated" },
+    text: `${lines.join("\n\n")}\n`,
+    attachments: [
+      { filename: "notice.json", contentType: "application/json", content: JSON.stringify(notice) },
+    ],
+  };
+}
+
+/** The server understood the message, or its envelope, and will never take it. A refused login may be mended. */
+function isRefusedForGood(error: unknown): boolean {
+  const { responseCode } = Object(error) as { readonly responseCode?: unknown };
+  return isOfMessage(error) && typeof responseCode === "number" && responseCode >= 500;
+}
+
+/** Whether the server was reached and objects to this message or its recipients. */
+function isOfMessage(error: unknown): boolean {
+  const { code } = Object(error) as { readonly code?: unknown };
+  return code === "EENVELOPE" || code === "EMESSAGE";
+}
+
+function unavailable(detail: string): Unavailable {
+  return new Unavailable(`The notice was not mailed: ${detail}`, {
+    ...{ reason: "smtp", effect: "unknown", retryAfterSeconds: 60 },
+  });
+}

@@ -165,11 +165,14 @@ it("goes on after Ctrl-C and after kill -9, publishes nothing twice, and leaves 
   const file = await fileOf("many.csv", loafs(12_000, "many"));
   const pushes = join(sandbox.home, "pushes");
   const words = ["cli/main.ts", "push", file, "--home", sandbox.home, "--json"];
-  for (const signal of ["SIGINT", "SIGKILL"] as const) {
+  for (const [signal, moment] of [
+    ["SIGKILL", '"batch.uploading"'],
+    ["SIGINT", '"batch.sent"'],
+  ] as const) {
     const { child } = startProcess(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      if (text.includes('"batch.sent"')) child.kill(signal);
+      if (text.includes(moment)) child.kill(signal);
     });
     expect(await ended).toBe(signal === "SIGINT" ? 130 : null);
   }
@@ -181,5 +184,9 @@ it("goes on after Ctrl-C and after kill -9, publishes nothing twice, and leaves 
     accepted: 12_000,
     updated: 0,
   });
+  const listed = await events("pushes");
+  expect(listed.events.filter(({ records }) => records === 12_000)).toMatchObject([
+    { source: "bulk", state: "complete" },
+  ]);
   expect((await readdir(pushes)).filter((name) => name.endsWith(".spool"))).toEqual([]);
 });

@@ -2,32 +2,13 @@
 // «B. Business machine API»).
 
 import type { Envelope } from "../protocol/dsse.ts";
+import type { BulkUpload, UploadedFile } from "../protocol/wire/bulk.ts";
 import type { PushStatus } from "../protocol/wire/push.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer } from "./json-answer.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 
-/** Where and how a file is uploaded. */
-export interface BulkUpload {
-  readonly upload_id: string;
-  readonly record_type: string;
-  readonly upload_url: string;
-  /** Sent as fields of their own, before the file. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly content_type: string;
-  readonly max_bytes: number;
-  readonly max_records: number;
-  readonly expires_at: string;
-}
-
-/** What the service has received. */
-export interface UploadedFile {
-  readonly upload_id: string;
-  readonly bytes: number;
-  readonly records: number;
-  /** Over the bytes of the file. */
-  readonly sha256: string;
-}
+export type { BulkUpload, UploadedFile } from "../protocol/wire/bulk.ts";
 
 export interface BulkImportRequest {
   readonly uploadId: string;

@@ -133,10 +133,20 @@ function bulkRoutes(service: Uploads, accept: Accept): BulkClient {
     requestUpload: async () => {
       if (!service.offersBulk) throw problem(501, "not_offered");
       issued += 1;
-      const limits = { max_bytes: 268_435_456, max_records: 100_000, expires_at: "2027-01-31T08:00:00.000Z" };
+      const limits = {
+        max_bytes: 268_435_456,
+        max_records: 100_000,
+        expires_at: "2027-01-31T08:00:00.000Z",
+      } as const;
       const upload_id = `bup_${String(issued).padStart(24, "0")}`;
-      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" };
-      return answer(201, { upload_id, record_type: "products", fields: { upload_id }, ...form, ...limits });
+      const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" } as const;
+      return answer(201, {
+        upload_id,
+        record_type: "products" as const,
+        fields: { upload_id, upload_token: "t" },
+        ...form,
+        ...limits,
+      });
     },
     sendFile: async ({ upload_id }, file) => {
       const lines = (await file.text()).split("\n").slice(0, -1);
@@ -144,7 +154,7 @@ function bulkRoutes(service: Uploads, accept: Accept): BulkClient {
         upload_id,
         lines.map((line) => new TextDecoder().decode(parseBase64(line) ?? undefined)),
       );
-      return { upload_id, bytes: file.size, records: lines.length, sha256: "" };
+      return { upload_id, bytes: file.size, records: lines.length, sha256: "", root: "" };
     },
     importFile: async ({ uploadId, batchSeal }) => {
       const { isNew, status } = accept(batchSeal, () => {

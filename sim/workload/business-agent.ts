@@ -63,6 +63,8 @@ export class BusinessAgent {
   #random: Random;
   readonly #client: Client;
   #isStopped = false;
+  /** Whether its batches may contain a product that nobody can process, and so be answered late. */
+  #mayPoison = true;
   #seq = 0;
   #names = 0;
 
@@ -165,6 +167,7 @@ export class BusinessAgent {
     this.#step("index away");
     if (!this.#world.takes(`${this.#name}#index-away`)) return;
     const { kernel } = this.#world.parts;
+    this.#mayPoison = false;
     const untilMs = kernel.now() + answeredWithinMs;
     const batch = this.#newBatch({ leaves: this.#random.between(1, 6) });
     this.#journal.addBatch(batch);
@@ -344,7 +347,7 @@ export class BusinessAgent {
   }
 
   #product(index: number | null): ProductChoice {
-    if (this.#random.chance(poisonedShare)) return { ...sample, id: poisonedId };
+    if (this.#mayPoison && this.#random.chance(poisonedShare)) return { ...sample, id: poisonedId };
     const id = index === null ? this.#productId() : `p${index}`;
     if (this.#plan.repeats && this.#random.chance(0.7)) return { ...sample, id };
     return {

@@ -1,4 +1,4 @@
-// What each member of a request about held pushes changes: all of it has a test of its own.
+// What each member of a request about held pushes and the end of pushes changes: all of it has a test of its own.
 
 import type { Proof } from "./request-effects.fixture.ts";
 
@@ -6,6 +6,9 @@ const decisions = (title: string): Proof => ({ shownBy: `node/hold-decisions.tes
 const decide = "POST /v1/pushes/{push_id}/hold";
 
 export const holdProofs: Readonly<Record<string, Proof>> = {
+  "POST /v1/pushes/{push_id}/cancel path push_id": {
+    shownBy: "node/cancel-push.test.ts: of another business does not exist, nor one that was never accepted",
+  },
   "GET /v1/holds query cursor": decisions("is listed on pages of twenty, and a wrong cursor is refused"),
   [`${decide} path push_id`]: decisions("for another push"),
   [`${decide} body /decision`]: decisions("that is no envelope"),

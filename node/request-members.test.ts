@@ -197,9 +197,6 @@ const signedReads: Readonly<Record<string, Proof>> = {
     await pushStatus(),
     await pushStatus("", `bat_${"0".repeat(24)}`),
   ],
-  "POST /v1/pushes/{push_id}/cancel path push_id": {
-    shownBy: "node/cancel-push.test.ts: of another business does not exist, nor one that was never accepted",
-  },
   "GET /v1/pushes/{push_id} query outcome": async () => [
     await pushStatus("?outcome=accepted"),
     await pushStatus("?outcome=rejected"),

@@ -9,7 +9,7 @@ import type { Clock } from "../crypto/port.ts";
 import { isPushId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { reportOf } from "./accept-push.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 import { checkScope } from "./mandate-scope.ts";
@@ -49,22 +49,20 @@ export async function cancelPush(deps: CancelDeps, request: CancelRequest): Prom
     deps.asTable(),
   );
   if (outside) return outside;
-  if (isCancelled(report)) return answerJson(200, pushStatus(report));
+  // A push that has settled records may be admitted again by a late resend; its business would not know them any more.
+  if (isCancelled(report) || report.settled > 0 || report.state === "complete") return answerOf(report);
   const { status } = await actors.ask(home, { type: "push.cancel", push_id: request.pushId });
-  if (status === "too_late") return notCancellable(reportOf(await actors.ask(push, wholeStatus)));
-  const ended = await actors.ask(push, { type: "push.await", until: "over" }, { timeoutMs: endedWithinMs });
-  // The first page, as everywhere else; what waits for the end answers with more.
-  return ended === null
-    ? pushUnknown()
-    : answerJson(200, pushStatus(reportOf(await actors.ask(push, wholeStatus))));
+  if (status === "cancelled")
+    await actors.ask(push, { type: "push.await", until: "over" }, { timeoutMs: endedWithinMs });
+  // Whatever was decided meanwhile, the push says what became of it.
+  return answerOf(reportOf(await actors.ask(push, wholeStatus)));
 }
 
 function isCancelled({ state, error }: PushReport): boolean {
   return state === "failed" && error?.code === cancelledCode;
 }
 
-function notCancellable(report: PushReport): Outcome | Refused {
-  // Another request may have cancelled it in the meantime.
+function answerOf(report: PushReport): Outcome {
   if (isCancelled(report)) return answerJson(200, pushStatus(report));
   const isOver = report.state === "complete" || report.state === "failed";
   const detail = isOver

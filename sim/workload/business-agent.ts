@@ -7,7 +7,13 @@ import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
-import { type BusinessPlan, drawLeafCount, drawProduct, drawProductId } from "./business-plan.ts";
+import {
+  type BatchChoice,
+  type BusinessPlan,
+  drawLeafCount,
+  drawProductId,
+  drawProducts,
+} from "./business-plan.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
@@ -158,7 +164,7 @@ export class BusinessAgent {
     if (!this.#world.takes(`${this.#name}#index-away`)) return;
     const { kernel } = this.#world.parts;
     const untilMs = kernel.now() + answeredWithinMs;
-    const batch = this.#newBatch({ leaves: this.#random.between(1, 6) });
+    const batch = this.#newBatch({ leaves: this.#random.between(1, 6), mayPoison: false });
     this.#journal.addBatch(batch);
     for (;;) {
       const heard = await this.#publish(batch, this.#nextName("away"));
@@ -365,21 +371,14 @@ export class BusinessAgent {
     });
   }
 
-  #newBatch({
-    usedSeq,
-    leaves = drawLeafCount(this.#random, this.#plan),
-  }: {
-    usedSeq?: number;
-    leaves?: number;
-  } = {}): SentBatch {
+  #newBatch(given: BatchChoice = {}): SentBatch {
+    const { usedSeq, leaves = drawLeafCount(this.#random, this.#plan) } = given;
     this.#seq += 1;
     return sealBatch(this.#world.parts, {
       business: this.#business,
       key: this.#key,
       seq: usedSeq ?? this.#seq,
-      products: Array.from({ length: leaves }, (_, index) =>
-        drawProduct(this.#random, this.#plan, leaves > 20 ? index : null),
-      ),
+      products: drawProducts(this.#random, this.#plan, { ...given, leaves }),
       policyVersion: this.#journal.policyVersion(this.#business),
       idempotencyKey: this.#nextName("push"),
     });

@@ -30,9 +30,30 @@ export function drawLeafCount(random: Random, plan: BusinessPlan): number {
   return random.skewed(1, batchMax);
 }
 
+export interface BatchChoice {
+  /** Drawn if omitted. */
+  readonly leaves?: number;
+  /** A seq that another batch has used. */
+  readonly usedSeq?: number;
+  /** Whether it may contain a product that nobody can process, and so be answered late. */
+  readonly mayPoison?: boolean;
+}
+
+/** The products of a large batch differ from each other. */
+export function drawProducts(
+  random: Random,
+  plan: BusinessPlan,
+  { leaves, mayPoison = true }: Pick<BatchChoice, "mayPoison"> & { readonly leaves: number },
+): readonly ProductChoice[] {
+  return Array.from({ length: leaves }, (_, index) =>
+    mayPoison && random.chance(poisonedShare)
+      ? { ...sample, id: poisonedId }
+      : drawProduct(random, plan, leaves > 20 ? index : null),
+  );
+}
+
 /** With an index, the product of that place; otherwise any. */
-export function drawProduct(random: Random, plan: BusinessPlan, index: number | null): ProductChoice {
-  if (random.chance(poisonedShare)) return { ...sample, id: poisonedId };
+function drawProduct(random: Random, plan: BusinessPlan, index: number | null): ProductChoice {
   const id = index === null ? drawProductId(random, plan) : `p${index}`;
   if (plan.repeats && random.chance(0.7)) return { ...sample, id };
   return {

@@ -7,9 +7,11 @@ import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
+import { fileOf } from "../workload/bulk-import.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -98,6 +100,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
+  checkUploadedFiles(world, truth);
 }
 
 /** Nothing acknowledged is lost. Returns what was published, by record. */
@@ -306,7 +309,8 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     { total: number; greatest: number; cap: number; bytes: number; bytesCap: number }
   >();
   for (const batch of journal.batches.values()) {
-    if ((truth.reports.get(batch.pushId) ?? null) === null) continue;
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) continue;
     const { keyId } = batch.key;
     const seq = `${keyId} ${batch.seq}`;
     const known = bySeq.get(seq);
@@ -323,7 +327,7 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     };
     records.set(keyId, used);
     used.total += batch.leaves.length;
-    used.bytes += batch.body.length;
+    used.bytes += report.facts.source === "bulk" ? fileOf(batch).length : batch.body.length;
     used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {

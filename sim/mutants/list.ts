@@ -1,10 +1,11 @@
 // The list of mutants. Every one must be caught: a survivor is a gap in the checkers or in what the worlds do.
 
 import { actorMutants } from "./actor-mutants.ts";
+import { bulkMutants } from "./bulk-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { portMutants } from "./port-mutants.ts";
 
-export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants];
+export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants, ...bulkMutants];
 
 /** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {

@@ -6,10 +6,11 @@ import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
+import { importBatch } from "./bulk-import.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
-import { type SimRequest, signRequest } from "./signed-request.ts";
+import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
 /** Time limit for an answer once nothing else fails. */
@@ -111,6 +112,7 @@ export class BusinessAgent {
         status: known.length > 0 ? 2 : 0,
         remove: 3,
         race: known.length > 0 ? 1 : 0,
+        import: 2,
       });
       if (what === "push") await this.#push(this.#newBatch());
       else if (what === "again") await this.#push(this.#random.pick(known));
@@ -118,6 +120,7 @@ export class BusinessAgent {
         await this.#push(this.#newBatch({ usedSeq: this.#random.pick(known).seq }));
       else if (what === "status") await this.#status(this.#random.pick(known));
       else if (what === "race") await this.#race(this.#newBatch());
+      else if (what === "import") await this.#import(this.#newBatch());
       else await this.#remove();
     }
   }
@@ -218,6 +221,32 @@ export class BusinessAgent {
     return heard;
   }
 
+  /** Publishes a batch as a file. */
+  async #import(batch: SentBatch): Promise<void> {
+    const { kernel } = this.#world.parts;
+    this.#journal.addBatch(batch);
+    const sentAt = kernel.events;
+    const name = this.#nextName("import");
+    const path = { upload: "/v1/bulk-uploads", import: "/v1/bulk-imports" } as const;
+    const heard = await importBatch(
+      {
+        ...{ world: this.#world, client: this.#client, random: this.#random, region: this.#plan.region },
+        sign: (route, body) =>
+          this.#signed({
+            route,
+            path: path[route],
+            body,
+            idempotencyKey: this.#nextName(route),
+            subject: batch.pushId,
+          }),
+      },
+      batch,
+    );
+    if (heard === null) return;
+    this.#world.observed.mark(`import.${heard.code}`);
+    this.#note(batch, heard, { name, sentAt });
+  }
+
   async #status(batch: SentBatch): Promise<void> {
     const heard = await this.#client.send(this.#sign("push", batch, null), this.#plan.region);
     if (heard?.code === "not_found" && batch.acknowledgedAt !== null && !this.#world.mayReadOld)
@@ -276,19 +305,25 @@ export class BusinessAgent {
   }
 
   #sign(route: "publish" | "push", batch: SentBatch, idempotencyKey: string | null): SimRequest {
-    const { kernel, crypto } = this.#world.parts;
-    return signRequest(crypto, {
+    return this.#signed({
       route,
-      signer: this.#key,
-      role: "integration",
-      tag: route === "publish" ? "svc-push" : "svc-business-read",
       path: route === "publish" ? "/v1/publish/products" : `/v1/pushes/${batch.pushId}`,
       body: route === "publish" ? batch.body : null,
+      idempotencyKey,
+      subject: batch.pushId,
+    });
+  }
+
+  #signed(given: Pick<RequestParts, "route" | "path" | "body" | "idempotencyKey" | "subject">): SimRequest {
+    const { kernel, crypto } = this.#world.parts;
+    return signRequest(crypto, {
+      ...given,
+      signer: this.#key,
+      role: "integration",
+      tag: given.route === "push" ? "svc-business-read" : "svc-push",
       nonce: this.#random.hex(24),
       created: Math.floor(kernel.now() / 1_000),
       lifetimeSeconds: 120,
-      idempotencyKey,
-      subject: batch.pushId,
     });
   }
 

@@ -1,8 +1,9 @@
 // A client across a network: sends a request to some node of a region and receives an answer, or nothing.
 
+import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import type { Outcome } from "../../service/answer.ts";
 import type { Random } from "../kernel/random.ts";
-import { codeOf, serve, statusOf } from "../world/serve.ts";
+import { codeOf, serve, serveFile, statusOf } from "../world/serve.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import type { SimRequest } from "./signed-request.ts";
@@ -69,6 +70,27 @@ export class Client {
       node.life.onEnd(() => kernel.after(2, `${label} is cut off`, () => settle(null)));
       node.life.after(this.#delayMs(), `${label} arrives`, () => {
         void serve(node, request, this.#witness()).then((outcome) => {
+          if (faults.meets("response_lost")) return;
+          node.life.after(this.#delayMs(), `${label} is answered`, () => settle(heardOf(outcome)));
+        });
+      });
+    });
+  }
+
+  /** The same for the file of an upload, which is not signed. */
+  sendFile(upload: BulkUpload, file: Uint8Array, region: string): Promise<Heard | null> {
+    const { kernel, faults } = this.#world.parts;
+    const node = this.#world.nodeOf(region, this.#random);
+    const label = `${this.name} file ${upload.upload_id}`;
+    return new Promise((resolve) => {
+      const settle = (heard: Heard | null): void => {
+        kernel.tell(`${label} ← ${heard === null ? "nothing" : `${heard.status} ${heard.code}`}`);
+        resolve(heard);
+      };
+      kernel.after(timeoutMs, `${label} gives up`, () => resolve(null));
+      if (node === null || faults.meets("request_lost")) return;
+      node.life.after(this.#delayMs(), `${label} arrives`, () => {
+        void serveFile(node, upload, file).then((outcome) => {
           if (faults.meets("response_lost")) return;
           node.life.after(this.#delayMs(), `${label} is answered`, () => settle(heardOf(outcome)));
         });

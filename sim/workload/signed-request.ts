@@ -15,7 +15,7 @@ import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";
 
-export type Route = "publish" | "push" | "search" | "fetch";
+export type Route = "publish" | "push" | "upload" | "import" | "search" | "fetch";
 
 export interface SimRequest {
   readonly route: Route;

@@ -21,6 +21,7 @@ import { Trace } from "../kernel/trace.ts";
 import { Network } from "../network/network.ts";
 import type { PlainTable } from "../store/plain-tables.ts";
 import { type StagedLeaf, stagedLeafKey } from "../store/record-store.ts";
+import { type StagedFile, stagedFiles } from "../store/staging-area.ts";
 import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
@@ -80,8 +81,12 @@ export class World {
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
-    const hasLeaf = (id: string, leaf: number): boolean =>
-      regions.some((region) => this.#leaves().arrived(region).has(stagedLeafKey(id, leaf)));
+    const hasLeaf = (id: string, leaf: number, file: string | null): boolean =>
+      regions.some((region) =>
+        file === null
+          ? this.#leaves().arrived(region).has(stagedLeafKey(id, leaf))
+          : this.stagedFile(region, file)?.isDone === true,
+      );
     const observed = new Observed(kernel, faults, hasLeaf);
     this.observed = observed;
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
@@ -216,6 +221,13 @@ export class World {
   #isAtHome(pushId: string, region: string): boolean {
     const place = placementOf({ kind: "push", id: pushId });
     return "party" in place && this.parts.homes.get(place.party) === region;
+  }
+
+  /** What has arrived of an uploaded file in a region. */
+  stagedFile(region: string, name: string): StagedFile | null {
+    const files = this.parts.stores.tables.of<StagedFile>(stagedFiles);
+    const file = files.arrived(region).get(name)?.value;
+    return file === undefined || file.isGone ? null : file;
   }
 
   #leaves(): PlainTable<StagedLeaf> {

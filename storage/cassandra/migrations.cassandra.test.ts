@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
+import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
+import { insightTables } from "./insight-store.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
@@ -13,6 +15,7 @@ import {
   stagedLeavesTables,
 } from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
+import { stagingTables } from "./staging-area.ts";
 
 const first = ["CREATE TABLE IF NOT EXISTS one (id text PRIMARY KEY)"];
 const second = [
@@ -113,6 +116,9 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...stagedLeavesTables,
         ...keyOwnerTables,
         ...fenceTables,
+        ...insightTables,
+        ...eventTables.filter((cql) => cql.startsWith("CREATE")),
+        ...stagingTables,
         ...receiptForgettingTables.filter((cql) => cql.startsWith("CREATE")),
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);

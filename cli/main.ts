@@ -1,6 +1,8 @@
 // The program `svc`.
 
 import { createInterface } from "node:readline/promises";
+import { attempts } from "./attempts.ts";
+import { catalogue } from "./catalogue.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
@@ -14,6 +16,8 @@ import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
+import { cancel, pushes } from "./pushes.ts";
+import { deleteCommand, withdraw } from "./remove.ts";
 import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
@@ -22,7 +26,8 @@ import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor, revoke],
+  ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts],
+  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke],
   ...holdCommands,
   ...keyCommands,
 ];

@@ -34,7 +34,7 @@ async function runPushStatus(args: Arguments, context: CommandContext): Promise<
   return body.state === "failed" || body.state === "held" ? exitCodes.negative : exitCodes.done;
 }
 
-function showStatus(terminal: Terminal, status: PushStatus): void {
+export function showStatus(terminal: Terminal, status: PushStatus): void {
   const { counts, progress } = status;
   terminal.print(`${status.push_id}  ${status.state}${status.stalled ? " (stalled)" : ""}`);
   terminal.print(

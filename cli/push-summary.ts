@@ -71,7 +71,7 @@ function showResult(
     for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
     if (result.state === "held")
       terminal.print(
-        "  An owner or admin can confirm it in the business portal; then run this command again.",
+        `  An owner or admin can confirm it (svc hold confirm ${sealed?.push_id}); then run this command again.`,
       );
   }
   const parts = [

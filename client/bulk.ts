@@ -46,6 +46,9 @@ export interface BulkClient {
   importFile(request: BulkImportRequest): Promise<JsonAnswer<PushStatus>>;
 }
 
+/** How often a file is sent that the service says it cannot take again. */
+const uploadsMax = 5;
+
 /**
  * Uploads a file and returns its upload id. An upload that was cut off is not continued: the file is sent again under
  * another upload id, and the service deletes what it has of the first.
@@ -55,13 +58,24 @@ export async function uploadFile(
   file: Blob,
 ): Promise<string> {
   let attempt = 0;
-  return await retryUntil(how.patience, async () => {
+  const uploadOnce = async (): Promise<string> => {
     attempt += 1;
     const idempotencyKey = `upload.${how.runId}.${how.patience.now()}.${attempt}`;
     const { body: upload } = await how.client.requestUpload({ type: "products", idempotencyKey });
-    await how.client.sendFile(upload, file);
+    try {
+      await how.client.sendFile(upload, file);
+    } catch (error) {
+      // An attempt whose answer was lost may have brought the file, whole or not.
+      if (!isConflict(error) || attempt >= uploadsMax) throw error;
+      return await uploadOnce();
+    }
     return upload.upload_id;
-  });
+  };
+  return await retryUntil(how.patience, uploadOnce);
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof SvcProblemError && error.code === "upload_conflict";
 }
 
 /** False if the error says that this service takes no bulk files. */

@@ -3,7 +3,8 @@
 
 import { toBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
-import type { CollectionName } from "../protocol/identifiers.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import type { InlineOutcome, PushStatus, SealContext } from "../protocol/wire/push.ts";
 import type { BulkClient, UploadedFile } from "./bulk.ts";
 import type {
@@ -14,8 +15,11 @@ import type {
   ValidationOutcome,
 } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
-import { type JsonAnswer, jsonAnswer, jsonBody } from "./json-answer.ts";
+import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import type { RequestToSend, Sender } from "./sender.ts";
+
+/** The types of records. */
+export const recordTypeNames: readonly CollectionName[] = collectionNames;
 
 export interface PublishRequest {
   /** The exact body bytes; send the same ones again to resume. */
@@ -67,8 +71,8 @@ export interface BusinessClient extends BulkClient {
   decideHold(pushId: string, decision: Envelope): Promise<JsonAnswer<PushStatus>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
   cataloguePage(query?: CatalogueQuery): Promise<JsonAnswer<CataloguePage>>;
-  /** One record, by its id or the business's own id of it. */
-  catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord>>;
+  /** One record, by its id or the business's own id of it, with the exact text that was sealed. */
+  catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord> & { readonly recordText: string }>;
   attemptsPage(query?: AttemptsQuery): Promise<JsonAnswer<AttemptsPage>>;
 }
 
@@ -111,7 +115,12 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
         idempotencyKey,
       }),
     cataloguePage: (query = {}) => get(`/v1/catalogue${queryOf(query)}`),
-    catalogueRecord: (id) => get(`/v1/catalogue/${encodeURIComponent(id)}`),
+    catalogueRecord: async (id) => {
+      const answer = await get<CatalogueRecord>(`/v1/catalogue/${encodeURIComponent(id)}`);
+      const recordText = exactMember(answer.text, "record");
+      if (recordText === null) throw unexpectedAnswer(answer.status, "The answer does not contain a record.");
+      return { ...answer, recordText };
+    },
     attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
     requestUpload: ({ type, idempotencyKey }) =>
       post("/v1/bulk-uploads", { body: jsonBody({ record_type: type }), idempotencyKey }),

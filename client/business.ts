@@ -20,7 +20,9 @@ import { type Validation, validateRecords } from "./validate-run.ts";
 
 export interface BusinessOptions extends Omit<Partial<SenderOptions>, "key"> {
   /** Address of the business machine API, without a trailing slash. */
-  readonly businessUrl: string;
+  readonly businessUrl?: string;
+  /** An existing client in place of an address. */
+  readonly client?: SvcClient;
   /** A registered integration key. */
   readonly key: SigningKey;
   /** How long a service that is away is waited for; the default is two minutes. */
@@ -71,18 +73,10 @@ const defaultPatienceMs = 120_000;
 
 /** Every method rejects with `SvcProblemError` or `SvcConnectionError`. */
 export function createBusiness(options: BusinessOptions): Business {
-  const { businessUrl, key, patienceMs = defaultPatienceMs, onWaiting = () => {}, ...sender } = options;
+  const { key, patienceMs = defaultPatienceMs, onWaiting = () => {} } = options;
   const now = options.now ?? Date.now;
   const wait = options.wait ?? ((delayMs: number) => new Promise<void>((wake) => setTimeout(wake, delayMs)));
-  const fetchOf = options.fetch ?? ((url, init) => fetch(url, init));
-  const client = createSvcClient({
-    ...sender,
-    fetch: fetchOf,
-    key,
-    businessUrl,
-    baseUrl: null,
-    verifyUrl: null,
-  });
+  const client = options.client ?? clientOf(options);
   const patience: Patience = { now, wait, patienceMs, onWaiting };
   const how = () => ({ client, key, now, wait, patienceMs, runId: randomId() });
   const remove = async (recordId: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {
@@ -109,6 +103,12 @@ export function createBusiness(options: BusinessOptions): Business {
     decideHold: async (pushId, decision) =>
       (await retryUntil(patience, () => client.decideHold(pushId, decision))).body,
   };
+}
+
+function clientOf({ businessUrl, client: _none, ...options }: BusinessOptions): SvcClient {
+  if (businessUrl === undefined) throw new TypeError("Name the address of the service in businessUrl.");
+  const fetchOf = options.fetch ?? ((url, init) => fetch(url, init));
+  return createSvcClient({ ...options, fetch: fetchOf, businessUrl, baseUrl: null, verifyUrl: null });
 }
 
 function setOf(records: Records): RecordSet {

@@ -80,8 +80,10 @@ describe("the package", () => {
     const { dependencies } = clientManifest();
     expect([...importedPackages(join(built, "dist"))].sort()).toEqual(Object.keys(dependencies).sort());
     const project = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+      readonly version: string;
       readonly dependencies: Readonly<Record<string, string>>;
     };
+    expect(clientManifest().version).toBe(project.version);
     for (const [name, version] of Object.entries(dependencies))
       expect(project.dependencies[name]).toBe(version);
   });
@@ -114,6 +116,8 @@ describe("the package", () => {
     expect(ended.output).toMatch(/^bat_[0-9a-f]{24} complete [01] 0$/m);
     expect(ended.output).toContain("/category groceries");
     expect(ended.output).toContain("1 false member_missing");
+    expect(ended.output).toContain("withdraw []");
+    expect(ended.output).toContain("delete []");
     expect(ended.output).toContain("409 push_not_cancellable");
     expect(ended.output).toMatch(/^200 [0-9]+$/m);
   });

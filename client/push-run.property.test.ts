@@ -5,6 +5,7 @@ import type { PushDeps, PushEvent } from "./push-event.ts";
 import { PushMismatchError, runPush } from "./push-run.ts";
 import { createModelService, type ModelService } from "./push-service.fixture.ts";
 import type { PushState } from "./push-state.ts";
+import { type RecordSet, recordSet } from "./record-set.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "./signing-key.ts";
 
 let key: SigningKey;
@@ -17,7 +18,7 @@ beforeAll(async () => {
 class Killed extends Error {}
 
 /** A world with one file of records, a durable journal and a service, in which a process can be killed at any step. */
-function createWorld(records: number, recordsPerBatch?: number) {
+function createWorld(records: number, recordsPerBatch?: number, hashed?: RecordSet) {
   let nowMs = 1_700_000_000_000;
   let stepsLeft = Number.POSITIVE_INFINITY;
   let kept: string | null = null;
@@ -75,7 +76,7 @@ function createWorld(records: number, recordsPerBatch?: number) {
     run: async (steps = Number.POSITIVE_INFINITY): Promise<boolean> => {
       stepsLeft = steps;
       try {
-        await runPush(deps, bytes);
+        await runPush(deps, hashed ?? bytes);
         return true;
       } catch (error) {
         if (error instanceof Killed) return false;
@@ -235,9 +236,11 @@ describe("a push", () => {
 
 describe("a push of more records than a batch may have", () => {
   const count = 10_001;
+  // Hashed once for all of these tests.
+  const hashed = recordSet(createWorld(count).bytes);
 
   it("is one bulk file, uploaded before it is sealed", async () => {
-    const world = createWorld(count);
+    const world = createWorld(count, undefined, hashed);
     expect(await world.run()).toBe(true);
     expectEachOnce(world.service, world.texts);
     expect(world.service.imported).toHaveLength(1);
@@ -252,27 +255,51 @@ describe("a push of more records than a batch may have", () => {
 
   it("can be killed after every single step, and is imported once", async () => {
     for (let steps = 0; ; steps += 1) {
-      const world = createWorld(count);
+      const world = createWorld(count, undefined, hashed);
       const ended = await world.run(steps);
       world.pass(steps % 2 === 0 ? 0 : 400_000);
       if (!ended) expect(await world.run()).toBe(true);
       expectEachOnce(world.service, world.texts);
       expect(world.service.imported).toHaveLength(1);
       // All that matters happens before the chunks settle.
-      if (ended || steps > 20) return;
+      if (ended || steps > 16) return;
     }
   });
 
   it("is uploaded again when the service no longer has the file", async () => {
-    const world = createWorld(count);
+    const world = createWorld(count, undefined, hashed);
     await world.run(7);
     world.service.uploads.clear();
     expect(await world.run()).toBe(true);
     expectEachOnce(world.service, world.texts);
   });
 
+  it("is sent again under another upload when an answer was lost, or the service has something of the first", async () => {
+    const world = createWorld(count, undefined, hashed);
+    const { sendFile } = world.deps.client;
+    if (sendFile === undefined) throw new Error("The world has no bulk routes.");
+    const refusal = { status: 409, detail: "", retryAfterSeconds: null, problem: {} };
+    const failures: Error[] = [
+      new SvcConnectionError("lost", { effect: "unknown", cause: null }),
+      new SvcProblemError({ ...refusal, code: "upload_conflict" }),
+    ];
+    const client = {
+      ...world.deps.client,
+      sendFile: async (...request: Parameters<typeof sendFile>) => {
+        const file = await sendFile(...request);
+        const failure = failures.shift();
+        if (failure !== undefined) throw failure;
+        return file;
+      },
+    };
+    await runPush({ ...world.deps, client }, world.bytes);
+    expectEachOnce(world.service, world.texts);
+    expect(failures).toEqual([]);
+    expect(world.service.imported).toEqual([`bup_${"3".padStart(24, "0")}`]);
+  });
+
   it("becomes batches where bulk files are not offered", async () => {
-    const world = createWorld(count);
+    const world = createWorld(count, undefined, hashed);
     world.service.offersBulk = false;
     expect(await world.run()).toBe(true);
     expectEachOnce(world.service, world.texts);

@@ -27,6 +27,11 @@ export interface SealedRemoval {
   readonly seal: Envelope;
 }
 
+/** Whether a text is the id of a record that can be removed, as opposed to a business's own id. */
+export function isRecordIdText(text: string): boolean {
+  return collectionNames.some((name) => name === recordType(text));
+}
+
 /** Seals a withdrawal or deletion with an integration key. Throws RangeError for what is not a record id. */
 export async function sealRemoval(facts: RemovalFacts, key: SigningKey): Promise<SealedRemoval> {
   const { recordId, action, atMs } = facts;

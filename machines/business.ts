@@ -6,9 +6,9 @@
 //       in `closed`. Events are applied in every state: journals of earlier releases have pushes in other states.
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
-import { assign, setup } from "xstate";
+import { assign, raise, setup } from "xstate";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
-import type { RemovedRecord } from "../actors/messages/removal.ts";
+import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -49,6 +49,14 @@ export interface BusinessContext {
   /** Number of listings of live records: a listing is (record, country). */
   readonly listings: number;
   readonly recordsLive: number;
+  /** When the timer of purges ends, in Unix milliseconds; null or absent while none is set. */
+  readonly purgeAtMs?: number | null;
+}
+
+/** When the next purge is due, and how long that is. */
+export interface PurgeTimer {
+  readonly at_ms: number;
+  readonly in_ms: number;
 }
 
 /**
@@ -104,6 +112,16 @@ export type BusinessEvent =
       readonly hash: string;
       readonly listings: number;
       readonly live: number;
+      /** Given if the timer of purges has to be set for this deletion. */
+      readonly timer?: PurgeTimer;
+    }
+  /** The timer of purges ended. */
+  | { readonly type: "purges.due" }
+  /** What is proved of purges, and when the next one is due. */
+  | {
+      readonly type: "records.purged";
+      readonly purged: readonly Purged[];
+      readonly timer: PurgeTimer | null;
     };
 
 const standings = {
@@ -113,9 +131,19 @@ const standings = {
   withdrawn: "#business.withdrawn",
 } as const;
 
+function removedBy(event: Extract<BusinessEvent, { type: "record.removed" }>): RemovedRecord {
+  const { record_id, collection, change, generation, hash } = event;
+  return { record_id, collection, change, generation, hash };
+}
+
+function timerOf(event: BusinessEvent): PurgeTimer | null {
+  return event.type === "record.removed" || event.type === "records.purged" ? (event.timer ?? null) : null;
+}
+
 export const businessMachine = setup({
   types: { context: {} as BusinessContext, events: {} as BusinessEvent, input: {} as { uuid: string } },
   guards: {
+    setsTimer: ({ event }) => timerOf(event) !== null,
     becomes: ({ event }, params: { standing: Standing }) =>
       event.type === "certificate.issued" && event.certificate.status === params.standing,
   },
@@ -123,12 +151,28 @@ export const businessMachine = setup({
     noteCertificate: assign(({ event }) =>
       event.type === "certificate.issued" ? { certificate: event.certificate } : {},
     ),
+    noteRemoval: assign(({ context, event }) =>
+      event.type === "record.removed"
+        ? {
+            number: event.number ?? context.number + 1,
+            listings: context.listings + event.listings,
+            recordsLive: context.recordsLive + event.live,
+          }
+        : {},
+    ),
     // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
     releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     endCancelled: (_, _params: { push_id: string }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
+    purgeRecords: () => {},
+    // One timer, for the purge that is due first; setting it again replaces it.
+    setPurgeTimer: raise(
+      { type: "purges.due" },
+      { id: "purges", delay: ({ event }) => timerOf(event)?.in_ms ?? 0 },
+    ),
+    notePurgeTimer: assign(({ event }) => ({ purgeAtMs: timerOf(event)?.at_ms ?? null })),
   },
 }).createMachine({
   id: "business",
@@ -224,25 +268,23 @@ export const businessMachine = setup({
         { type: "endCancelled", params: ({ event }) => ({ push_id: event.push_id }) },
       ],
     },
-    "record.removed": {
-      actions: [
-        assign(({ context, event }) => ({
-          number: event.number ?? context.number + 1,
-          listings: context.listings + event.listings,
-          recordsLive: context.recordsLive + event.live,
-        })),
-        {
-          type: "removeRecord",
-          params: ({ event }) => ({
-            record_id: event.record_id,
-            collection: event.collection,
-            change: event.change,
-            generation: event.generation,
-            hash: event.hash,
-          }),
-        },
-      ],
-    },
+    "record.removed": [
+      {
+        guard: "setsTimer",
+        actions: [
+          "noteRemoval",
+          { type: "removeRecord", params: ({ event }) => removedBy(event) },
+          "notePurgeTimer",
+          "setPurgeTimer",
+        ],
+      },
+      { actions: ["noteRemoval", { type: "removeRecord", params: ({ event }) => removedBy(event) }] },
+    ],
+    "purges.due": { actions: [assign({ purgeAtMs: null }), "purgeRecords"] },
+    "records.purged": [
+      { guard: "setsTimer", actions: ["notePurgeTimer", "setPurgeTimer"] },
+      { actions: ["notePurgeTimer"] },
+    ],
   },
   states: {
     unverified: {},

@@ -166,10 +166,16 @@ export function readOver(
   node: AttackNode,
   business: Pick<TestBusiness, "signingKey">,
   path: string,
+  changes: Pick<SentRequest, "created"> = {},
 ): Promise<ReceivedAnswer> {
   const caller = { key: business.signingKey, grant: "" };
   const headers = { "svc-sandbox-key": null };
-  return send(node.running.urls.business_url, caller, { path, tag: "svc-business-read", headers });
+  return send(node.running.urls.business_url, caller, {
+    path,
+    tag: "svc-business-read",
+    headers,
+    ...changes,
+  });
 }
 
 /** The exact body bytes of a sealed batch. */

@@ -198,6 +198,12 @@ describe("a rejection", () => {
   });
 });
 
+/** A confirmation whose signature is changed. */
+async function withSignature(held: Held, change: object): Promise<object> {
+  const document = await confirmation(held);
+  return { ...document, signatures: [{ ...document.signatures[0], ...change }] };
+}
+
 describe("a decision is refused, and the push stays held,", () => {
   const refusals: readonly [
     string,
@@ -296,6 +302,29 @@ describe("a decision is refused, and the push stays held,", () => {
         return { ...document, signatures: [...document.signatures, ...document.signatures] };
       },
       { status: 422, code: "seal_invalid", reason: "envelope_malformed" },
+    ],
+    [
+      "under the key_id of another person",
+      async (held) => withSignature(held, { keyid: (await newPerson(node, held.business)).keyId }),
+      { status: 422, code: "seal_invalid", reason: "signature_invalid" },
+    ],
+    [
+      "with the signature of another document",
+      async (held) => withSignature(held, { sig: (await rejection(held)).signatures[0]?.sig }),
+      { status: 422, code: "seal_invalid", reason: "signature_invalid" },
+    ],
+    [
+      "with other authenticator data",
+      async (held) => withSignature(held, { authenticatorData: btoa("\0".repeat(37)) }),
+      { status: 422, code: "seal_invalid", reason: "signature_invalid" },
+    ],
+    [
+      "with other client data",
+      async (held) => {
+        const [signature] = (await rejection(held)).signatures;
+        return withSignature(held, { clientDataJSON: signature?.clientDataJSON });
+      },
+      { status: 422, code: "seal_invalid", reason: "signature_invalid" },
     ],
     ["that is no envelope", async () => ({ confirm: true }), { status: 400, code: "request_invalid" }],
   ];

@@ -180,6 +180,30 @@ describe("a hold", () => {
     ]);
   });
 
+  it("is not decided before its push knows of it: the decision would pass it by", async () => {
+    const held = await heldPush(node);
+    const { business } = held;
+    const pushId = `bat_${"b".repeat(24)}`;
+    const push = pushRef(business.party.uuid, pushId);
+    const listings = [[recordIdOf(business, "item-5"), { US: ["77.00", "USD"] }]] as const;
+    const admission = { push_id: pushId, key_id: business.key.key_id, records: 1, may_hold: true } as const;
+    const plan = { pending: [], earlier: [], listings };
+    await tellBusiness(node, business, { type: "push.admit", ...admission, plan });
+    // Its bytes are not staged: it stays as it is.
+    const { actors } = node.running.services;
+    const { facts } = await awaitPush(node, business, held.pushId);
+    await actors.ask(push, {
+      ...({ type: "push.accept", held_reasons: [], accept_by_ms: Number.POSITIVE_INFINITY } as const),
+      facts: { ...facts, push_id: pushId, number: 3 },
+    });
+    const early = { ...held, pushId };
+    const holds = async () =>
+      (await tellBusiness(node, business, { type: "holds.read", after: 0, limit: 9 })).holds;
+    const before = await holds();
+    expect((await decide(early, await confirmation(early))).status).toBe(409);
+    expect(await holds()).toEqual(before);
+  });
+
   it("of a push that was numbered and not accepted is unknown, until its batch is sent again", async () => {
     const held = await heldPush(node);
     const { business } = held;

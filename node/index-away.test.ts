@@ -41,6 +41,7 @@ beforeEach(async () => {
     apply: (changes) => apply(rows, changes),
     search: (query) => rows.search(query),
     isFindable: (collection, id) => rows.isFindable(collection, id),
+    purge: (collections) => rows.purge(collections),
     count: (collection) => rows.count(collection),
   });
   node = await openPublishingNode({}, { index });

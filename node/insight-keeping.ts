@@ -3,11 +3,22 @@
 import type { LogEntry } from "../actors/system/ports.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
 import type { Monotonic } from "../cluster/poller.ts";
+import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { Reading } from "../ops/metrics.ts";
-import type { Insight, InsightFigures } from "../service/insight.ts";
+import { createInsight, type Insight, type InsightFigures } from "../service/insight.ts";
 import { flushRegularly } from "../service/insight-flushing.ts";
 import { nodeTimers } from "./node-timers.ts";
+import type { RetentionConfig } from "./retention-config.ts";
+import type { NodeStores } from "./stores.ts";
+
+export function insightOf(
+  { insightStore: store }: Pick<NodeStores, "insightStore">,
+  { analyticsDays: retentionDays }: RetentionConfig,
+  parts: { readonly clock: Clock; readonly incarnation: string },
+): Insight {
+  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
+}
 
 /** Starts writing; the returned function writes once more and stops. A store outage is logged in few lines. */
 export function keepInsight(parts: {

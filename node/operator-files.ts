@@ -33,6 +33,23 @@ export interface OperatorFiles {
   look(): Promise<void>;
 }
 
+/** What a node judges by. */
+export interface Judging {
+  readonly operatorFiles: OperatorFiles;
+  /** The lists that the content rules judge by. */
+  readonly lists: ContentLists;
+  /** The operator's table of autonomous systems as it is now. */
+  readonly asTable: () => AsTable | null;
+}
+
+export function judgingBy(
+  operatorFiles: OperatorFiles,
+  { certifiedNames }: { readonly certifiedNames: CertifiedNames },
+): Judging {
+  const { asTable } = operatorFiles;
+  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
+}
+
 /** Reads the files. Throws `ConfigError` for the first that cannot be used. */
 export async function openOperatorFiles(
   paths: OperatorPaths,

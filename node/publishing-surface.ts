@@ -17,6 +17,8 @@ import { sealContext } from "../service/seal-context.ts";
 import { validateBatch } from "../service/validate-batch.ts";
 import type { NodeServices } from "./services.ts";
 
+const hourMs = 3_600_000;
+
 export function publishingParts(
   services: NodeServices,
   businessUrl: string,
@@ -28,7 +30,8 @@ export function publishingParts(
 function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {
   const { cluster, config } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;
-  const deps = { ...services, crypto: nativeCrypto, regions };
+  const purgeAfterMs = config.retention.purgeHours * hourMs;
+  const deps = { ...services, crypto: nativeCrypto, regions, purgeAfterMs };
   return {
     publishBatch: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);

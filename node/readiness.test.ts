@@ -26,6 +26,7 @@ it("is led to while its region's index is away, and says so; not while it may no
     apply: (changes) => rows.apply(changes),
     search: (query) => rows.search(query),
     isFindable: (collection, id) => rows.isFindable(collection, id),
+    purge: (collections) => rows.purge(collections),
     count: () => count(rows),
   });
   count = (rows) => rows.count("products");

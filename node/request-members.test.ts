@@ -15,6 +15,7 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
+import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
@@ -312,6 +313,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...signedReads,
   ...publishing(),
   ...readsOfInsight,
+  ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
   ...operations,

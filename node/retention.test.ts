@@ -110,7 +110,7 @@ describe("receipts of a node alone", () => {
 
 describe("the settings of retention", () => {
   it("have defaults that end", () => {
-    const logs = { logDays: 30, logMebibytes: 512 };
+    const logs = { logDays: 30, logMebibytes: 512, purgeHours: 696 };
     const defaults = { receiptDays: 400, analyticsDays: 400, ...logs, holdDays: 30 };
     expect(loadConfig({}, {}).retention).toEqual(defaults);
   });
@@ -120,6 +120,7 @@ describe("the settings of retention", () => {
     ["SVC_ANALYTICS_RETENTION_DAYS", "1", "3650", "analyticsDays"],
     ["SVC_LOG_RETENTION_DAYS", "1", "3650", "logDays"],
     ["SVC_LOG_MEBIBYTES", "8", "1048576", "logMebibytes"],
+    ["SVC_PURGE_AFTER_HOURS", "0", "720", "purgeHours"],
     ["SVC_HOLD_DAYS", "1", "90", "holdDays"],
   ])("%s is a whole number from %s to %s", (setting, least, most, member) => {
     for (const text of [least, most])

@@ -21,11 +21,8 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
-import { sweepAbandoned } from "../service/abandoned-sweep.ts";
-import type { AsTable } from "../service/as-table.ts";
-import { createInsight, type Insight } from "../service/insight.ts";
+import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
+import type { Insight } from "../service/insight.ts";
 import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { loadPlan } from "../service/publish-admit.ts";
@@ -36,22 +33,23 @@ import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
+import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
-import { keepInsight } from "./insight-keeping.ts";
+import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { type OperatorFiles, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
+import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { pushParts } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
+export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -82,11 +80,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
-  readonly operatorFiles: OperatorFiles;
-  /** The lists that the content rules judge by. */
-  readonly lists: ContentLists;
-  /** The operator's table of autonomous systems as it is now. */
-  readonly asTable: () => AsTable | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -97,8 +90,6 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 
 const drainMs = 10_000;
 const dayMs = 86_400_000;
-/** The interval between two sweeps of abandoned pushes. */
-const sweepEveryMs = 3_600_000;
 
 /** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
@@ -145,7 +136,7 @@ export async function openNodeServices(
     register,
     ...pushParts(stores, recordIdKey),
     holdMs: config.retention.holdDays * dayMs,
-    insight: insightOf(stores, { config, clock, incarnation }),
+    insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     keyStore,
     ...derivedFrom(recordIdKey),
@@ -183,22 +174,6 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
-}
-
-function insightOf(
-  { insightStore: store }: NodeStores,
-  { config, ...parts }: Pick<NodeServices, "config" | "clock" | "incarnation">,
-): Insight {
-  const { analyticsDays: retentionDays } = config.retention;
-  return createInsight({ store, crypto: nativeCrypto, retentionDays, ...parts });
-}
-
-function judgingBy(
-  operatorFiles: OperatorFiles,
-  { certifiedNames }: Register,
-): Pick<NodeServices, "operatorFiles" | "lists" | "asTable"> {
-  const { asTable } = operatorFiles;
-  return { operatorFiles, lists: operatorFiles.listsWith(certifiedNames), asTable };
 }
 
 function witnessOf(
@@ -374,26 +349,5 @@ function createActors(
     owner,
     ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
-  });
-}
-
-/** In a cluster, each node sweeps the pushes that live on it. */
-function sweepFromTimeToTime(
-  abandoned: AbandonedDeps,
-  platform: {
-    readonly clock: Clock;
-    readonly timers: TimerPort;
-    readonly log: (entry: LogEntry) => void;
-  },
-): () => Promise<void> {
-  const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    platform.log({ level, event, actor: "", detail });
-  return sweepAbandoned({
-    ...abandoned,
-    ...platform,
-    everyMs: sweepEveryMs,
-    afterMs: abandonedAfterMs,
-    dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
-    failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
 }

@@ -105,7 +105,13 @@ async function admitAndAccept(
   const push = pushRef(party.uuid, sealed.pushId);
   const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
   const { countries } = mandate.sealed.scope;
-  const admission = { businessUuid: party.uuid, pushId: sealed.pushId, keyId: key.key_id, countries };
+  const admission = {
+    businessUuid: party.uuid,
+    pushId: sealed.pushId,
+    keyId: key.key_id,
+    countries,
+    root: sealed.seal.root,
+  };
   const count = sealed.seal.tree_size;
   const { listings, pending } = facts;
   const plan =

@@ -29,6 +29,8 @@ interface Cell {
   fetches: number;
   /** The search that counted it last. */
   lastSearch: number;
+  /** Whether it is among those that wait to be written; asking the set for each row would cost more than counting. */
+  isWaiting: boolean;
 }
 
 export class CountBook {
@@ -66,7 +68,7 @@ export class CountBook {
       cell.rows += 1;
       if (cell.lastSearch !== this.#search) cell.searches += 1;
       cell.lastSearch = this.#search;
-      this.#unwritten.add(cell);
+      if (!cell.isWaiting) this.#wait(cell);
     }
   }
 
@@ -75,7 +77,7 @@ export class CountBook {
     const cell = group.get(name) ?? this.#begin(group, place, name);
     if (cell === null) return;
     cell.fetches += 1;
-    this.#unwritten.add(cell);
+    if (!cell.isWaiting) this.#wait(cell);
   }
 
   /** Writes what has changed; rejects with what `put` rejects with, and the rest waits for the next call (B4). */
@@ -84,14 +86,22 @@ export class CountBook {
     for (let from = 0; from < cells.length; from += countsPerWrite) {
       const part = cells.slice(from, from + countsPerWrite);
       const counts = part.map(countOf);
-      for (const cell of part) this.#unwritten.delete(cell);
+      for (const cell of part) {
+        cell.isWaiting = false;
+        this.#unwritten.delete(cell);
+      }
       try {
         await put(counts);
       } catch (error) {
-        for (const cell of part) this.#unwritten.add(cell);
+        for (const cell of part) this.#wait(cell);
         throw error;
       }
     }
+  }
+
+  #wait(cell: Cell): void {
+    cell.isWaiting = true;
+    this.#unwritten.add(cell);
   }
 
   #group(place: CountPlace): Map<string, Cell> {
@@ -119,7 +129,16 @@ export class CountBook {
     this.#namesOf.set(place.company, names + 1);
     this.#cells += 1;
     const writer = `${this.#options.name}.${this.#part}`;
-    const cell: Cell = { place, name, writer, searches: 0, rows: 0, fetches: 0, lastSearch: 0 };
+    const cell: Cell = {
+      place,
+      name,
+      writer,
+      searches: 0,
+      rows: 0,
+      fetches: 0,
+      lastSearch: 0,
+      isWaiting: false,
+    };
     group.set(name, cell);
     return cell;
   }

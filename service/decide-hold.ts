@@ -3,6 +3,7 @@
 //   D1. The request is delivered under any live integration key of the business: who decides is shown by the document alone.
 //   D2. The same document again is answered with what the push has become; so a lost answer is repaired by sending it again.
 //   D3. An answer is sent only once the push has taken the decision.
+//   D4. Nothing is decided about a push that does not know yet that it is held: it would not hear of the decision.
 
 import type { HoldFault } from "../actors/messages/hold.ts";
 import type { PushReport } from "../actors/messages/push.ts";
@@ -51,6 +52,7 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
   if (report === null || !isOwnBatch(report, uuid)) return pushUnknown();
   const sealed = await judgeDecision(deps, request);
   if (isRefused(sealed)) return sealed;
+  if (!mayBeDecided(report)) return notHeld(report, "This push is not held.");
   const { facts } = report;
   const confirmed = sealed.decision === "confirm";
   const reply = await actors.ask(businessRef(uuid), {
@@ -78,6 +80,11 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
   // The hold was over before the decision reached the push.
   if ((settled.hold_decision ?? null) === null) return notHeld(settled, "The hold was over before.");
   return answerJson(200, pushStatus(settled));
+}
+
+/** D4: a push that is held now, or whose hold was decided before. */
+function mayBeDecided({ state, hold_decision: decided = null }: PushReport): boolean {
+  return state === "held" || decided !== null;
 }
 
 /** The push once it has heard that it is not held any more, by a decision, a cancellation or the end of its time. */

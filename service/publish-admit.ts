@@ -1,13 +1,8 @@
 // Admission of a push by its business: the number, and the hold decided over the whole batch plus what is accepted but
 // not yet applied. The home actor decides; this module gathers what it needs for that.
 
-import type {
-  AdmitReply,
-  BusinessCommand,
-  Listings,
-  PlannedListings,
-  PushPlan,
-} from "../actors/messages/business.ts";
+import type { AdmitReply } from "../actors/messages/admission.ts";
+import type { BusinessCommand, Listings, PlannedListings, PushPlan } from "../actors/messages/business.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -44,6 +39,8 @@ export interface AdmitRequest {
   readonly records: readonly Uint8Array[];
   /** Number of records, if they are not given because nothing is planned with them. */
   readonly count?: number;
+  /** The root over the records; absent for a record that a person sealed alone. */
+  readonly root?: string;
   /** The countries that the mandate allows; null if there is no limit. */
   readonly countries: readonly string[] | null;
   /** The names that the business may use even though they are protected; null for all names. */
@@ -74,6 +71,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       records: request.count ?? request.records.length,
       may_hold: request.mayHold,
       plan: full,
+      ...(request.root === undefined ? {} : { root: request.root }),
       ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
     };
     const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
@@ -96,11 +94,15 @@ export async function notAdmitted(
 
 export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted" }>): Refused {
   if (admitted.status === "refused") return refusedAs(admitted);
-  const { retry_after_seconds } = admitted;
-  return rateLimited("Too many pushes of this business are waiting; resend this batch later.", {
-    retry_after_seconds,
-  });
+  const { retry_after_seconds, reason = "pushes_waiting" } = admitted;
+  return rateLimited(`${unfair[reason]} Resend this batch later.`, { retry_after_seconds, reason });
 }
+
+const unfair = {
+  pushes_waiting: "Too many pushes of this business are waiting.",
+  push_rate: "This business publishes more batches a minute than fair use allows.",
+  records_unchanged: "This business has published exactly these records as often today as fair use allows.",
+} as const;
 
 /** A held push may wait for days; it is parsed again then. */
 function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {

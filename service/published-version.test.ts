@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import { utf8 } from "../protocol/bytes.ts";
-import { makeEnvelope, payloadTypes } from "../protocol/dsse.ts";
-import { sidecarPayloadText } from "../protocol/sidecar.ts";
+import { sidecarText } from "../protocol/sidecar.fixture.ts";
 import { findPublished } from "./published-version.ts";
 
 const recordId = `svc_${"a".repeat(26)}`;
@@ -38,45 +36,10 @@ function recordsOf(given: readonly Given[], live = true): Parameters<typeof find
     readPublished: async (id) => ({
       ...id,
       row: "{}",
-      sidecar: sidecarText(id.generation, given[id.generation - 1]?.change ?? 0),
+      sidecar: sidecarText({ generation: id.generation, change: given[id.generation - 1]?.change ?? 0 }),
       ...{ seal_id: "bat_", leaf_index: 0, proof: new Uint8Array() },
     }),
   };
-}
-
-function sidecarText(generation: number, change: number): string {
-  const at = "2026-03-01T00:00:00.000Z";
-  const keyId = "A".repeat(43);
-  const text = sidecarPayloadText({
-    v: 2,
-    action: "publish",
-    ai_policy_version: 0,
-    batch_id: null,
-    business_uuid: "00000000-0000-4000-8000-000000000001",
-    cert_id: hashOf("c"),
-    change,
-    generation,
-    path: "A",
-    published_at: at,
-    received_at: at,
-    record_id: recordId,
-    record_type: "products",
-    record_version: 1,
-    scope: {
-      basis: "mandate",
-      key_id: keyId,
-      kind: "system",
-      mandate_id: "m",
-      permissions: ["publish:products"],
-    },
-    seal_ok: true,
-    sealed_at: at,
-    sealed_by_key_id: keyId,
-    sha256: hashOf("1"),
-    source: "api",
-  });
-  const sig = new Uint8Array(64);
-  return JSON.stringify(makeEnvelope(payloadTypes["sidecar.v2"], utf8(text), [{ keyid: keyId, sig }]));
 }
 
 const twice = [

@@ -3,13 +3,17 @@
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
-import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
+import { openSidecar } from "../protocol/sidecar.ts";
 import type { RecordHead, RecordStore, VersionDate } from "../storage/record-store.ts";
+import { parseRemains, type VersionRemains } from "../storage/version-remains.ts";
 
 export interface PublishedVersion extends VersionDate {
   /** The record's head when the version was looked for. */
   readonly head: RecordHead;
-  readonly sidecar: Sidecar;
+  /** What its sidecar says of it, or what remains of that after a purge. */
+  readonly sidecar: VersionRemains;
+  /** Whether its bytes were purged after a deletion. */
+  readonly isPurged: boolean;
   /** When it stopped being served: null while it is served, and where that is unknown. */
   readonly endedAtMs: number | null;
   /** Whether it is the version being served now. */
@@ -49,13 +53,13 @@ export async function findPublished(
       : await newestAt(records, head, servedAtMs);
   const version = served?.hash === hash ? served : newest;
   const next = await after(records, head, version);
-  const sidecar = await readSidecar(records, recordId, version);
+  const { sidecar, isPurged } = await readSidecar(records, recordId, version);
   const isServed = next === null && head.live;
   const endedAtMs =
-    next !== null && isReplacedBy(sidecar, await readSidecar(records, recordId, next))
+    next !== null && isReplacedBy(sidecar, (await readSidecar(records, recordId, next)).sidecar)
       ? next.published_at_ms
       : null;
-  return { ...version, head, sidecar, endedAtMs, isServed };
+  return { ...version, head, sidecar, isPurged, endedAtMs, isServed };
 }
 
 /** The newest version at that time; null when there was none. Versions were published in the order of their generations. */
@@ -99,15 +103,17 @@ async function readSidecar(
   records: Records,
   recordId: string,
   { generation, hash }: VersionDate,
-): Promise<Sidecar> {
+): Promise<Pick<PublishedVersion, "sidecar" | "isPurged">> {
   const stored = await records.readPublished({ record_id: recordId, generation, hash });
+  const remains = parseRemains(stored?.sidecar ?? "null");
+  if (remains !== null) return { sidecar: remains, isPurged: true };
   const envelope = parseEnvelope(JSON.parse(stored?.sidecar ?? "null") as JsonValue);
   const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
   if (!sidecar.ok) throw new Error(`Version ${generation} of ${recordId} has no sidecar.`);
-  return sidecar.value;
+  return { sidecar: sidecar.value, isPurged: false };
 }
 
 /** Whether nothing happened to the record between two versions: a withdrawal would have taken a change number of its own. */
-function isReplacedBy(earlier: Sidecar, later: Sidecar): boolean {
+function isReplacedBy(earlier: VersionRemains, later: VersionRemains): boolean {
   return later.change === earlier.change + 1;
 }

@@ -41,6 +41,8 @@ export interface RemoveRecordDeps extends RemovalDeps, Pick<IdempotencyDeps, "ti
   readonly records: Pick<RecordStore, "putHeads">;
   /** The regions whose indexes are currently notified. */
   readonly regions: () => readonly string[];
+  /** How long after a deletion its bytes are purged. */
+  readonly purgeAfterMs: number;
 }
 
 export interface RemovalRequest {
@@ -112,7 +114,10 @@ async function apply(
   const { record_id, at } = opened.document;
   const { text: document, hash: document_hash } = opened;
   const sealed = { document, seal: opened.sealText, received_at: formatTimestamp(receivedAtMs) };
-  const command = { type: "record.remove", record_id, action, at, document_hash, sealed } as const;
+  const command = {
+    ...({ type: "record.remove", record_id, action, at, document_hash, sealed } as const),
+    ...(action === "delete" ? { purge_at_ms: receivedAtMs + deps.purgeAfterMs } : {}),
+  };
   const reply = await deps.actors.ask(businessRef(party.uuid), command);
   switch (reply.status) {
     case "unknown_record":

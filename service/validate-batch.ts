@@ -6,7 +6,8 @@
 //   V3. The answer is bounded: all faults of every record while they are at most {@link faultsInAnswerMax}, then the first
 //       fault of each further one.
 
-import type { LeafAssignment, PlannedVersion, PreviewReply } from "../actors/messages/business.ts";
+import type { PlannedVersion, PreviewReply } from "../actors/messages/admission.ts";
+import type { LeafAssignment } from "../actors/messages/business.ts";
 import type { PushReport } from "../actors/messages/push.ts";
 import { type ActorRef, businessRef, keyRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";

@@ -101,7 +101,7 @@ interface Version {
   readonly businessUuid: string;
   readonly type: Findings["record_type"];
   /** `current` if these are the bytes served now. */
-  readonly status: "current" | "superseded" | "withdrawn";
+  readonly status: "current" | "superseded" | "withdrawn" | "deleted";
   readonly certId: string;
   readonly published: PublishedVersion;
   readonly endpoints: Findings["endpoints"];
@@ -121,11 +121,18 @@ async function findVersion(
   return {
     businessUuid,
     type: type as CollectionName,
-    status: isCurrent ? "current" : head.live ? "superseded" : "withdrawn",
+    status: statusOf(published, isCurrent),
     certId,
     published,
     endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
   };
+}
+
+/** The store knows a deletion by its purge; until then nothing distinguishes it from a withdrawal. */
+function statusOf({ head, isPurged }: PublishedVersion, isCurrent: boolean): Version["status"] {
+  if (isCurrent) return "current";
+  if (isPurged) return "deleted";
+  return head.live ? "superseded" : "withdrawn";
 }
 
 /**
@@ -232,6 +239,8 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
   superseded:
     "The business published a record with this id and exactly these bytes. A later version has replaced it.",
   withdrawn: "The business published a record with this id and exactly these bytes. It is no longer served.",
+  deleted:
+    "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 
 function htmlAnswer({ business, checks, version, status, ...findings }: Findings): Outcome {

@@ -5,8 +5,10 @@
 
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
+import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
+import { checkPurges } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
@@ -153,9 +155,12 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (truth === null) return;
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
+  await checkPurges(world, await anyNode(world, parts.regions[0] ?? ""), journal, truth.heads);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);
+  await writeCounts(world);
+  checkInsight(world, served.receipts);
 }
 
 /** Only in some worlds, to save events: what is published while one region's index does not answer is answered in time. */
@@ -200,7 +205,7 @@ async function closeReceipts(world: World): Promise<void> {
   for (const region of parts.regions) {
     const client = { model: parts.stores, life: null, region };
     const receipts = openSimReceiptStore(client);
-    const events = openSimEventStore(client, parts.kernel.now.bind(parts.kernel));
+    const events = parts.variation.events(openSimEventStore(client, () => parts.kernel.now()));
     await closeReceiptBatches({ receipts, events, sha256: parts.crypto.sha256 }, region, nowMs);
   }
 }

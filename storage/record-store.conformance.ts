@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listed, recordListingTests } from "./record-listing.conformance.ts";
+import { recordPurgeTests } from "./record-purge.conformance.ts";
 import { bytes, fresh, hash, head, seal, version } from "./record-store.fixture.ts";
 import type { RecordStore, RecordVersion } from "./record-store.ts";
 
@@ -31,6 +32,7 @@ export function recordStoreConformance(name: string, open: () => Promise<OpenRec
     describe("versions and heads", () => versionTests(() => store, reopen));
     describe("what is served", () => servingTests(() => store));
     describe("listings", () => recordListingTests(() => store, reopen));
+    describe("a purge", () => recordPurgeTests(() => store, reopen));
     describe("staged pushes", () => stagingTests(() => store, reopen));
   });
 }

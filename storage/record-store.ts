@@ -12,6 +12,7 @@
 //       dropped; this also holds for what is staged during the drop. Instants are those that `stagedPushes` returns.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
+//   R7. A purged version keeps its place, hash, date, seal and proof, and has neither bytes nor row, whatever writes it again.
 
 /** One published version of a record, exactly as it is served. */
 export interface RecordVersion {
@@ -137,6 +138,18 @@ export interface RecordStore {
   newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null>;
   /** What was signed for exactly this version; null when the version does not exist. */
   readPublished(id: VersionId): Promise<PublishedRow | null>;
+  /** Purges the bytes and rows of versions that are not served, and leaves `remains` as their sidecars (R7). */
+  purgeVersions(versions: readonly PurgedVersion[]): Promise<void>;
+  /**
+   * Overwrites what was purged, replaced or dropped and may still be in unused parts of the store's files, as far as the store
+   * can be made to. Rejects if it has to be repeated.
+   */
+  overwriteUnused(): Promise<void>;
+}
+
+export interface PurgedVersion extends VersionId {
+  /** What may be known of the version for ever, as JSON text. */
+  readonly remains: string;
 }
 
 /** Identifies a version. Publishing the same bytes again makes another version, with its own row. */

@@ -184,6 +184,25 @@ function changeTests(open: () => Promise<OpenRowIndex>): void {
       ]);
     }));
 
+  it("finds after a purge what it found before, and takes changes as before (X7)", () =>
+    withIndex(open, async (index) => {
+      const named = (term: string): RowQuery => ({
+        ...everything,
+        text: { terms: [term], fields: ["product_name"] },
+      });
+      await index.apply([1, 2, 3].map((each) => withMembers(put("products", each), { product_name: "old" })));
+      await index.apply([
+        withMembers(put("products", 1, { change: 2 }), { product_name: "new" }),
+        remove("products", 2, 2),
+      ]);
+      await index.purge(["products", "events"]);
+      await index.purge(["products"]);
+      expect(await index.search(named("old"))).toHaveLength(1);
+      expect(await index.search(named("new"))).toHaveLength(1);
+      expect(await index.apply([put("products", 2), remove("products", 3, 2)])).toEqual(["stale", "applied"]);
+      expect(await index.count("products")).toBe(1);
+    }));
+
   it("finds a row by what its text says (X6) now, not by what it said (X4)", () =>
     withIndex(open, async (index) => {
       const brand = (value: string): RowQuery => ({

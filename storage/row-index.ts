@@ -8,6 +8,8 @@
 //       `apply` that was rejected this way may have been carried out in part; the same changes may be applied again.
 //   X6. The row is all that an engine receives of a record: it searches by the `indexDocument` of the row's JSON.
 //       Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
+//   X7. Once `purge` has returned, the engine's files hold nothing of rows that were removed or replaced before, as far as the engine
+//       can be made to forget them.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { Unavailable } from "../std/unavailable.ts";
@@ -98,6 +100,8 @@ export interface RowIndex {
   search(query: RowQuery): Promise<readonly RowHit[]>;
   /** Whether some search could return the row of this record. */
   isFindable(collection: string, recordId: string): Promise<boolean>;
+  /** Forgets what was removed from these collections, and what was replaced (X7). May take as long as writing them again. */
+  purge(collections: readonly CollectionName[]): Promise<void>;
   /** Number of rows of a collection that a search could return. */
   count(collection: string): Promise<number>;
 }

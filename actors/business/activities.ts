@@ -5,6 +5,7 @@ import type { RegisterStore, RegisterTable } from "../../storage/register-store.
 import { regionRef } from "../messages/refs.ts";
 import { type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { purgeRecords } from "./purge-records.ts";
 
 export interface BusinessPorts {
   readonly register: RegisterStore;
@@ -33,6 +34,7 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       for (const each of told) if (each.status === "rejected") throw each.reason;
       return null;
     },
+    purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),
   };
 }
 

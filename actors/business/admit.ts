@@ -2,10 +2,12 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
-import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
+import type { AdmitReply } from "../messages/admission.ts";
+import type { BusinessCommand, HeldReason, Listings, PushPlan } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { pushRow } from "./attempts.ts";
+import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -21,17 +23,20 @@ export function admitPush(
   const { push_id } = command;
   const reply = judgeAdmission(command, view);
   if (reply.status !== "admitted" || admissions.read(view, push_id)) return { reply };
+  const fair = judgeFairUse(command, view);
+  if ("busy" in fair) return { reply: fair.busy };
   const { number, held, held_reasons } = reply;
   const { records, received_at_ms: at_ms } = command;
   const events: readonly BusinessEvent[] = [{ type: "push.admitted", push_id, number, held }];
   if (at_ms === undefined)
-    return { reply, events, puts: [admissions.write(push_id, { number, held_reasons })] };
+    return { reply, events, puts: [admissions.write(push_id, { number, held_reasons }), ...fair.puts] };
   return {
     reply: { ...reply, received_at_ms: at_ms },
     events,
     puts: [
       admissions.write(push_id, { number, held_reasons, received_at_ms: at_ms }),
       pushRow({ at_ms, id: push_id }, { number, records }),
+      ...fair.puts,
     ],
   };
 }

@@ -8,7 +8,8 @@ import {
   policyFacts,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { AdmitReply, CertificateStatus, LeafClaim, PlannedListings } from "../messages/business.ts";
+import type { AdmitReply } from "../messages/admission.ts";
+import type { CertificateStatus, LeafClaim, PlannedListings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
 function open() {

@@ -29,12 +29,14 @@ import {
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
+import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
+import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
-import { admissions, answerKey, answers, heads, removals, selectRegister } from "./rows.ts";
+import { admissions, answerKey, answers, heads, purged, removals, selectRegister } from "./rows.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -71,9 +73,14 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
     "record.remove": removeRecord,
     "removal.read": (command, view) => ({
-      reply: { removal: removals.read(view, command.document_hash) ?? null },
+      reply: {
+        removal: removals.read(view, command.document_hash) ?? null,
+        purged: purged.read(view, command.document_hash) ?? null,
+      },
     }),
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
+    "purges.due": (command, view) => ({ reply: { purges: duePurges(command, view) } }),
+    "purges.done": finishPurges,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
@@ -93,6 +100,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
+    purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
   },
 });
 
@@ -107,6 +115,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.admit":
       return [
         admissions.select([command.push_id]),
+        selectFairUse(command),
         ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "push.preview":
@@ -138,7 +147,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "record.remove":
       return [heads.select([command.record_id]), removals.select([command.document_hash])];
     case "removal.read":
-      return [removals.select([command.document_hash])];
+      return [removals.select([command.document_hash]), purged.select([command.document_hash])];
+    case "purges.due":
+      return selectDue();
+    case "purges.done":
+      return selectDone(command);
     case "removals.list":
       return selectRemovals(command);
     case "record.read":

@@ -4,7 +4,8 @@
 //   V2. Pushes that are accepted and not applied yet count as if they were applied: this batch would be numbered after them.
 
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, PlannedVersion, PreviewReply, PushPlan } from "../messages/business.ts";
+import type { PlannedVersion, PreviewReply } from "../messages/admission.ts";
+import type { BusinessCommand, PushPlan } from "../messages/business.ts";
 import { judgeAdmission } from "./admit.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastGeneration } from "./terms.ts";

@@ -10,6 +10,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -54,6 +55,7 @@ function apply(
       removalOrder.write(document_hash, document_hash, { k: number }),
     );
   }
+  const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
   return {
     reply: removed(place, false),
     events: [
@@ -63,9 +65,10 @@ function apply(
         ...place,
         listings: head.live ? -countListings(head.listings) : 0,
         live: head.live ? -1 : 0,
+        ...(owed.timer === undefined ? {} : { timer: owed.timer }),
       },
     ],
-    puts,
+    puts: [...puts, ...owed.puts],
   };
 }
 

@@ -1,7 +1,8 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
 // by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
 // settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50) and
-// in their order (51), and pushes (60) and refused batches (61) by time (attempts.ts).
+// in their order (51), the purges that deletions owe (52) and what is proved of them (53), pushes (60) and refused batches
+// (61) by time (attempts.ts), and the counts of fair use (70, fair-use.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -21,7 +22,7 @@ import type {
   RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
-import type { Removal } from "../messages/removal.ts";
+import type { Purge, Purged, Removal } from "../messages/removal.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
@@ -158,6 +159,9 @@ export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 2
 export const acts = defineJsonTable<KeptAct>("acts", 22);
 export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds", 30);
 export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
+/** By when they are due (`k`) and the hash of their document. */
+export const purges = defineJsonTable<Purge>("purges that are owed", 52);
+export const purged = defineJsonTable<Purged>("proofs of purges", 53);
 /** The hashes of the documents, by number (`k`). */
 export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);
 

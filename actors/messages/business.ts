@@ -4,11 +4,12 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptPlace, AttemptsReply, EndedCounts, KeepReply, RefusedBatch } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
-import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "./removal.ts";
+import type { RemovalProtocol } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -150,7 +151,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol {
+export interface BusinessProtocol extends RemovalProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
@@ -190,6 +191,8 @@ export interface BusinessProtocol {
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /** The root over the records, for fair use; absent for a record that was sealed alone. */
+    readonly root?: string;
     /**
      * When the batch was received, in Unix milliseconds. It is listed among the business's pushes at that time; without it,
      * the push is not listed. Absent for records that were sealed alone, and on nodes of earlier releases.
@@ -257,14 +260,6 @@ export interface BusinessProtocol {
   /** Read-only: the business's own ids of its records. */
   "own_ids.read"(command: { readonly record_ids: readonly string[] }): {
     readonly own_ids: readonly (string | null)[];
-  };
-  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document (removal.ts). */
-  "record.remove"(command: RemoveRecord): RemoveReply;
-  /** Read-only: the accepted document with this hash. */
-  "removal.read"(command: { readonly document_hash: string }): { readonly removal: Removal | null };
-  /** Read-only: the accepted documents numbered after the given one, oldest first. */
-  "removals.list"(command: { readonly after: number; readonly limit: number }): {
-    readonly places: readonly RemovalPlace[];
   };
   /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
@@ -349,32 +344,6 @@ export interface PublishingFacts {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
 }
-
-export type AdmitReply =
-  | {
-      readonly status: "admitted";
-      readonly number: number;
-      readonly held: boolean;
-      readonly held_reasons: readonly HeldReason[];
-      /** When the batch was received first, if the admission said so. */
-      readonly received_at_ms?: number;
-    }
-  | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number }
-  /** The business is not in a state in which it may publish. */
-  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
-
-/** The generation that a record would get, and whether the record would be live before it. */
-export type PlannedVersion = readonly [generation: number, live: boolean];
-
-export type PreviewReply =
-  | {
-      readonly status: "admitted";
-      readonly held_reasons: readonly HeldReason[];
-      /** By the records of `plan.listings`, in their order. */
-      readonly versions: readonly PlannedVersion[];
-    }
-  | Exclude<AdmitReply, { status: "admitted" }>;
 
 /** `too_late`: records of the push have their generations, or the push is over. */
 export interface CancelReply {

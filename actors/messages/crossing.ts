@@ -38,6 +38,8 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "record.remove": "ask",
   "removal.read": "ask",
   "removals.list": "ask",
+  "purges.due": "ask",
+  "purges.done": "never",
   "register.read": "ask",
   "acts.read": "ask",
   "record.read": "ask",
@@ -72,6 +74,7 @@ const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
 const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
   "rows.apply": "ask",
   "rows.index": "ask",
+  "rows.purge": "ask",
   "rows.find": "ask",
   "rows.found": "never",
   "region.open": "never",

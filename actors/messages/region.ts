@@ -30,6 +30,11 @@ export interface RegionProtocol {
   }): FindReply;
   /** `found` is null if the index did not say. */
   "rows.found"(command: { readonly work_id: string; readonly found: boolean | null }): DoneReply;
+  /** Has the region's engine forgotten what was removed from these collections; answered once its files are without it. */
+  "rows.purge"(command: {
+    readonly work_id: string;
+    readonly collections: readonly CollectionName[];
+  }): RowsReply;
   "rows.applied"(command: {
     readonly work_id: string;
     readonly stale: number;

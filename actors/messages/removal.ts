@@ -2,8 +2,28 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
-import type { CommandOf } from "./protocol.ts";
+import type { CommandOf, DoneReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
+
+/** The part of a business actor's commands that concerns removals. */
+export interface RemovalProtocol {
+  /** Takes a record out of serving by a sealed document; repeatable by the hash of the document. */
+  "record.remove"(command: RemoveRecord): RemoveReply;
+  /** Read-only: the accepted document with this hash. */
+  "removal.read"(command: { readonly document_hash: string }): {
+    readonly removal: Removal | null;
+    /** The proof that the bytes are gone; null for a withdrawal, and until they are purged. */
+    readonly purged: Purged | null;
+  };
+  /** Read-only: the accepted documents numbered after the given one, oldest first. */
+  "removals.list"(command: { readonly after: number; readonly limit: number }): {
+    readonly places: readonly RemovalPlace[];
+  };
+  /** Read-only: the purges that are due, oldest first, and that no earlier push may still undo. */
+  "purges.due"(command: { readonly limit: number }): { readonly purges: readonly Purge[] };
+  /** The bytes were purged everywhere; told by the actor's own work. */
+  "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
+}
 
 export type RemovalAction = "withdraw" | "delete";
 
@@ -16,6 +36,8 @@ export interface RemoveRecord {
   readonly document_hash: string;
   /** What was sealed; nodes of earlier releases omit it. */
   readonly sealed?: SealedRemoval;
+  /** When the bytes of a deleted record are to be purged, in Unix milliseconds; absent for a withdrawal. */
+  readonly purge_at_ms?: number;
 }
 
 export interface SealedRemoval {
@@ -37,6 +59,20 @@ export interface Removal extends SealedRemoval, Pick<RemoveRecord, "record_id" |
   readonly generation: number;
   /** The hash of that version. */
   readonly hash: string;
+}
+
+/** The bytes that a deletion owes: those of the record's versions up to a generation. */
+export interface Purge
+  extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
+  readonly due_ms: number;
+}
+
+/** The proof of a purge: what was purged of which versions, when, and where it was confirmed. */
+export interface Purged extends Purge {
+  readonly purged_at_ms: number;
+  readonly versions: readonly { readonly generation: number; readonly hash: string }[];
+  /** The regions whose indexes were purged as well. */
+  readonly regions: readonly string[];
 }
 
 /** Where a document stands in the order of the business; its content is read by its hash. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Signer } from "../../crypto/port.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { hashOf, sha256 } from "../../protocol/hash.ts";
 import type { PackedMessages } from "../../protocol/packed-messages.ts";
@@ -53,12 +54,17 @@ async function prepare(
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
+  { version, judgedBy }: { readonly version?: number; readonly judgedBy?: number } = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
     leaves: part({ load: async () => records }),
-    parsed: { take: () => undefined, drop: () => {} },
-    lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
+    parsed: {
+      take: (_push: string, leaf: number) =>
+        judgedBy === undefined ? undefined : { ...admitted(leaf), listsVersion: judgedBy },
+      drop: () => {},
+    },
+    lists: { protectedNames, exemptNames: [], blockedHosts: [], certified, ...(version ? { version } : {}) },
     crypto: part({ sha256 }),
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     projection: () => signer,
@@ -76,6 +82,12 @@ async function prepare(
     outcomes: prepared.outcomes.map(({ outcome, errors }) => [outcome, ...errors.map((each) => each.code)]),
     published: prepared.published.map(({ leaf, assignment }) => [assignment.record_id, leaf.hash]),
   };
+}
+
+/** The leaf as it was parsed and accepted at admission. */
+function admitted(leaf: number) {
+  const record = JSON.parse(new TextDecoder().decode(records[leaf])) as JsonObject;
+  return { record, recordId: `svc_p${leaf}` };
 }
 
 const versionOf = (leaf: number) => [`svc_p${leaf}`, hashOf(records[leaf] as Uint8Array)];
@@ -103,6 +115,13 @@ describe("a chunk that is judged again after its rules changed", () => {
       outcomes: [["rejected", "refused_before"], ["accepted"], ["accepted"]],
       published: [versionOf(1), versionOf(2)],
     });
+  });
+
+  it("judges again what admission judged by lists that were replaced since, and nothing else", async () => {
+    const asked = async (judgedBy: number) =>
+      (await prepare(["Moorland"], undefined, named, noCertifiedNames, { version: 2, judgedBy })).asked;
+    expect(await asked(1)).toEqual([0, 2]);
+    expect(await asked(2)).toEqual([0, 1, 2]);
   });
 
   it("judges by the own names that were decided when the push was accepted", async () => {

@@ -37,6 +37,7 @@ function region(readable: readonly string[]) {
         return collection === "updates" && state.readable.includes(id);
       },
       count: async () => 0,
+      purge: async () => {},
     },
     receipts: part({}),
     events: noEvents,

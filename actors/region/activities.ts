@@ -63,6 +63,12 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       const found = await ports.index.isFindable(collection, record_id).catch(() => null);
       return { type: "rows.found", work_id, found };
     },
+    purgeRows: async (params: { work_id: string; collections: readonly CollectionName[] }) => {
+      return answered(params.work_id, 0, async () => {
+        await ports.index.purge(params.collections);
+        return 0;
+      });
+    },
     closeReceipts: async (
       params: { region: string },
       context: ActivityContext<"region">,
@@ -124,11 +130,17 @@ async function readChanges(ports: RegionPorts, params: IndexRows): Promise<reado
   });
 }
 
-async function apply(index: RowIndex, workId: string, changes: readonly RowChange[]): Promise<RegionCommand> {
-  try {
+function apply(index: RowIndex, workId: string, changes: readonly RowChange[]): Promise<RegionCommand> {
+  return answered(workId, changes.length, async () => {
     const outcomes = await index.apply(changes);
-    const stale = outcomes.filter((outcome) => outcome === "stale").length;
-    return { type: "rows.applied", work_id: workId, stale, rows: changes.length };
+    return outcomes.filter((outcome) => outcome === "stale").length;
+  });
+}
+
+/** The result of some work of the index, which says how many of its rows were stale. */
+async function answered(workId: string, rows: number, run: () => Promise<number>): Promise<RegionCommand> {
+  try {
+    return { type: "rows.applied", work_id: workId, stale: await run(), rows };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return { type: "rows.failed", work_id: workId, detail };

@@ -28,6 +28,8 @@ export const regionActor = defineActor<"region", typeof regionMachine>({
       }),
     "rows.find": find,
     "rows.found": note,
+    "rows.purge": ({ work_id, collections }, view) =>
+      work(work_id, view, { kind: "activity", name: "purgeRows", params: { work_id, collections } }),
     "rows.applied": note,
     "rows.failed": note,
     "receipts.closed": note,

@@ -59,6 +59,7 @@ export const settingNames: readonly string[] = [
   "SVC_PASSKEY_ORIGINS",
   "SVC_PASSKEY_RP_IDS",
   "SVC_PORT_BASE",
+  "SVC_PURGE_AFTER_HOURS",
   "SVC_RECEIPT_RETENTION_DAYS",
   "SVC_REGION",
   "SVC_REGIONS",

@@ -3,6 +3,7 @@
 
 import type { CodeList } from "./vocabularies/code-list.ts";
 import { countries } from "./vocabularies/countries.ts";
+import { subdivisions } from "./vocabularies/subdivisions.ts";
 import { subdivisionPattern } from "./vocabularies/vocabulary-document.ts";
 
 export type Field = FieldType & {
@@ -139,15 +140,13 @@ export function countryCodes(description: string): Field {
   return array(code(countries, "Country code."), { min: 1, max: countries.codes.size }, description);
 }
 
-const subdivision = new RegExp(subdivisionPattern);
-
-/** An ISO 3166-2 code whose country part is assigned. */
+/** A code of the vocabulary `subdivisions` (ISO 3166-2); its pattern is published instead of its five thousand codes. */
 export const subdivisionForm: Form = {
   name: "subdivision",
   pattern: subdivisionPattern,
   max: 6,
-  accepts: (value) => subdivision.test(value) && countries.codes.has(value.slice(0, 2)),
-  meaning: "an ISO 3166-2 subdivision code such as US-CA",
+  accepts: (value) => subdivisions.codes.has(value),
+  meaning: "a code of the vocabulary subdivisions (ISO 3166-2) such as US-CA",
 };
 
 const emailPattern =

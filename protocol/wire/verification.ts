@@ -171,7 +171,10 @@ export const verifyPageAnswer = named(
     adl_origin: hash,
     record_type: oneOf(collectionNames),
     valid: described(flag, "Whether no check differs or lies outside."),
-    status: oneOf(["current", "superseded", "withdrawn"]),
+    status: described(
+      oneOf(["current", "superseded", "withdrawn", "deleted"]),
+      "`deleted` once the bytes of a deleted record were purged; until then it is `withdrawn`.",
+    ),
     business: object({
       business_uuid: uuid,
       name: text(256),

@@ -1,9 +1,11 @@
 // What must hold once nothing is in flight: every acknowledged push is settled, every published version is stored
 // once and in order, and every region serves and indexes exactly what the owners state.
 
-import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
+import type { AdmitReply } from "../../actors/messages/admission.ts";
+import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
@@ -11,6 +13,7 @@ import { fileOf } from "../workload/bulk-import.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
+import { checkListedHost } from "./listed-hosts.ts";
 import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
@@ -101,6 +104,24 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
   checkUploadedFiles(world, truth);
+  checkHolds(world, journal, truth);
+}
+
+/** A timer may fire this much later than it is due. */
+const timerSpareMs = 10_000;
+
+/** A hold ends in time, and a decision that was answered as done stands. */
+function checkHolds({ observed, parts }: World, journal: Journal, truth: Truth): void {
+  for (const batch of journal.batches.values()) {
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) continue;
+    const heldForMs = parts.kernel.now() - (parseTimestamp(report.facts.received_at) ?? 0);
+    if (report.state === "held" && heldForMs > (parts.holdMs ?? Infinity) + timerSpareMs)
+      observed.violate("hold-ends", `${batch.pushId} is still held after ${heldForMs} ms`);
+    const decided = journal.decisions.get(batch.pushId);
+    if (decided !== undefined && report.hold_decision?.decision !== decided)
+      observed.violate("hold-decided-once", `${batch.pushId} does not say that it was ${decided}ed`);
+  }
 }
 
 /** Nothing acknowledged is lost. Returns what was published, by record. */
@@ -134,6 +155,7 @@ function checkPushes(
     journal.compareResults(observed, batch, report.results, "at rest");
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
+      checkListedHost(world, batch, outcome);
       if (outcome.version === null || outcome.record_id === null) continue;
       if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
         observed.violate("names-are-protected", `${batch.pushId} published another company's name`);
@@ -221,8 +243,7 @@ function checkOrder(
     const head = truth.heads.get(recordId);
     if (last === undefined || head === null || head === undefined) continue;
     for (const removal of journal.removals) {
-      if (removal.recordId !== recordId || removal.change === null || removal.acknowledgedAt === null)
-        continue;
+      if (removal.recordId !== recordId || !removal.isRemoved || removal.acknowledgedAt === null) continue;
       // A version acknowledged before the removal was requested is older than the removal.
       const isOlder =
         last.batch.acknowledgedAt !== null &&

@@ -1,7 +1,8 @@
 // Checks the histories of keys, pushes and businesses against what an actor that handles one command at a time could have
 // answered. Independent parts of an actor are judged separately: each nonce, each Idempotency-Key, the seq of a key.
 
-import type { AdmitReply, BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
+import type { AdmitReply } from "../../actors/messages/admission.ts";
+import type { BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../../actors/messages/integration-key.ts";
 import type { AcceptReply, PushCommand, PushReport } from "../../actors/messages/push.ts";
 import type { World } from "../world/world.ts";

@@ -6,6 +6,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
 import type { StoreWitness } from "../store/store-model.ts";
 import type { Faults } from "../world/faults.ts";
+import { Holds } from "./holds.ts";
 import { type PushFact, StagedLeaves } from "./staged-leaves.ts";
 
 export interface Violation {
@@ -24,6 +25,7 @@ export class Observed implements StoreWitness {
   /** Versions by `record_id/generation`, as first written. */
   readonly versions = new Map<string, RecordVersion>();
   readonly staged: StagedLeaves;
+  readonly #holds: Holds;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
   /** Actor → epoch that was claimed last. */
@@ -42,6 +44,7 @@ export class Observed implements StoreWitness {
     this.#kernel = kernel;
     this.#faults = faults;
     this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
+    this.#holds = new Holds((invariant, detail) => this.violate(invariant, detail));
   }
 
   violate(invariant: string, detail: string): void {
@@ -70,8 +73,10 @@ export class Observed implements StoreWitness {
     this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
     this.#kernel.trace.number(head);
     this.#checkHeard(name, commit);
-    if (partition.kind === "push")
-      for (const fact of eventsOf(commit)) this.staged.happened(partition.id, fact as PushFact);
+    for (const fact of eventsOf(commit)) {
+      if (partition.kind === "push") this.staged.happened(partition.id, fact as PushFact);
+      this.#holds.happened(partition.id, fact);
+    }
     if (commit.epoch !== found.epoch)
       this.violate(
         "one-writer",
@@ -136,6 +141,7 @@ export class Observed implements StoreWitness {
 
   /** No record version is published twice, or with different content. */
   wroteVersion(version: RecordVersion): void {
+    this.#holds.wroteVersion(version);
     const key = `${version.record_id}/${version.generation}`;
     const known = this.versions.get(key);
     if (known === undefined) {

@@ -17,6 +17,8 @@ export interface HeardReceipt {
   readonly retrievalId: string;
   readonly keyId: string;
   readonly nonce: string;
+  /** As sent with the search; null without one. */
+  readonly clientQueryId: string | null;
   /** JSON text of the envelope. */
   readonly envelope: string;
 }
@@ -37,7 +39,8 @@ export class ServedChecker {
     if (receipt === null) return;
     const nonce = request.nonce;
     const envelope = JSON.stringify(body.receipt);
-    this.receipts.push({ region, retrievalId: receipt.retrieval_id, keyId: request.keyId, nonce, envelope });
+    const { keyId, clientQueryId = null } = request;
+    this.receipts.push({ region, retrievalId: receipt.retrieval_id, keyId, nonce, clientQueryId, envelope });
     if (request.route === "search") this.#rows(receipt, body.rows ?? []);
     else this.#record(receipt, heard.body as JsonObject, request.subject);
   }

@@ -8,7 +8,14 @@ import { chunkCount, chunkSize } from "../../machines/push.ts";
 export type PushFact =
   | { readonly type: "push.accepted"; readonly facts: PushFacts }
   | { readonly type: "chunk.settled"; readonly chunk: number }
-  | { readonly type: "push.failed" | "hold.rejected" };
+  | { readonly type: string };
+
+/** After these events a push needs its leaves no more: it failed, or its hold ended. */
+const overTypes: ReadonlySet<string> = new Set([
+  "push.failed",
+  "hold.rejected",
+  "xstate.after.holdEnds.push.held",
+]);
 
 interface Needs {
   readonly records: number;
@@ -49,7 +56,7 @@ export class StagedLeaves {
     if (needs === undefined) return;
     if (type === "chunk.settled")
       needs.settledChunks = Math.max(needs.settledChunks, (rest as { chunk: number }).chunk + 1);
-    needs.isOver = type !== "chunk.settled" || needs.settledChunks === chunkCount(needs.records);
+    needs.isOver ||= overTypes.has(type) || needs.settledChunks === chunkCount(needs.records);
   }
 
   /** Called when staged leaves of the push were dropped. */

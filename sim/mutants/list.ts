@@ -2,10 +2,18 @@
 
 import { actorMutants } from "./actor-mutants.ts";
 import { bulkMutants } from "./bulk-mutants.ts";
+import { holdMutants } from "./hold-mutants.ts";
+import { insightMutants } from "./insight-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { portMutants } from "./port-mutants.ts";
 
-export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants, ...bulkMutants];
+export const mutants: readonly Mutant[] = [
+  ...portMutants,
+  ...actorMutants,
+  ...holdMutants,
+  ...insightMutants,
+  ...bulkMutants,
+];
 
 /** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {

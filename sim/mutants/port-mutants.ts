@@ -2,7 +2,7 @@
 
 import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
-import type { VersionRow } from "../../storage/record-store.ts";
+import type { PurgedVersion, VersionRow } from "../../storage/record-store.ts";
 import { mayHaveNight } from "../world/long-pause.ts";
 import { bound, deciding, type Mutant, mutant, withMembers, withoutGuard } from "./mutant.ts";
 
@@ -105,6 +105,34 @@ const activities: readonly Mutant[] = [
           changed();
           await records.dropStaged(push_id);
         }
+      },
+    }),
+  })),
+];
+
+const purging: readonly Mutant[] = [
+  mutant("purgeIsOnlyProved", "a purge is proved and the bytes stay", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      purgeVersions: async (versions) => {
+        if (versions.length > 0) changed();
+      },
+    }),
+  })),
+  mutant("purgeTakesTheNext", "a purge also takes the version published after the deletion", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      purgeVersions: async (versions) => {
+        const more: PurgedVersion[] = [];
+        for (const { record_id, remains } of versions) {
+          for (const { generation, hash } of await records.listVersions(record_id, null, 100)) {
+            if (versions.some((each) => each.record_id === record_id && each.generation === generation))
+              continue;
+            changed();
+            more.push({ record_id, generation, hash, remains });
+          }
+        }
+        await records.purgeVersions([...versions, ...more]);
       },
     }),
   })),
@@ -274,4 +302,41 @@ const sweeping: readonly Mutant[] = [
   ),
 ];
 
-export const portMutants: readonly Mutant[] = [...journal, ...activities, ...sweeping, ...serving];
+const judging: readonly Mutant[] = [
+  mutant("listsAreReadOnce", "prepared lists are not prepared again when they are replaced", (changed) => ({
+    lists: (given) => {
+      const { version = 0 } = given;
+      return {
+        ...{ protectedNames: [], exemptNames: [], certified: given.certified },
+        get version() {
+          if (given.version !== version) changed();
+          return version;
+        },
+        get blockedHosts() {
+          return given.blockedHosts;
+        },
+      };
+    },
+  })),
+  mutant("listsAreNeverReplaced", "the lists stay what they were, and say that they changed", (changed) => ({
+    lists: (given) => {
+      const { blockedHosts } = given;
+      return {
+        ...{ protectedNames: [], exemptNames: [], certified: given.certified, blockedHosts },
+        get version() {
+          if (given.blockedHosts !== blockedHosts) changed();
+          return given.version ?? 0;
+        },
+      };
+    },
+  })),
+];
+
+export const portMutants: readonly Mutant[] = [
+  ...journal,
+  ...activities,
+  ...sweeping,
+  ...purging,
+  ...serving,
+  ...judging,
+];

@@ -4,6 +4,7 @@ import { type CollectionName, recordIdPrefix } from "../../protocol/identifiers.
 import type {
   HeadPage,
   PublishedRow,
+  PurgedVersion,
   RecordHead,
   RecordStore,
   RecordVersion,
@@ -33,6 +34,8 @@ interface StagedDocument {
 
 /** Stamp of immutable cells: the first to arrive stays. */
 const once = 1;
+/** Above {@link once}: a purge wins over the version itself. */
+const purgeStamp = 2;
 /** Number of stamps per millisecond for staged cells. */
 const stampsPerMs = 1_000;
 const cursorPrefix = "after:";
@@ -249,6 +252,24 @@ class SimRecordStore implements RecordStore {
       return { ...rowOf(found), sidecar, seal_id, leaf_index, proof };
     });
   }
+
+  async purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
+    const found = await this.#read((region) =>
+      versions.flatMap((purged) => {
+        const version = this.#versions.read(region, `${purged.record_id}/${purged.generation}`);
+        return version?.hash === purged.hash ? [{ version, purged }] : [];
+      }),
+    );
+    const cells = found.map(({ version, purged }) => ({
+      key: `${purged.record_id}/${purged.generation}`,
+      value: { ...version, bytes: new Uint8Array(), row: "", sidecar: purged.remains },
+      stamp: purgeStamp,
+    }));
+    for (const { purged } of found) this.#client.model.witness.purgedVersion?.(purged);
+    if (cells.length > 0) await this.#write(this.#versions, cells);
+  }
+
+  async overwriteUnused(): Promise<void> {}
 
   async #page(
     cursor: string | null,

@@ -37,6 +37,7 @@ export function openSimRowIndex(client: IndexClient): RowIndex {
       call(client, "search", () => client.rows.search(query)),
     isFindable: (collection: string, recordId: string) =>
       call(client, "search", () => client.rows.isFindable(collection, recordId)),
+    purge: (collections) => call(client, "apply", () => client.rows.purge(collections)),
     count: (collection: string) => client.rows.count(collection),
   };
 }

@@ -1,7 +1,7 @@
 // The stores of the whole world: what is on the disks of every region, for all clients. Nodes come and go; this stays.
 
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
-import type { RecordVersion } from "../../storage/record-store.ts";
+import type { RecordVersion, VersionId } from "../../storage/record-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 import type { Random } from "../kernel/random.ts";
@@ -31,6 +31,8 @@ export interface StoreWitness {
   removedFile?(name: string): void;
   /** A version is about to be written to disk. */
   wroteVersion?(version: RecordVersion): void;
+  /** A version that was stored is purged. */
+  purgedVersion?(version: VersionId): void;
 }
 
 export interface StoreModelOptions {

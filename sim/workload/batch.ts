@@ -27,6 +27,7 @@ export interface SentBatch {
   readonly idempotencyKey: string;
   /** Position in the world's events when it was first sent. */
   readonly sentAt: number;
+  readonly sealedAtMs: number;
   /** Position at which a 200 or 202 was received; null before. */
   acknowledgedAt: number | null;
   /** Results of the first 200 that was received. */
@@ -83,6 +84,7 @@ export function sealBatch(
       hash: hashOf(records[index] as Uint8Array, crypto.sha256),
     })),
     sentAt: kernel.events,
+    sealedAtMs: kernel.now(),
     acknowledgedAt: null,
     results: null,
     settled: false,

@@ -8,11 +8,14 @@ import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
 import { importBatch } from "./bulk-import.ts";
 import { Client, type Heard } from "./client.ts";
-import type { Journal } from "./journal.ts";
+import type { Journal, Removal } from "./journal.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
+import { sealRemoval } from "./removal-request.ts";
 import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
+/** How often a removal is sent that is not answered. */
+const removalsMax = 4;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
 /** Answers that a retry of the same batch may change. */
@@ -256,12 +259,40 @@ export class BusinessAgent {
       );
   }
 
+  /** Withdraws or deletes by a sealed document, which is sent again until it is answered, at most a few times. */
   async #remove(): Promise<void> {
-    const id = this.#productId();
-    const recordId = this.#world.parts.recordIdOf(this.#business.uuid, "products", id);
-    await this.#journal.remove(this.#world, {
-      ...{ business: this.#business, recordId, region: this.#plan.region, random: this.#random },
-      action: this.#random.chance(0.7) ? "withdraw" : "delete",
+    const { parts, observed } = this.#world;
+    const recordId = parts.recordIdOf(this.#business.uuid, "products", this.#productId());
+    const action = this.#random.chance(0.6) ? "withdraw" : "delete";
+    const given = { business: this.#business, key: this.#key, recordId, action } as const;
+    const policyVersion = this.#journal.policyVersion(this.#business);
+    const sealed = sealRemoval(parts, { ...given, policyVersion });
+    const { document } = sealed;
+    const sentAt = parts.kernel.events;
+    const removal: Removal = { ...given, document, sentAt, acknowledgedAt: null, isRemoved: false };
+    this.#journal.removals.push(removal);
+    for (let attempt = 0; attempt < removalsMax; attempt += 1) {
+      const request = this.#signRemoval(removal, sealed.body);
+      const heard = await this.#client.send(request, this.#plan.region);
+      if (heard !== null && !passing.has(heard.code)) {
+        observed.mark(`remove.${heard.code}`);
+        removal.acknowledgedAt = parts.kernel.events;
+        removal.isRemoved = heard.status === 200;
+        return;
+      }
+      await this.#client.pause(this.#random.between(50, 800));
+    }
+  }
+
+  #signRemoval({ action, recordId: subject }: Removal, body: Uint8Array): SimRequest {
+    const { kernel, crypto } = this.#world.parts;
+    return signRequest(crypto, {
+      ...{ route: action, signer: this.#key, role: "integration", tag: "svc-push", body, subject },
+      path: `/v1/publish/products/${action}`,
+      nonce: this.#random.hex(24),
+      created: Math.floor(kernel.now() / 1_000),
+      lifetimeSeconds: 120,
+      idempotencyKey: this.#nextName("removal"),
     });
   }
 

@@ -5,6 +5,7 @@ import type { ServedChecker } from "../checkers/served.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimCompany } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
+import { drawAsked, subjectsIn } from "./asked-for.ts";
 import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
@@ -112,6 +113,11 @@ export class CompanyAgent {
 
   #search(): SimRequest {
     const country = this.#random.pick(["US", "US", "CA", "GB"]);
+    const asked = drawAsked(this.#random.fork("asked"));
+    for (const subject of subjectsIn(asked)) {
+      const key = `${this.#company.uuid} ${subject}`;
+      this.#world.asked.set(key, (this.#world.asked.get(key) ?? 0) + 1);
+    }
     const body = {
       ...(this.#random.chance(0.3) ? { q: "thing", query_by: ["product_name"] } : {}),
       filter: { all: [{ country }] },
@@ -120,8 +126,10 @@ export class CompanyAgent {
         "price_amount:asc",
         "price_amount:desc,published_at:asc",
       ]),
+      ...asked,
     };
-    return this.#sign("search", "/v1/products/search", utf8(JSON.stringify(body)), "");
+    const request = this.#sign("search", "/v1/products/search", utf8(JSON.stringify(body)), "");
+    return { ...request, clientQueryId: asked.client_query_id ?? null };
   }
 
   #fetch(): SimRequest {

@@ -1,10 +1,6 @@
 // What the clients of a world did and observed: the other half of the checkers' input.
 
-import type { BusinessCommand } from "../../actors/messages/business.ts";
-import { businessRef } from "../../actors/messages/refs.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Observed } from "../checkers/observed.ts";
-import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import type { HeardResult, SentBatch } from "./batch.ts";
@@ -15,9 +11,11 @@ export interface Removal {
   readonly action: "withdraw" | "delete";
   /** Position in the world's events at the first request. */
   readonly sentAt: number;
+  /** Hash of the sealed document. */
+  readonly document: string;
   acknowledgedAt: number | null;
-  /** Change number that was assigned to it. */
-  change: number | null;
+  /** Whether the record was found, and so removed. */
+  isRemoved: boolean;
 }
 
 /** Positions in the world's events. */
@@ -42,7 +40,8 @@ export class Journal {
   readonly #owners = new Map<string, string>();
   readonly #policies = new Map<string, number>();
   readonly #revokedListeners = new Map<string, () => Promise<void>>();
-  #documents = 0;
+  /** Decisions on holds that were answered as done, by push_id. */
+  readonly decisions = new Map<string, string>();
 
   /** Registers what the holder of a key does as soon as it was revoked. */
   onRevoked(keyId: string, act: () => Promise<void>): void {
@@ -71,6 +70,14 @@ export class Journal {
     this.#owners.set(keyId, owner);
     if (owner !== uuid)
       observed.violate("key-has-one-party", `${keyId} is registered for ${owner} and ${uuid}`);
+  }
+
+  /** A hold is decided once: of two different decisions, one is refused. */
+  noteDecision(observed: Observed, pushId: string, decision: string): void {
+    const known = this.decisions.get(pushId) ?? decision;
+    this.decisions.set(pushId, known);
+    if (known !== decision)
+      observed.violate("hold-decided-once", `${pushId} was answered ${known} and then ${decision}`);
   }
 
   policyVersion(business: SimBusiness): number {
@@ -114,48 +121,6 @@ export class Journal {
       );
     if (strip(batch.results) !== strip(results))
       observed.violate("outcome-is-stable", `${batch.pushId} answered ${request} otherwise than before`);
-  }
-
-  /** Withdraws or deletes, as the business's portal would: retries until it is answered, at most a few times. */
-  async remove(
-    world: World,
-    given: Pick<Removal, "business" | "recordId" | "action"> & {
-      readonly region: string;
-      readonly random: Random;
-    },
-  ): Promise<void> {
-    const { kernel } = world.parts;
-    const { business, recordId, action } = given;
-    const removal: Removal = {
-      business,
-      recordId,
-      action,
-      sentAt: kernel.events,
-      acknowledgedAt: null,
-      change: null,
-    };
-    this.removals.push(removal);
-    this.#documents += 1;
-    const command: BusinessCommand = {
-      ...{ type: "record.remove", record_id: recordId, action },
-      at: formatTimestamp(kernel.now()),
-      document_hash: `sha256:document-${this.#documents}`,
-    };
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      const node = world.nodeOf(given.region, given.random);
-      if (node !== null) {
-        const reply = await answerOf(world, node.life, node.actors.ask(businessRef(business.uuid), command));
-        if (reply !== null) {
-          world.observed.mark(`remove.${reply.status}`);
-          removal.acknowledgedAt = kernel.events;
-          if (reply.status === "removed") removal.change = reply.change;
-          return;
-        }
-      }
-      await new Promise<void>((resolve) =>
-        kernel.after(given.random.between(50, 800), "portal waits", resolve),
-      );
-    }
   }
 }
 

@@ -88,10 +88,28 @@ export class PortalAgent {
       const report = await this.#once((node) =>
         node.system.ask(pushRef(this.#business.uuid, batch.pushId), status),
       );
-      if (report?.state !== "held") continue;
-      const decision = this.#random.chance(0.6) ? "confirm" : "reject";
-      const outcome = await this.#insist((node) => this.#decideHold(node, batch.pushId, decision));
-      if (outcome !== null && statusOf(outcome) === 200) this.#world.observed.mark("hold.settled");
+      if (report?.state === "held") await this.#takeCareOf(batch.pushId);
+    }
+  }
+
+  /** Nobody may decide in time; and what the push was sealed with may be taken back or replaced before somebody does. */
+  async #takeCareOf(pushId: string): Promise<void> {
+    if (this.#world.parts.holdMs !== undefined && this.#random.chance(0.3)) return;
+    const meanwhile = this.#random.weighted({ nothing: 70, revoke: 15, policy: 15 });
+    if (meanwhile === "revoke") await this.#revoke();
+    if (meanwhile === "policy") await this.#sealPolicy();
+    await this.#settleHold(pushId, this.#random.chance(0.6) ? "confirm" : "reject");
+  }
+
+  /** Two people may decide, the second perhaps otherwise than the first. */
+  async #settleHold(pushId: string, decision: HoldDecision["decision"]): Promise<void> {
+    const other = decision === "confirm" ? "reject" : "confirm";
+    const second = this.#random.weighted({ nobody: 6, same: 2, other: 3 });
+    for (const each of second === "nobody" ? [decision] : [decision, second === "same" ? decision : other]) {
+      const outcome = await this.#insist((node) => this.#decideHold(node, pushId, each));
+      if (outcome === null || statusOf(outcome) !== 200) continue;
+      this.#world.observed.mark("hold.settled");
+      this.#journal.noteDecision(this.#world.observed, pushId, each);
     }
   }
 

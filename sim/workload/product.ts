@@ -2,6 +2,7 @@
 
 import { utf8 } from "../../protocol/bytes.ts";
 import type { Random } from "../kernel/random.ts";
+import { blockedAtFirst, blockedLater } from "../world/changing-lists.ts";
 
 export interface ProductChoice {
   readonly id: string;
@@ -56,13 +57,21 @@ export function productBytes(choice: ProductChoice): Uint8Array {
       })),
       on_sale: edition % 2 === 0,
       availability: "in_stock",
-      product_url: "https://harrier.example/things",
+      product_url: `https://${hostOf(choice)}/things`,
       ...(fault === "display_domain_mismatch"
         ? { display_domain: "other.example", destination_url: "https://harrier.example/" }
         : {}),
     }),
   );
 }
+
+/** Most products link to the business; a few to the hosts that the world's lists are about. */
+export function hostOf({ edition }: Pick<ProductChoice, "edition">): string {
+  if (edition % listedEvery === 2) return blockedAtFirst;
+  return edition % listedEvery === 3 ? blockedLater : "harrier.example";
+}
+
+const listedEvery = 41;
 
 export function drawCountries(random: Random): readonly string[] {
   return random.pick([["US"], ["US"], ["US", "CA"], ["GB", "US"], ["CA"]]);

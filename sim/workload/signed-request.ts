@@ -15,7 +15,7 @@ import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 
 export const authority = "api.svc.test";
 
-export type Route = "publish" | "push" | "upload" | "import" | "search" | "fetch";
+export type Route = "publish" | "push" | "upload" | "import" | "search" | "fetch" | "withdraw" | "delete";
 
 export interface SimRequest {
   readonly route: Route;
@@ -29,6 +29,8 @@ export interface SimRequest {
   readonly contentDigest: string;
   /** Push or record that the path names. */
   readonly subject: string;
+  /** The `client_query_id` in the body, if it has one. */
+  readonly clientQueryId?: string | null;
 }
 
 export interface RequestParts {

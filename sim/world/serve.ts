@@ -17,6 +17,7 @@ import { issueUpload } from "../../service/bulk-upload.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
+import { removeRecord } from "../../service/remove-record.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -126,9 +127,12 @@ async function answer(
   }
   const { body, idempotencyKey, contentDigest } = request;
   const sent = { caller, body, idempotencyKey, contentDigest, sourceIp: "192.0.2.1" };
+  const collection = "products";
+  if (request.route === "withdraw" || request.route === "delete")
+    return removeRecord(node.publishing, { ...sent, action: request.route, collection });
   if (request.route === "upload") return issueUpload(node.bulk, sent);
   if (request.route === "import") return importFile(node.bulk, sent);
-  return publishBatch(node.publishing, { ...sent, collection: "products" });
+  return publishBatch(node.publishing, { ...sent, collection });
 }
 
 /** Failures of other nodes, which a surface answers with 503 as well. */

@@ -29,6 +29,7 @@ import { loadPlan } from "../../service/publish-admit.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
+import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { EventStore } from "../../storage/event-store.ts";
@@ -48,6 +49,7 @@ import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
+import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
@@ -72,7 +74,7 @@ export interface SimNode extends Peer {
   readonly parties: Parties;
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
-  readonly publishing: PublishDeps;
+  readonly publishing: PublishDeps & RemoveRecordDeps;
   readonly bulk: BulkUploadDeps & BulkFileDeps & BulkImportDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
@@ -120,12 +122,15 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
-  const publishing: PublishDeps = {
+  const publishing: PublishDeps & RemoveRecordDeps = {
     ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,
     acceptWithinMs: acceptWithinMs(parts.night),
+    holdMs: parts.holdMs,
     asTable: () => null,
+    regions: () => parts.regions,
+    purgeAfterMs,
     pause: () => Promise.resolve(),
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
@@ -155,6 +160,9 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }
+
+/** Short enough for purges to happen while others publish. */
+const purgeAfterMs = 3_000;
 
 /** What belongs to one run of a process. */
 interface Process {
@@ -191,10 +199,9 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   const register = createRegister({ store: registerStore, clock });
   return {
     ...{ client, registerStore, records, register, staging },
-    // The operator's lists are empty: a world protects the companies that it certified.
-    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
+    lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
-    events: openSimEventStore(client, clock.now),
+    events: variation.events(openSimEventStore(client, clock.now)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),

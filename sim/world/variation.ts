@@ -7,8 +7,10 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
+import type { EventStore } from "../../storage/event-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -26,10 +28,13 @@ export interface Variation {
   actorStore(given: ActorStore): ActorStore;
   records(given: RecordStore): RecordStore;
   receipts(given: ReceiptStore): ReceiptStore;
+  events(given: EventStore): EventStore;
   insight(given: InsightStore): InsightStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
   sweep(given: SweepDeps): SweepDeps;
+  /** The lists that a node judges by. */
+  lists(given: ContentLists): ContentLists;
   /** What an index keeps of a change. */
   indexed(change: RowChange): RowChange;
   /** The name under which a node writes receipts. */
@@ -47,10 +52,12 @@ export const asItIs: Variation = {
   actorStore: same,
   records: same,
   receipts: same,
+  events: same,
   insight: same,
   register: same,
   index: same,
   sweep: same,
+  lists: same,
   indexed: same,
   lease: same,
 };

@@ -57,6 +57,8 @@ export interface WorldParts {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   readonly limits: Partial<ActorLimits>;
   readonly operations: Random;
+  /** How long a hold waits for a decision; undefined for the default, which is longer than any world. */
+  readonly holdMs: number | undefined;
   /** Null in worlds that end before a day is over. */
   readonly night: Night | null;
   readonly history: History;

@@ -60,6 +60,8 @@ export class World {
   readonly running = new Map<string, SimNode>();
   /** Pairs of regions whose replication is suspended, as `from to`. */
   readonly cutRegions = new Set<string>();
+  /** How often each company asked for each subject, as `<uuid> <subject>`. */
+  readonly asked = new Map<string, number>();
   /** Names of the steps that clients took. */
   readonly steps: string[] = [];
   readonly #kept: Kept;
@@ -133,6 +135,7 @@ export class World {
         ),
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
+      holdMs: drawHoldMs(random.fork("hold time")),
       night: mayReadOld ? null : drawNight(nightDraws(random)),
       history: new History(),
       mark: (name) => observed.mark(name),
@@ -251,6 +254,11 @@ export class World {
       this.observed.violate("no-actor-crashes", `${entry.actor} at ${incarnation}: ${entry.detail}`);
     this.parts.kernel.tell(`${incarnation} ${entry.event}`, () => `${entry.actor} ${entry.detail}`);
   }
+}
+
+/** In every other world, holds end while it runs. */
+function drawHoldMs(draw: Random): number | undefined {
+  return draw.chance(0.5) ? draw.skewed(500, 20_000) : undefined;
 }
 
 /** The first such time of day after an instant. */

@@ -15,6 +15,7 @@ import { Semaphore } from "../../std/semaphore.ts";
 import type {
   HeadPage,
   PublishedRow,
+  PurgedVersion,
   RecordHead,
   RecordStore,
   RecordVersion,
@@ -64,6 +65,9 @@ const cql = {
   newestWith: `SELECT generation, hash, published_at FROM record
     WHERE record_id = ? AND generation < ? AND hash = ? LIMIT 1 ALLOW FILTERING`,
   published: `SELECT row, sidecar, seal_id, leaf_index, proof FROM record
+    WHERE record_id = ? AND generation = ? AND hash = ?`,
+  // Empty values and no tombstones: a late copy of the version stays hidden for ever (W2), also after `gc_grace_seconds`.
+  purgeVersion: `UPDATE record USING TIMESTAMP ? SET bytes = ?, row = '', sidecar = ?
     WHERE record_id = ? AND generation = ? AND hash = ?`,
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
@@ -118,6 +122,12 @@ export function openCassandraRecordStore(
       return newest === undefined ? null : dateOf(newest);
     },
     readPublished: (id) => readPublished(session, id),
+    purgeVersions: async (versions) => {
+      const purges = versions.map((each) => () => purgeVersion(session, each, stamps.rising(), put));
+      await writes.all(purges);
+    },
+    // Bytes leave the disks when the tables are compacted, which only an operator can request (docs/retention.md).
+    overwriteUnused: async () => {},
   };
 }
 
@@ -169,6 +179,19 @@ async function write(
   const [only] = statements;
   if (only !== undefined && statements.length === 1) await session.execute(only.cql, only.params, put);
   else await session.batch(statements, put);
+}
+
+async function purgeVersion(
+  session: CassandraSession,
+  { record_id, generation, hash, remains }: PurgedVersion,
+  stamp: number,
+  put: StatementOptions,
+): Promise<void> {
+  // A version that was never stored must not come into being by its purge; what is stored of it is its key.
+  const { rows } = await session.execute(cql.version, [record_id, generation, hash], plain);
+  if (rows.length === 0) return;
+  const params = [stamp, new Uint8Array(), remains, record_id, generation, hash];
+  await session.execute(cql.purgeVersion, params, put);
 }
 
 type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;

@@ -17,6 +17,7 @@ import { type FoundPage, hitsFilterPath, parseHits } from "./hits.ts";
 import { type IndexLayout, layoutOf, makingName, termsField } from "./layout.ts";
 import { IndexNames } from "./names.ts";
 import { prepareIndex, readLacking } from "./prepare.ts";
+import { expungeDeleted } from "./purge.ts";
 import { searchBody } from "./query.ts";
 import { Refresher } from "./refresher.ts";
 
@@ -117,6 +118,14 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
 
   async isFindable(collection: string, recordId: string): Promise<boolean> {
     return (await this.#count(collection, [findable, { ids: { values: [recordId] } }])) > 0;
+  }
+
+  async purge(collections: readonly string[]): Promise<void> {
+    for (const collection of collections) {
+      const { serving, next } = await readGenerations(this.engine, this.#part(collection).names);
+      for (const generation of [serving, next])
+        if (generation !== null) await expungeDeleted(this.engine, generation);
+    }
   }
 
   count(collection: string): Promise<number> {

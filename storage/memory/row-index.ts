@@ -56,6 +56,9 @@ export class MemoryRowIndex implements RowIndex {
     return known?.kind === "put" && known.collection === collection && known.document.countries.length > 0;
   }
 
+  /** Nothing of what was replaced is kept. */
+  async purge(): Promise<void> {}
+
   async count(collection: string): Promise<number> {
     return this.#live(collection).filter((put) => put.document.countries.length > 0).length;
   }

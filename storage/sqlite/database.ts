@@ -63,6 +63,9 @@ interface QueuedWork {
   readonly reject: (error: unknown) => void;
 }
 
+/** Number of free pages overwritten in one transaction, so that nobody waits long. */
+const freePagesAtOnce = 1_000;
+
 export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -91,7 +94,7 @@ export class SqliteDatabase implements AsyncDisposable {
       timeout: options.busyTimeoutMs ?? 5_000,
     });
     try {
-      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
+      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
         PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
@@ -178,6 +181,20 @@ export class SqliteDatabase implements AsyncDisposable {
       if (earlier.result === undefined || !after.holds(earlier.result.value as E)) throw refusal();
       return work(db);
     });
+  }
+
+  /**
+   * Overwrites what deleted rows left in free pages and in the log; `secure_delete` sees to pages in use. Rejects with `not_applied`
+   * while somebody still reads the log.
+   */
+  async overwriteUnused(): Promise<void> {
+    let left = freePagesAtOnce;
+    while (left > 0) {
+      left = await this.write((db) => overwriteFreePages(db, freePagesAtOnce));
+    }
+    await this.write((db) => db.exec("DROP TABLE IF EXISTS overwritten"));
+    const outcome = this.db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (outcome?.["busy"] !== 0) throw new StoreError("not_applied", "the log is still being read");
   }
 
   /** Commits what is waiting and closes the file. */
@@ -337,4 +354,15 @@ function rejectAll(group: readonly QueuedWork[], error: StoreError): void {
     delete work.result;
     work.reject(error);
   }
+}
+
+/** Takes free pages, of which SQLite writes every byte; returns the number of those that are left. */
+function overwriteFreePages(db: DatabaseSync, atOnce: number): number {
+  const pragma = (name: string): number => Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  const free = pragma("freelist_count");
+  if (free === 0) return 0;
+  db.exec("CREATE TABLE IF NOT EXISTS overwritten (zeros BLOB NOT NULL)");
+  const bytes = Math.min(free, atOnce) * pragma("page_size");
+  db.prepare("INSERT INTO overwritten VALUES (zeroblob(?))").run(bytes);
+  return pragma("freelist_count");
 }

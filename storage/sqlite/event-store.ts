@@ -4,6 +4,7 @@
 import type { EventStore, StoredEvent } from "../event-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { overwritingFreed } from "./secure-delete.ts";
 
 const migrations = [
   // Numbers are not assigned again, even after the highest was removed.
@@ -29,25 +30,23 @@ export function openSqliteEventStore(database: SqliteDatabase, now: () => number
   const forget = database.prepare("DELETE FROM company_event WHERE no = ?");
   return {
     put: (region, events) =>
-      database.write(() => {
-        const atMs = now();
-        for (const { company, retrieval_id, body } of events)
-          put.run(region, company, retrieval_id, atMs, body);
-      }),
+      database.write((db) =>
+        overwritingFreed(db, () => {
+          const atMs = now();
+          for (const { company, retrieval_id, body } of events)
+            put.run(region, company, retrieval_id, atMs, body);
+        }),
+      ),
     read: async ({ company, region, after, limit }) =>
       read.all(company, region, after?.at ?? 0, limit).map(eventOf),
     forget: (beforeMs, limit) =>
-      database.write((db) => {
-        const gone = oldest.all(limit).filter((row) => numberOf(row["stored_at"]) < beforeMs);
-        // Traces of who asked for what must not remain in free pages: with this setting they are overwritten with zeros.
-        db.exec("PRAGMA secure_delete = ON");
-        try {
+      database.write((db) =>
+        overwritingFreed(db, () => {
+          const gone = oldest.all(limit).filter((row) => numberOf(row["stored_at"]) < beforeMs);
           for (const row of gone) forget.run(numberOf(row["no"]));
-        } finally {
-          db.exec("PRAGMA secure_delete = OFF");
-        }
-        return gone.length;
-      }),
+          return gone.length;
+        }),
+      ),
   };
 }
 

@@ -5,6 +5,7 @@ import { type CollectionName, isCollectionName } from "../../protocol/identifier
 import { type InsightCount, type InsightKind, type InsightStore, insightKinds } from "../insight-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { overwritingFreed } from "./secure-delete.ts";
 
 const values = "searches INTEGER NOT NULL, rows INTEGER NOT NULL, fetches INTEGER NOT NULL";
 const migrations = [
@@ -32,26 +33,24 @@ export function openSqliteInsightStore(database: SqliteDatabase): InsightStore {
   const forget = insightKinds.map((kind) => forgetFrom(database, `insight_${kind}`));
   return {
     put: (kind, counts) =>
-      database.write(() => {
-        for (const each of counts) {
-          const key = [each.name, each.day, each.country, each.collection, each.company, each.writer];
-          put[kind].run(...key, each.searches, each.rows, each.fetches);
-        }
-      }),
+      database.write((db) =>
+        overwritingFreed(db, () => {
+          for (const each of counts) {
+            const key = [each.name, each.day, each.country, each.collection, each.company, each.writer];
+            put[kind].run(...key, each.searches, each.rows, each.fetches);
+          }
+        }),
+      ),
     readShown: async (business, fromDay, toDay) => shown.all(business, fromDay, toDay).map(countOf),
     readDemand: async ({ day, country, collection }) => demand.all(day, country, collection).map(countOf),
     forget: (day, limit) =>
-      database.write((db) => {
-        // Who asked for what must not remain in free pages: with this setting they are overwritten with zeros.
-        db.exec("PRAGMA secure_delete = ON");
-        try {
+      database.write((db) =>
+        overwritingFreed(db, () => {
           let left = limit;
           for (const statement of forget) left -= Number(statement.run(day, left).changes);
           return limit - left;
-        } finally {
-          db.exec("PRAGMA secure_delete = OFF");
-        }
-      }),
+        }),
+      ),
   };
 }
 

@@ -109,7 +109,7 @@ class SqliteReceiptStore implements ReceiptStore {
       try {
         if (Number(this.#sql.forget.run(no, limit).changes) === limit) return false;
       } finally {
-        db.exec("PRAGMA secure_delete = OFF");
+        db.exec("PRAGMA secure_delete = FAST");
       }
       this.#sql.markForgotten.run(no);
       return true;

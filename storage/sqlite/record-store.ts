@@ -8,6 +8,7 @@ import { BoundedMap } from "../../std/bounded-map.ts";
 import type {
   HeadPage,
   PublishedRow,
+  PurgedVersion,
   RecordHead,
   RecordStore,
   RecordVersion,
@@ -22,6 +23,7 @@ import type {
 import { readCatalogue } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { purgeVersions } from "./record-purge.ts";
 import { dateOf, headOf, originOf, sealOf, servedOf } from "./record-rows.ts";
 import { lookedThroughMax, recordMigrations } from "./record-tables.ts";
 
@@ -201,6 +203,14 @@ class SqliteRecordStore implements RecordStore {
       leaf_index: numberOrNull(found["leaf_index"]),
       proof: bytesOf(found["proof"]),
     };
+  }
+
+  purgeVersions(versions: readonly PurgedVersion[]): Promise<void> {
+    return purgeVersions(this.#database, versions);
+  }
+
+  overwriteUnused(): Promise<void> {
+    return this.#database.overwriteUnused();
   }
 
   #putVersion(version: RecordVersion): void {

@@ -10,6 +10,7 @@
 //   I5. After a failed apply it is unknown what was committed: what is kept in memory about the texts is reloaded.
 
 import type { StatementSync } from "node:sqlite";
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
@@ -106,6 +107,10 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     const text = `SELECT 1 FROM row_entry e JOIN ${row} r ON r.rid = e.rid
       WHERE e.record_id = ? AND e.collection = ? AND r.countries <> ''`;
     return this.#prepare(text).get(recordId, collection) !== undefined;
+  }
+
+  async purge(collections: readonly CollectionName[]): Promise<void> {
+    await this.#thread.purge(collections);
   }
 
   async count(collection: string): Promise<number> {

@@ -12,6 +12,7 @@
 //       (actors/push/process-chunk.ts).
 
 import { Worker } from "node:worker_threads";
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import { WorkerCalls, type WorkerEnded } from "../../std/worker-calls.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
@@ -27,6 +28,7 @@ export interface RowThreadData {
 
 export type RowOrder =
   | { readonly kind: "apply"; readonly id: number; readonly changes: readonly RowChange[] }
+  | { readonly kind: "purge"; readonly id: number; readonly collections: readonly CollectionName[] }
   | { readonly kind: "close" };
 
 export interface ThreadApplied {
@@ -53,13 +55,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-type ApplyOrder = Extract<RowOrder, { kind: "apply" }>;
+type NumberedOrder = Exclude<RowOrder, { kind: "close" }>;
 
 export type StartRowThread = (data: RowThreadData) => Worker;
 
 export class RowThread {
   readonly #data: RowThreadData;
-  readonly #calls: WorkerCalls<ApplyOrder, RowAnswer>;
+  readonly #calls: WorkerCalls<NumberedOrder, RowAnswer>;
   #isClosed = false;
   #postedRows = 0;
   #queue: Waiting[] = [];
@@ -80,6 +82,14 @@ export class RowThread {
     this.#queue.push({ changes, resolve, reject });
     this.#postQueued(postedRowsMax);
     return promise;
+  }
+
+  /** Forgets what was deleted from the files (the port's X7); applies go on meanwhile. */
+  async purge(collections: readonly CollectionName[]): Promise<void> {
+    if (this.#isClosed) throw new StoreError("not_applied", "the row index is closed");
+    const answer = await this.#calls.call((id) => ({ kind: "purge", id, collections }));
+    if ("applied" in answer) return;
+    throw new StoreError(answer.effect ?? "not_applied", messageOf(answer.error), { cause: answer.error });
   }
 
   close(): void {

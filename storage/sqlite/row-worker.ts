@@ -1,9 +1,11 @@
 // The thread of the row index's writer (row-thread.ts).
 
 import { parentPort, workerData } from "node:worker_threads";
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
+import { mergeTexts } from "./row-purge.ts";
 import type { RowAnswer, RowOrder, RowThreadData } from "./row-thread.ts";
 import { RowWriter } from "./row-writer.ts";
 import { lowerPriority } from "./thread-priority.ts";
@@ -21,6 +23,16 @@ const database = SqliteDatabase.open(path, { ...options, cacheKilobytes, checkpo
 process.prependOnceListener("exit", () => database.close());
 const writer = new RowWriter(database);
 
+async function purgeAnswer(id: number, collections: readonly CollectionName[]): Promise<RowAnswer> {
+  try {
+    for (const collection of collections) await mergeTexts(database, collection);
+    await database.overwriteUnused();
+    return { id, applied: { stale: [], notes: "[]" } };
+  } catch (error) {
+    return { id, effect: error instanceof StoreError ? error.effect : null, error };
+  }
+}
+
 async function answerOf(id: number, changes: readonly RowChange[]): Promise<RowAnswer> {
   try {
     const { outcomes, notes } = await database.write(() => writer.applyAll(changes));
@@ -32,6 +44,10 @@ async function answerOf(id: number, changes: readonly RowChange[]): Promise<RowA
 }
 
 parentPort?.on("message", async (order: RowOrder) => {
+  if (order.kind === "purge") {
+    parentPort?.postMessage(await purgeAnswer(order.id, order.collections));
+    return;
+  }
   if (order.kind === "apply") {
     parentPort?.postMessage(await answerOf(order.id, order.changes));
     return;

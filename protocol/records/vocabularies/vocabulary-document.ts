@@ -1,10 +1,11 @@
 // The documents behind the vocabulary read (specification, «Public verification API»). A published version remains available
-// for ever; so far each vocabulary has one.
+// for ever. Of the subdivisions, version 1 was a pattern, and version 2 lists the codes.
 
 import type { CodeEntry, CodeList } from "./code-list.ts";
 import { countries } from "./countries.ts";
 import { currencies } from "./currencies.ts";
 import { languages } from "./languages.ts";
+import { subdivisions } from "./subdivisions.ts";
 import { taxonomyLists, taxonomyVersion, type Vertical, verticals } from "./taxonomy.ts";
 import { timeZones } from "./time-zones.ts";
 
@@ -42,7 +43,7 @@ export type VocabularyDocument =
       readonly rule: string;
     };
 
-/** ISO 3166-2 codes are checked by form; their country part must be in the vocabulary `countries`. */
+/** The pattern that every ISO 3166-2 code matches. */
 export const subdivisionPattern = "^[A-Z]{2}-[A-Z0-9]{1,3}$";
 
 const documents: Readonly<Record<VocabularyName, VocabularyDocument>> = {
@@ -54,22 +55,27 @@ const documents: Readonly<Record<VocabularyName, VocabularyDocument>> = {
     lists: Object.fromEntries(taxonomyLists.map((list) => [list.name, list.entries])),
   },
   countries: listDocument("countries", countries),
-  subdivisions: {
+  subdivisions: listDocument("subdivisions", subdivisions),
+  currencies: listDocument("currencies", currencies),
+  time_zones: listDocument("time_zones", timeZones),
+  languages: listDocument("languages", languages),
+};
+
+const earlier: readonly VocabularyDocument[] = [
+  {
     name: "subdivisions",
     version: 1,
     standard: "ISO 3166-2",
     pattern: subdivisionPattern,
     rule: "The two letters before the hyphen are a code of the vocabulary countries.",
   },
-  currencies: listDocument("currencies", currencies),
-  time_zones: listDocument("time_zones", timeZones),
-  languages: listDocument("languages", languages),
-};
+];
 
 /** A vocabulary, in its latest version unless another is requested; null when that version does not exist. */
 export function vocabularyDocument(name: VocabularyName, version?: number): VocabularyDocument | null {
   const document = documents[name];
-  return version === undefined || version === document.version ? document : null;
+  if (version === undefined || version === document.version) return document;
+  return earlier.find((each) => each.name === name && each.version === version) ?? null;
 }
 
 function listDocument(name: VocabularyName, list: CodeList): VocabularyDocument {

@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import { sidecarText } from "../../protocol/sidecar.fixture.ts";
+import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
+import { driveActor } from "../actor.fixture.ts";
+import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import type { Purge, Purged } from "../messages/removal.ts";
+import { businessActor } from "./definition.ts";
+import { purgeRecords } from "./purge-records.ts";
+
+function open() {
+  const business = driveActor(businessActor, uuid);
+  business.send({ type: "party.open", party: partyFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  return business;
+}
+type Business = ReturnType<typeof open>;
+
+const recordId = (index: number): string => `svc_r${index}`;
+
+function publish(business: Business, pushId: string, index: number): number {
+  const admit = { push_id: pushId, key_id: "k", records: 1, may_hold: false, plan: null };
+  const admitted = business.send({ type: "push.admit", ...admit });
+  const number = admitted.status === "admitted" ? admitted.number : 0;
+  const listings = { US: ["10.00", "USD"] } as const;
+  const claim = {
+    leaf_index: 0,
+    record_id: recordId(index),
+    hash: `hash ${number}`,
+    business_product_id: "own",
+  };
+  business.send({
+    ...{ type: "chunk.assign", push_id: pushId, number, chunk: 0, collection: "products" },
+    leaves: [{ ...claim, listings }],
+  });
+  return number;
+}
+
+const finish = (business: Business, push_id: string) =>
+  business.send({ type: "push.finished", push_id, chunks: 1 });
+
+const erase = (business: Business, index: number, inMs: number, document_hash = `document ${index}`) =>
+  business.send({
+    ...{ type: "record.remove", record_id: recordId(index), action: "delete", at: "", document_hash },
+    purge_at_ms: business.nowMs + inMs,
+  });
+
+const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
+
+const done = (business: Business, purges: readonly Purge[]) => {
+  const versions = [{ generation: 1, hash: "hash 1" }];
+  const purged = purges.map(
+    (each): Purged => ({
+      ...{ ...each, purged_at_ms: business.nowMs, versions, regions: ["here"] },
+    }),
+  );
+  return business.send({ type: "purges.done", purged });
+};
+
+const timer = (business: Business) => business.timers.get("purges");
+
+describe("the timer of purges", () => {
+  it("ends with the deletion that is due first, and then with the next", () => {
+    const business = open();
+    for (const index of [1, 2, 3]) {
+      publish(business, `p${index}`, index);
+      finish(business, `p${index}`);
+    }
+    erase(business, 1, 5_000);
+    expect(timer(business)).toBe(5_000);
+    erase(business, 2, 9_000);
+    expect(timer(business)).toBe(5_000);
+    erase(business, 3, 2_000);
+    expect(timer(business)).toBe(2_000);
+    expect(due(business)).toEqual([]);
+    business.nowMs += 2_000;
+    const first = due(business);
+    expect(first).toMatchObject([{ record_id: recordId(3), generation: 1, collection: "products" }]);
+    done(business, first);
+    expect(timer(business)).toBe(3_000);
+    business.nowMs += 7_000;
+    done(business, due(business));
+    expect(business.snapshot.context.purgeAtMs).toBeNull();
+    expect(due(business)).toEqual([]);
+  });
+
+  it("is set by no withdrawal", () => {
+    const business = open();
+    publish(business, "p", 1);
+    business.send({
+      ...{ type: "record.remove", record_id: recordId(1), action: "withdraw", at: "", document_hash: "d" },
+    });
+    expect(timer(business)).toBeUndefined();
+  });
+});
+
+describe("a purge", () => {
+  it("waits for the pushes that were numbered before its deletion (Y2), and asks again within a minute", () => {
+    const business = open();
+    publish(business, "p", 1);
+    erase(business, 1, 1_000);
+    publish(business, "q", 2);
+    business.nowMs += 1_000;
+    expect(due(business)).toEqual([]);
+    done(business, []);
+    expect(timer(business)).toBe(60_000);
+    finish(business, "p");
+    expect(due(business)).toHaveLength(1);
+  });
+
+  it("is proved by a row and an event, and leaves the head without content", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    erase(business, 1, 1_000);
+    business.nowMs += 1_000;
+    done(business, due(business));
+    const { purged } = business.send({ type: "removal.read", document_hash: "document 1" });
+    expect(purged).toMatchObject({
+      record_id: recordId(1),
+      regions: ["here"],
+      versions: [{ generation: 1 }],
+    });
+    expect(business.send({ type: "record.read", record_id: recordId(1) }).head).toMatchObject({
+      ...{ live: false, deleted: true, bpid: null, listings: {}, hash: "hash 1" },
+    });
+    // Told again, it is what it was.
+    business.nowMs += 5_000;
+    done(business, [part<Purge>({ ...purged })]);
+    expect(business.send({ type: "removal.read", document_hash: "document 1" }).purged).toEqual(purged);
+  });
+
+  it("leaves the head of a record that was published again alone; its next version counts on", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    erase(business, 1, 1_000);
+    publish(business, "q", 1);
+    finish(business, "q");
+    business.nowMs += 1_000;
+    expect(due(business)).toMatchObject([{ generation: 1 }]);
+    done(business, due(business));
+    const { head } = business.send({ type: "record.read", record_id: recordId(1) });
+    expect(head).toMatchObject({
+      live: true,
+      generation: 2,
+      bpid: "own",
+      listings: { US: ["10.00", "USD"] },
+    });
+    expect(head).not.toHaveProperty("deleted");
+  });
+});
+
+describe("the work of a purge", () => {
+  const purge: Purge = {
+    ...{
+      record_id: "svc_a",
+      collection: "products",
+      generation: 2,
+      document_hash: "d",
+      number: 3,
+      due_ms: 0,
+    },
+  };
+
+  function world({ live = false, replies = ["applied", "applied"] } = {}) {
+    const purged: PurgedVersion[] = [];
+    const records = part<RecordStore>({
+      readHead: async () =>
+        part({ record_id: "svc_a", live, generation: 2, change: 9, hash: "h2", type: "products" }),
+      listVersions: async (_id, below) =>
+        [2, 1]
+          .filter((generation) => generation < (below ?? 9))
+          .map((generation) => ({ generation, hash: `h${generation}`, published_at_ms: 0 })),
+      readPublished: async () => part({ sidecar: sidecarText({ change: 7 }) }),
+      purgeVersions: async (versions) => void purged.push(...versions),
+      overwriteUnused: async () => {},
+    });
+    const left = [...replies];
+    const context = {
+      ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
+      ask: async (_to: unknown, { type }: { readonly type: string }) =>
+        type === "purges.due" ? { purges: [purge] } : { status: left.shift() },
+    };
+    const run = () => purgeRecords({ records, regions: () => ["one", "two"] }, rubbish(context));
+    return { purged, run };
+  }
+
+  it("purges every version up to the deleted one, and keeps what its sidecar said of it", async () => {
+    const { purged, run } = world();
+    expect(await run()).toMatchObject({
+      type: "purges.done",
+      purged: [
+        { versions: [{ generation: 2 }, { generation: 1 }], regions: ["one", "two"], purged_at_ms: 5 },
+      ],
+    });
+    expect(purged.map(({ generation }) => generation)).toEqual([2, 1]);
+    expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
+  });
+
+  it("proves nothing before every region has confirmed (Z3)", async () => {
+    await expect(world({ replies: ["applied", "unavailable"] }).run()).rejects.toThrow("region two");
+  });
+
+  it("purges nothing that the store still serves (Z2)", async () => {
+    const { purged, run } = world({ live: true });
+    await expect(run()).rejects.toThrow("still served");
+    expect(purged).toEqual([]);
+  });
+});

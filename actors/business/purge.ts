@@ -1,0 +1,88 @@
+// The purge of deleted records: what is due, and the proof of what is done.
+//   Y1. A deletion owes the bytes of every version up to its own; it is due at a time that it states, and one durable timer of the
+//       business ends when the first one is due.
+//   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
+//   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
+
+import type { BusinessEvent, PurgeTimer } from "../../machines/business.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import type { Purge, Purged, RemoveRecord } from "../messages/removal.ts";
+import type { Decision } from "../system/definition.ts";
+import { pendingMax } from "./admit.ts";
+import { admissions, heads, purged, purges } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
+
+/** Maximum number of purges of one round of work. */
+export const purgesMax = 100;
+/** How long a purge that must wait for a push is left alone. */
+const waitMs = 60_000;
+
+type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
+
+/** What a deletion adds to its decision. */
+export function owePurge(
+  { purge_at_ms: dueMs, action }: RemoveRecord,
+  deleted: Omit<Purge, "due_ms">,
+  view: BusinessView,
+): { readonly puts: readonly PartitionRow[]; readonly timer?: PurgeTimer } {
+  if (action !== "delete" || dueMs === undefined) return { puts: [] };
+  const puts = [purges.write(deleted.document_hash, { ...deleted, due_ms: dueMs }, { k: dueMs })];
+  const setFor = view.snapshot.context.purgeAtMs ?? null;
+  if (setFor !== null && setFor <= dueMs) return { puts };
+  return { puts, timer: timerFor(dueMs, view) };
+}
+
+function timerFor(atMs: number, { nowMs }: BusinessView): PurgeTimer {
+  return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
+}
+
+export function selectDue(): readonly RowSelection[] {
+  return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
+}
+
+export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): readonly Purge[] {
+  const oldest = oldestPending(view);
+  const due = purges.readAll(view).filter(({ k, value }) => k <= view.nowMs && value.number < oldest);
+  return due.slice(0, Math.min(limit, purgesMax)).map(({ value }) => value);
+}
+
+/** The number of the push that is pending longest (Y2). */
+function oldestPending(view: BusinessView): number {
+  const numbers = view.snapshot.context.pending.map((id) => admissions.read(view, id)?.number ?? 0);
+  return Math.min(Number.POSITIVE_INFINITY, ...numbers);
+}
+
+export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
+  return [
+    purges.selectPage(command.purged.length + 1),
+    heads.select(command.purged.map(({ record_id }) => record_id)),
+  ];
+}
+
+export function finishPurges(
+  { purged: told }: Asked<"purges.done">,
+  view: BusinessView,
+): Decision<DoneReply, BusinessEvent> {
+  const owed = purges.readAll(view);
+  const isOwed = (each: Purged): boolean => owed.some(({ k2 }) => k2 === each.document_hash);
+  const done = told.filter(isOwed);
+  const hashes = new Set(done.map(({ document_hash }) => document_hash));
+  const next = owed.find(({ k2 }) => !hashes.has(k2));
+  // One that is due and was not done waits for a push.
+  const atMs = next === undefined ? null : Math.max(next.k, done.length === 0 ? view.nowMs + waitMs : 0);
+  return {
+    reply: { status: "done" },
+    events: [{ type: "records.purged", purged: done, timer: atMs === null ? null : timerFor(atMs, view) }],
+    puts: done.flatMap((each) => [purged.write(each.document_hash, each), ...bareHead(each, view)]),
+    deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
+  };
+}
+
+/** The head of a record that was not published again keeps nothing that its bytes said. */
+function bareHead({ record_id, generation }: Purged, view: BusinessView): readonly PartitionRow[] {
+  const head = heads.read(view, record_id);
+  if (!head?.deleted || head.generation > generation) return [];
+  return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
+}

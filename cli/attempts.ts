@@ -1,0 +1,70 @@
+// `svc attempts`: what became of everything that a business sent, record by record, with the batches that were refused.
+
+import type { PushAttempt } from "../client/business-answers.ts";
+import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
+import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { number } from "./push-progress.ts";
+import { formatTable, visible } from "./terminal.ts";
+
+const limitMax = 1_000_000;
+const limitDefault = 100;
+const dayMs = 86_400_000;
+
+export const attempts: Command = {
+  name: "attempts",
+  usage: "",
+  summary: "list what became of the records that were sent, and the batches that were refused",
+  details: ["TIME is a date, or a moment such as 2026-11-21T03:00:00Z; --from is included, --to is not."],
+  options: {
+    from: { type: "string", value: "TIME", help: "since when (default: a day ago)" },
+    to: { type: "string", value: "TIME", help: "until when" },
+    status: { type: "string", value: "STATUS", help: "only accepted, updated, rejected, held or pending" },
+    limit: { type: "string", short: "n", value: "N", help: `how many at most (default ${limitDefault})` },
+    json: jsonOption,
+    ...businessOptions,
+  },
+  run: runAttempts,
+};
+
+async function runAttempts(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, attempts);
+  const { terminal } = context;
+  const limit = args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault });
+  const { business } = await connectBusiness(args, context);
+  const given = ["to", "status"].flatMap((name) => {
+    const value = args.text(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const from = args.text("from") ?? new Date(context.now() - dayMs).toISOString();
+  const rows: string[][] = [];
+  let count = 0;
+  let isMore = false;
+  for await (const attempt of business.attempts({ from, ...Object.fromEntries(given) })) {
+    isMore = count === limit;
+    if (isMore) break;
+    count += 1;
+    if (args.flag("json")) terminal.print(JSON.stringify(attempt));
+    else rows.push(rowOf(attempt));
+  }
+  const header = ["RECEIVED", "STATUS", "WHAT", "WHY"];
+  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+  if (isMore) terminal.note(`The first ${number(limit)} are shown; --limit shows more.`);
+  if (count === 0) terminal.note("Nothing was sent in that time.");
+  return count === 0 ? exitCodes.negative : exitCodes.done;
+}
+
+function rowOf(attempt: PushAttempt): string[] {
+  const { received_at, status, category, errors, leaf_index, record_id, business_product_id, push_id } =
+    attempt;
+  const what =
+    leaf_index === null
+      ? `batch of ${attempt.records ?? "?"} (${push_id ?? "refused"})`
+      : (business_product_id ?? record_id ?? `${push_id} ${leaf_index}`);
+  const why = errors
+    .map(({ code, pointer, reason }) =>
+      [code, reason, pointer].filter((each) => each !== undefined && each !== null && each !== "").join(" "),
+    )
+    .join(", ");
+  return [received_at, status, visible(what), visible(category === null ? why : `${category}: ${why}`)];
+}

@@ -1,0 +1,120 @@
+// `svc pushes` shows the pushes of this home folder, or follows one; `svc cancel` takes one back.
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { SvcProblemError } from "../client/errors.ts";
+import type { PushState } from "../client/push-state.ts";
+import type { PushStatus } from "../client/service-client.ts";
+import { readFileIfThere } from "../crypto/durable-file.ts";
+import { businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
+import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import { homeOf } from "./connection.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { number } from "./push-progress.ts";
+import { showStatus } from "./push-status.ts";
+import { formatTable, type Terminal } from "./terminal.ts";
+
+export const pushes: Command = {
+  name: "pushes",
+  usage: "[PUSH_ID]",
+  summary: "list the pushes made from this home folder, or show or watch one",
+  options: {
+    watch: { type: "boolean", help: "follow the push until it is over" },
+    json: jsonOption,
+    ...businessOptions,
+  },
+  run: runPushes,
+};
+
+export const cancel: Command = {
+  name: "cancel",
+  usage: "PUSH_ID",
+  summary: "take back a push of which nothing is published yet",
+  options: { json: jsonOption, ...businessOptions },
+  run: runCancel,
+};
+
+async function runPushes(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  if (args.positionals.length === 0) return await listPushes(args, context);
+  const pushId = onlyArgument(args, { name: pushes.name, usage: "PUSH_ID" });
+  const { business } = await connectBusiness(args, context);
+  const { terminal } = context;
+  context.onStop(() => exitCodes.interrupted);
+  let last: PushStatus | null = null;
+  for await (const status of args.flag("watch") ? business.watch(pushId) : once(business.status(pushId))) {
+    last = status;
+    if (args.flag("json")) terminal.print(JSON.stringify(status));
+    else if (args.flag("watch")) terminal.print(lineOf(status));
+  }
+  if (last !== null && !args.flag("json")) showStatus(terminal, last);
+  return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
+}
+
+async function* once<T>(value: Promise<T>): AsyncGenerator<T> {
+  yield await value;
+}
+
+function lineOf({ updated_at, state, stalled, progress, counts }: PushStatus): string {
+  const { settled, total } = progress;
+  const outcome = `${number(counts.accepted)} accepted, ${number(counts.updated)} updated, ${number(counts.rejected)} rejected`;
+  return `${updated_at}  ${state}${stalled ? " (stalled)" : ""}  ${number(settled)} of ${number(total)}: ${outcome}`;
+}
+
+/** The service knows a push by its id alone; which ones there are is in the journals of `svc push`. */
+async function listPushes(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const { business } = await connectBusiness(args, context);
+  const { body: own } = await business.client.sealContext();
+  const ids = await knownPushes(join(homeOf(args, context), "pushes"), own.business_uuid);
+  const found: PushStatus[] = [];
+  for (const id of ids) {
+    const status = await business.status(id).catch((error: unknown) => {
+      // It was sealed, and never arrived.
+      if (error instanceof SvcProblemError && error.status === 404) return null;
+      throw error;
+    });
+    if (status !== null) found.push(status);
+  }
+  found.sort((a, b) => (a.received_at < b.received_at ? 1 : -1));
+  showList(terminal, found, args.flag("json"));
+  return found.length === 0 ? exitCodes.negative : exitCodes.done;
+}
+
+function showList(terminal: Terminal, found: readonly PushStatus[], isJson: boolean): void {
+  if (isJson) {
+    for (const { results: _results, next_cursor: _cursor, ...status } of found)
+      terminal.print(JSON.stringify(status));
+    return;
+  }
+  if (found.length === 0) terminal.note("No push was made from this home folder.");
+  const rows = found.map(({ push_id, received_at, state, records, counts }) => [
+    push_id,
+    received_at,
+    state,
+    number(records),
+    `${number(counts.accepted)} accepted, ${number(counts.updated)} updated, ${number(counts.rejected)} rejected`,
+  ]);
+  const header = ["PUSH", "RECEIVED", "STATE", "RECORDS", "OUTCOME"];
+  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+}
+
+async function knownPushes(folder: string, businessUuid: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  const ids: string[] = [];
+  for (const name of names.filter((each) => each.endsWith(".json"))) {
+    const text = await readFileIfThere(join(folder, name));
+    const state = text === null ? null : (JSON.parse(text) as PushState);
+    if (state?.business_uuid !== businessUuid) continue;
+    ids.push(...state.batches.flatMap(({ sealed }) => sealed?.push_id ?? []));
+  }
+  return ids;
+}
+
+async function runCancel(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const pushId = onlyArgument(args, cancel);
+  const { business } = await connectBusiness(args, context);
+  const status = await business.cancel(pushId);
+  if (args.flag("json")) context.terminal.print(JSON.stringify(status));
+  else context.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
+  return exitCodes.done;
+}

@@ -1,0 +1,133 @@
+// What a business's developer does with records that are published: look, withdraw, delete, and follow pushes.
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
+
+let sandbox: RunningSandbox;
+const business = ["--business", "2"];
+const svc = (...words: readonly string[]) => sandbox.svc(...words, ...business);
+
+const header =
+  "business_product_id,product_name,language,vertical,category,channel,brand,tags,short_description,on_sale,availability,product_url,price_US,price_currency_US";
+const row = (id: string): string =>
+  `${id},Loaf,en,food_drink,fresh_food,online,Saltmarsh,bread,A loaf.,false,in_stock,https://saltmarsh.example/loaf,4.20,USD`;
+const ids = Array.from({ length: 12 }, (_, index) => `loaf/${index}`);
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  const file = join(sandbox.home, "loaves.csv");
+  await writeFile(file, [header, ...ids.map(row)].join("\n"));
+  const pushed = await svc("push", file);
+  expect(pushed, pushed.output).toMatchObject({ code: 0 });
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+/** The answers that a command printed with `--json`. */
+async function answers(...words: readonly string[]) {
+  const { code, output } = await svc(...words, "--json");
+  expect(code, output).toBe(0);
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+}
+
+it("catalogue lists what is live, and shows one record by either id", async () => {
+  const entries = await answers("catalogue", "--type", "products", "--limit", "1000");
+  const loaves = entries.filter((entry) => String(entry["business_product_id"]).startsWith("loaf/"));
+  expect(loaves).toHaveLength(12);
+  const listed = await svc("catalogue", "-n", "3");
+  expect(listed).toMatchObject({ code: 0 });
+  expect(listed.output).toMatch(/^RECORD +LAST UPDATED +SOURCE +YOUR ID$/m);
+  expect(listed.output).toContain("The first 3 are shown");
+  const [record] = await answers("catalogue", "loaf/3");
+  expect(record).toMatchObject({ business_product_id: "loaf/3", type: "products", source: "api" });
+  const shown = await svc("catalogue", String(record?.["record_id"]), "--record");
+  expect(JSON.parse(shown.output)).toEqual(record?.["record"]);
+});
+
+it("withdraw takes records out by either id, and they may be published again", async () => {
+  const [record] = await answers("catalogue", "loaf/1");
+  const id = String(record?.["record_id"]);
+  const said = await svc("withdraw", "loaf/0", id);
+  expect(said.output).toContain(`${id} was withdrawn`);
+  expect(said.code, said.output).toBe(0);
+  expect(await sandbox.svc("fetch", id)).toMatchObject({ code: 1 });
+  expect(await svc("catalogue", "loaf/0")).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("No live record"),
+  });
+  expect(await svc("withdraw", "loaf/0")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("No live record"),
+  });
+  const again = join(sandbox.home, "again.csv");
+  await writeFile(again, [header, row("loaf/0")].join("\n"));
+  expect(await svc("push", again)).toMatchObject({ code: 0 });
+  expect(await svc("catalogue", "loaf/0")).toMatchObject({ code: 0 });
+});
+
+it("delete asks first, and takes --yes where nobody can be asked", async () => {
+  expect(await svc("delete", "loaf/2")).toMatchObject({ code: 2, output: expect.stringContaining("--yes") });
+  expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 0 });
+  const [deleted] = await answers("delete", "loaf/2", "--yes");
+  expect(deleted).toMatchObject({ action: "delete", live_in: [] });
+  expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 1 });
+});
+
+it("attempts lists what became of each record, with the reasons, and the batches that were refused", async () => {
+  const file = join(sandbox.home, "faulty.csv");
+  await writeFile(file, [header, row("attempt/0"), row("attempt/1").replace(",USD", ",ABC")].join("\n"));
+  expect(await svc("push", file)).toMatchObject({ code: 1 });
+  const rejected = await answers("attempts", "--status", "rejected");
+  expect(rejected.at(-1)).toMatchObject({
+    business_product_id: "attempt/1",
+    category: "validation",
+    leaf_index: 1,
+  });
+  const shown = await svc("attempts", "--limit", "1000");
+  expect(shown.output).toMatch(/^RECEIVED +STATUS +WHAT +WHY$/m);
+  expect(shown.output).toMatch(/ rejected +attempt\/1 +validation: /);
+  const future = await svc("attempts", "--from", "2200-01-01");
+  expect(future).toMatchObject({ code: 1, output: "Nothing was sent in that time.\n" });
+  expect(await svc("attempts", "--from", "yesterday")).toMatchObject({ code: 3 });
+});
+
+it("pushes lists what was pushed from here, and follows one", async () => {
+  const listed = await answers("pushes");
+  expect(listed.length).toBeGreaterThan(0);
+  const pushId = String(listed.at(-1)?.["push_id"]);
+  const watched = await svc("pushes", pushId, "--watch");
+  expect(watched.code, watched.output).toBe(0);
+  expect(watched.output).toMatch(/complete {2}12 of 12: 12 accepted, 0 updated, 0 rejected/);
+  expect(await svc("cancel", pushId)).toMatchObject({
+    code: 3,
+    output: expect.stringContaining("409 push_not_cancellable"),
+  });
+});
+
+it("--dry-run judges by all checks of the service, and publishes nothing", async () => {
+  const file = join(sandbox.home, "dry.csv");
+  await writeFile(
+    file,
+    [header, row("dry/0"), row("loaf/5"), row("dry/1").replace(",USD", ",ABC")].join("\n"),
+  );
+  const judged = await svc("push", file, "--dry-run");
+  expect(judged.code, judged.output).toBe(1);
+  expect(judged.output).toContain("1 would be published, 1 updated, 1 rejected. Nothing was published.");
+  expect(judged.output).toContain("  line 4");
+  expect(await svc("catalogue", "dry/0")).toMatchObject({ code: 1 });
+});
+
+it.each([
+  ["withdraw without an id", ["withdraw"], 2, "ID is missing"],
+  ["withdraw of a record that nobody has", ["withdraw", `svc_${"a".repeat(26)}`], 3, "404"],
+  ["delete of an own id that nobody has", ["delete", "nothing", "--yes"], 2, "No live record"],
+  ["a catalogue of another kind", ["catalogue", "--type", "things"], 2, "products"],
+  ["a push id that is none", ["pushes", "bat_1"], 3, "404"],
+  ["cancel without an id", ["cancel"], 2, "PUSH_ID is missing"],
+])("%s is refused", async (_name, words, code, said) => {
+  const refused = await svc(...words);
+  expect(refused.code, refused.output).toBe(code);
+  expect(refused.output).toContain(said);
+});

@@ -1,0 +1,48 @@
+// Fair use as a business's system meets it.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { repeatsPerDay } from "../actors/business/fair-use.ts";
+import { publishBody } from "../client/batch.ts";
+import {
+  jsonOf,
+  openBusiness,
+  openPublishingNode,
+  type PublishingNode,
+  product,
+  publish,
+  seal,
+  sealAndPublish,
+  type TestBusiness,
+} from "./publishing.fixture.ts";
+
+let node: PublishingNode;
+let business: TestBusiness;
+let nowMs = Date.UTC(2026, 0, 1, 23, 50);
+
+beforeAll(async () => {
+  node = await openPublishingNode({}, { clock: { now: () => nowMs } });
+  business = await openBusiness(node.services);
+});
+
+afterAll(() => node.close());
+
+it("the same records are refused until the next day once they were published often enough, and the batch is taken then", async () => {
+  const records = [product("same")];
+  for (let seq = 1; seq <= repeatsPerDay; seq += 1)
+    expect(
+      jsonOf(await sealAndPublish(node.services, business, records, { seq, sealedAtMs: nowMs }))["seq"],
+    ).toBe(seq);
+  const batch = await seal(business, records, { seq: repeatsPerDay + 1, sealedAtMs: nowMs });
+  const body = publishBody(batch.batch_seal, records);
+  const refused = await publish(node.services, business, body);
+  expect(refused).toMatchObject({ headers: { "retry-after": "600" } });
+  expect(jsonOf(refused)).toMatchObject({
+    ...{ status: 429, code: "rate_limited", reason: "records_unchanged", retry_after_seconds: 600 },
+  });
+  const other = { seq: repeatsPerDay + 2, sealedAtMs: nowMs };
+  expect(await sealAndPublish(node.services, business, [product("other")], other)).toMatchObject({
+    status: 200,
+  });
+  nowMs += 600_000;
+  expect(await publish(node.services, business, body)).toMatchObject({ status: 200 });
+});

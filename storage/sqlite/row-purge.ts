@@ -1,0 +1,35 @@
+// FTS5 only marks what is deleted: the terms of a deleted text stay in its segments until these are merged into one. Merging is
+// done in steps, each its own transaction, so that rows are written in between.
+
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { layoutOf } from "./row-layout.ts";
+
+/** Pages written in one step. */
+const pagesAtOnce = 500;
+/** A merge that had nothing left to do changes fewer rows than this (sqlite.org/fts5.html, «The 'merge' Command»). */
+const changesOfNothing = 2;
+
+/** Merges the text indexes of a collection, so that only what is in its rows is left in them. */
+export async function mergeTexts(database: SqliteDatabase, collection: CollectionName): Promise<void> {
+  const { text, key } = layoutOf(collection);
+  for (const table of [text, key]) {
+    // A negative number first makes all segments parts of one merge; a positive one continues it.
+    let pages = -pagesAtOnce;
+    for (;;) {
+      const changes = await database.write(() => merge(database, table, pages));
+      if (changes < changesOfNothing) break;
+      pages = pagesAtOnce;
+    }
+  }
+}
+
+function merge(database: SqliteDatabase, table: string, pages: number): number {
+  const changes = () => Number(database.prepare("SELECT total_changes() AS n").get()?.["n"]);
+  const before = changes();
+  // Not `run`, as in row-writer.ts.
+  database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`).get(pages);
+  const made = changes() - before;
+  database.prepare("INSERT OR REPLACE INTO row_touch (one) VALUES (1)").get();
+  return made;
+}

@@ -1,0 +1,28 @@
+// What remains of a purged version in the place of its sidecar: where it stands among the versions of its record, and under which
+// certificate it was sealed when. Verification answers from this and from the hash.
+
+import { isObject } from "../std/is-object.ts";
+
+export interface VersionRemains {
+  readonly business_uuid: string;
+  readonly record_type: string;
+  readonly cert_id: string;
+  readonly change: number;
+  readonly sealed_at: string;
+}
+
+export function remainsText({
+  business_uuid,
+  record_type,
+  cert_id,
+  change,
+  sealed_at,
+}: VersionRemains): string {
+  return JSON.stringify({ purged: { business_uuid, record_type, cert_id, change, sealed_at } });
+}
+
+/** Null for the sidecar of a version that is not purged. */
+export function parseRemains(sidecar: string): VersionRemains | null {
+  const stored: unknown = JSON.parse(sidecar);
+  return isObject(stored) && "purged" in stored ? (stored["purged"] as VersionRemains) : null;
+}

@@ -7,7 +7,7 @@ import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
 import { importBatch } from "./bulk-import.ts";
-import { Client, type Heard } from "./client.ts";
+import { Client, type Heard, isCapped, passing } from "./client.ts";
 import type { Journal, Removal } from "./journal.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
 import { sealRemoval } from "./removal-request.ts";
@@ -18,16 +18,6 @@ const eveningBatches = 3;
 const removalsMax = 4;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
-/** Answers that a retry of the same batch may change. */
-const passing: ReadonlySet<string> = new Set([
-  "rate_limited",
-  "unavailable",
-  "idempotency_in_progress",
-  "nonce_reused",
-  "internal_error",
-  "signature_expired",
-  "key_unknown",
-]);
 
 export interface BusinessPlan {
   readonly steps: number;
@@ -402,9 +392,4 @@ export class BusinessAgent {
 
 function isDone(batch: SentBatch): boolean {
   return batch.acknowledgedAt !== null || batch.refused !== null;
-}
-
-function isCapped({ outcome }: Heard): boolean {
-  const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;
-  return reason === "records_per_hour" || reason === "bytes_per_day";
 }

@@ -133,3 +133,20 @@ function heardOf(outcome: Outcome): Heard {
     outcome,
   };
 }
+
+/** Answers that a retry of the same batch may change. */
+export const passing: ReadonlySet<string> = new Set([
+  "rate_limited",
+  "unavailable",
+  "idempotency_in_progress",
+  "nonce_reused",
+  "internal_error",
+  "signature_expired",
+  "key_unknown",
+]);
+
+/** Whether a cap of the mandate was used up. */
+export function isCapped({ outcome }: Heard): boolean {
+  const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;
+  return reason === "records_per_hour" || reason === "bytes_per_day";
+}

@@ -83,13 +83,7 @@ export class World {
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
-    const hasLeaf = (id: string, leaf: number, file: string | null): boolean =>
-      regions.some((region) =>
-        file === null
-          ? this.#leaves().arrived(region).has(stagedLeafKey(id, leaf))
-          : this.stagedFile(region, file)?.isDone === true,
-      );
-    const observed = new Observed(kernel, faults, hasLeaf);
+    const observed = new Observed(kernel, faults, (...leaf) => this.#hasLeaf(...leaf));
     this.observed = observed;
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
     const membership = new MembershipModel(kernel, random.fork("membership").chance(0.4));
@@ -224,6 +218,15 @@ export class World {
   #isAtHome(pushId: string, region: string): boolean {
     const place = placementOf({ kind: "push", id: pushId });
     return "party" in place && this.parts.homes.get(place.party) === region;
+  }
+
+  /** Whether a leaf of a push, or the file that contains it, is staged in any region. */
+  #hasLeaf(id: string, leaf: number, file: string | null): boolean {
+    return this.parts.regions.some((region) =>
+      file === null
+        ? this.#leaves().arrived(region).has(stagedLeafKey(id, leaf))
+        : this.stagedFile(region, file)?.isDone === true,
+    );
   }
 
   /** What has arrived of an uploaded file in a region. */

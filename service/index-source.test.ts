@@ -17,7 +17,10 @@ const head = (record_id: string, changes: Partial<RecordHead> = {}): RecordHead 
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId });
 
-async function changesOf(pages: readonly (readonly RecordHead[])[], gone: readonly string[] = []) {
+async function changesOf(
+  pages: readonly (readonly RecordHead[])[],
+  { missing = [], purged = [] }: Partial<Record<"missing" | "purged", readonly string[]>> = {},
+) {
   const changes: RowChange[] = [];
   const records = {
     listHeads: async (cursor: string | null) => {
@@ -26,8 +29,8 @@ async function changesOf(pages: readonly (readonly RecordHead[])[], gone: readon
     },
     readRows: async (ids: readonly VersionId[]) =>
       ids
-        .filter(({ record_id }) => !gone.includes(record_id))
-        .map((id) => ({ ...id, row: row(id.record_id), sidecar: "{}" })),
+        .filter(({ record_id }) => !missing.includes(record_id))
+        .map((id) => ({ ...id, row: purged.includes(id.record_id) ? "" : row(id.record_id), sidecar: "{}" })),
   };
   for await (const change of indexSource(records, "updates")) changes.push(change);
   return changes;
@@ -43,8 +46,8 @@ describe("the truth that an index is built from", () => {
   });
 
   it("says what was removed, and leaves out what was purged while it was read", async () => {
-    const pages = [[head("a", { live: false, change: 5 }), head("b")]];
-    expect(await changesOf(pages, ["b"])).toEqual([
+    const pages = [[head("a", { live: false, change: 5 }), head("b"), head("c")]];
+    expect(await changesOf(pages, { missing: ["b"], purged: ["c"] })).toEqual([
       { kind: "remove", collection: "updates", record_id: "a", change: 5 },
     ]);
   });

@@ -36,8 +36,8 @@ async function* changesOf(
   const byRecord = new Map(rows.map((row) => [row.record_id, row.row]));
   for (const { record_id, change, live: isLive } of heads) {
     const row = isLive ? byRecord.get(record_id) : undefined;
-    // A missing row was purged after its head was read, and its removal arrives separately (I2).
-    if (row !== undefined) yield rowPut(collection, { record_id, change }, row);
+    // A row without text was purged after its head was read, and its removal arrives separately (I2).
+    if (row !== undefined && row !== "") yield rowPut(collection, { record_id, change }, row);
     else if (!isLive) yield { kind: "remove", collection, record_id, change };
   }
 }

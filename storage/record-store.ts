@@ -160,7 +160,7 @@ export interface VersionId {
 }
 
 export interface VersionRow extends VersionId {
-  /** Exact signed text. */
+  /** Exact signed text; empty once the version is purged. */
   readonly row: string;
 }
 

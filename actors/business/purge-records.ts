@@ -3,6 +3,8 @@
 //   Z2. A version that is served, or that the store still says is served, is never purged: the work is repeated until the head has
 //       moved on.
 //   Z3. Nothing is reported as purged before every region that is notified has confirmed.
+//   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
+//       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -73,11 +75,11 @@ async function purgeIndexes(
   const asked = [...regions()];
   const replies = await Promise.allSettled(
     asked.map((region) =>
-      context.ask(
-        regionRef(region),
-        { type: "rows.purge", work_id: `${context.workId}/purge`, collections },
-        { timeoutMs: indexPurgeMs },
-      ),
+      context.ask(regionRef(region), {
+        type: "rows.purge",
+        work_id: `${context.workId}/purge`,
+        collections,
+      }),
     ),
   );
   const missing = asked.filter((_, index) => {
@@ -87,6 +89,3 @@ async function purgeIndexes(
   if (missing.length > 0) throw new Error(`The index of region ${missing.join(", ")} has not purged yet.`);
   return asked;
 }
-
-/** An engine may have to write its files again. */
-const indexPurgeMs = 300_000;

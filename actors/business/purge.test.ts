@@ -5,6 +5,7 @@ import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { Purge, Purged } from "../messages/removal.ts";
+import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
 
@@ -177,14 +178,24 @@ describe("the work of a purge", () => {
       overwriteUnused: async () => {},
     });
     const left = [...replies];
+    const waited: (number | undefined)[] = [];
     const context = {
       ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
-      ask: async (_to: unknown, { type }: { readonly type: string }) =>
-        type === "purges.due" ? { purges: [purge] } : { status: left.shift() },
+      ask: async (_to: unknown, { type }: { readonly type: string }, options?: AskOptions) => {
+        if (type === "purges.due") return { purges: [purge] };
+        waited.push(options?.timeoutMs);
+        return { status: left.shift() };
+      },
     };
     const run = () => purgeRecords({ records, regions: () => ["one", "two"] }, rubbish(context));
-    return { purged, run };
+    return { purged, run, waited };
   }
+
+  it("waits for a region's answer no longer than for any other, as it may be lost (Z4)", async () => {
+    const { run, waited } = world();
+    await run();
+    expect(waited).toEqual([undefined, undefined]);
+  });
 
   it("purges every version up to the deleted one, and keeps what its sidecar said of it", async () => {
     const { purged, run } = world();

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import { StoreError } from "../../storage/actor-store.ts";
+import { pushFacts } from "../facts.fixture.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
+import { chunkFailuresMax } from "./chunk-failures.ts";
 
 describe("a chunk that a region has not confirmed", () => {
   const indexChunk = async (regions: readonly string[]) => {
@@ -33,5 +36,37 @@ describe("a chunk that a region has not confirmed", () => {
       asked: [],
       outcome: { type: "chunk.indexed", chunk: 3, region: "eu-west1" },
     });
+  });
+});
+
+describe("the preparation of a file", () => {
+  /** What became of it, time after time, while the plan of the push before it fails with this. */
+  const prepareOften = async (error: Error, times: number) => {
+    const planOf = async (): Promise<never> => Promise.reject(error);
+    const { preparePush } = pushActivities(part({ planOf }));
+    const ask = async () => ({ held_reasons: null, pending: ["bat_before"], listings: 0, records: [] });
+    const context = part<ActivityContext>({
+      actor: { kind: "push", id: "u.bat_1" },
+      ask: rubbish(ask),
+      signal: rubbish({ aborted: false }),
+    });
+    const outcomes: unknown[] = [];
+    for (let time = 0; time < times; time += 1)
+      outcomes.push(await preparePush?.({ facts: pushFacts({}) }, context).catch(({ message }) => message));
+    return outcomes;
+  };
+
+  it("that keeps failing for a reason of its own ends the push, before anything of it is published", async () => {
+    const outcomes = await prepareOften(new TypeError("x is undefined"), chunkFailuresMax);
+    expect(new Set(outcomes.slice(0, -1))).toEqual(new Set(["x is undefined"]));
+    expect(outcomes.at(-1)).toEqual({
+      ...{ type: "push.fail", code: "processing_failed" },
+      detail: "The file could not be prepared: x is undefined",
+    });
+  });
+
+  it("is repeated for as long as a store is away", async () => {
+    const outcomes = await prepareOften(new StoreError("unknown", "away"), 10 * chunkFailuresMax);
+    expect(new Set(outcomes)).toEqual(new Set(["away"]));
   });
 });

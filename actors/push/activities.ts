@@ -39,7 +39,7 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     preparePush: async (params: { facts: PushFacts }, context: ActivityContext<"push">) => {
       if (ports.background?.isOn === false) throw switchedOff();
-      return preparePush(ports, params.facts, context);
+      return preparePush(deps, params.facts, context);
     },
     finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
       finishPush(ports, params, context),

@@ -3,6 +3,8 @@
 //   H2. A record counts as it would be published: the first leaf that would be accepted, compared with the catalogue as it is
 //       when the piece is compared, and with what pending pushes will make of it.
 //   H3. Nothing waits for this, and an import that is being prepared counts in nobody else's comparison.
+//   H4. A preparation that keeps failing for a reason of its own ends its push: nobody knows whether the push should be held,
+//       and nothing of it is published yet.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { holdThreshold, type Listings, listingsOf } from "../../protocol/listings.ts";
@@ -13,8 +15,9 @@ import type { ListingsReply } from "../messages/listings.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { ActivityContext, Ask } from "../system/definition.ts";
+import type { ChunkFailures } from "./chunk-failures.ts";
 import type { PushPorts } from "./ports.ts";
-import { unfit } from "./process-chunk.ts";
+import { failureOf, unfit } from "./process-chunk.ts";
 
 /** Leaves read and compared at a time. */
 const pieceLeaves = 200;
@@ -23,7 +26,27 @@ const stepLeaves = 20;
 
 type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "pause" | "holdMs">;
 
+/** The place of the preparation among the chunks whose failures are counted: in front of the first. */
+const beforeChunks = -1;
+
 export async function preparePush(
+  { ports, failures }: { readonly ports: Preparing; readonly failures: ChunkFailures },
+  facts: PushFacts,
+  context: Pick<ActivityContext<"push">, "actor" | "ask" | "signal">,
+): Promise<PushCommand> {
+  const name = { push: context.actor.id, chunk: beforeChunks };
+  try {
+    const prepared = await judgeHold(ports, facts, context);
+    failures.forget(name);
+    return prepared;
+  } catch (error) {
+    if (error instanceof FileUnfit) return unfit(error);
+    if (context.signal.aborted || !failures.isLast(name, error)) throw error;
+    return { type: "push.fail", ...failureOf("The file could not be prepared", error) };
+  }
+}
+
+async function judgeHold(
   ports: Preparing,
   facts: PushFacts,
   { ask, signal }: Pick<ActivityContext<"push">, "ask" | "signal">,
@@ -34,18 +57,13 @@ export async function preparePush(
   if (now.held_reasons !== null) return { type: "push.prepared", held_reasons: now.held_reasons, ...hold };
   const others = now.pending.filter((id) => id !== push_id);
   if (now.listings < holdThreshold && others.length === 0) return { type: "push.prepared", held_reasons: [] };
-  try {
-    const pending = new Map<string, Listings>();
-    for (const id of others)
-      for (const [record, after] of await ports.planOf(uuid, id)) pending.set(record, after);
-    const shock = await shockOf(ports, facts, { ask, signal, pending });
-    const held_reasons = shock.reasons(await catalogueListings(facts, { ask, pending }));
-    if (held_reasons.length > 0) await ask(businessRef(uuid), { type: "push.hold", push_id, held_reasons });
-    return { type: "push.prepared", held_reasons, ...hold };
-  } catch (error) {
-    if (error instanceof FileUnfit) return unfit(error);
-    throw error;
-  }
+  const pending = new Map<string, Listings>();
+  for (const id of others)
+    for (const [record, after] of await ports.planOf(uuid, id)) pending.set(record, after);
+  const shock = await shockOf(ports, facts, { ask, signal, pending });
+  const held_reasons = shock.reasons(await catalogueListings(facts, { ask, pending }));
+  if (held_reasons.length > 0) await ask(businessRef(uuid), { type: "push.hold", push_id, held_reasons });
+  return { type: "push.prepared", held_reasons, ...hold };
 }
 
 interface Comparing {

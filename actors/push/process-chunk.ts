@@ -88,13 +88,19 @@ async function publishOrGiveUp(
     if (error instanceof FileUnfit) return unfit(error);
     if (error instanceof PushCancelled || !failures.isLast(name, error)) throw error;
     const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
-    return { type: "chunk.settle", chunk, ...givenUp, failed: failureOf(chunk, error) };
+    return {
+      type: "chunk.settle",
+      chunk,
+      ...givenUp,
+      failed: failureOf(`Chunk ${chunk} could not be processed`, error),
+    };
   }
 }
 
-function failureOf(chunk: number, error: unknown): { readonly code: string; readonly detail: string } {
+/** What a push says that was given up because of `error`, in whole or in part. */
+export function failureOf(what: string, error: unknown): { readonly code: string; readonly detail: string } {
   const why = boundedText(error instanceof Error ? error.message : String(error));
-  return { code: processingFailed, detail: `Chunk ${chunk} could not be processed: ${why}` };
+  return { code: processingFailed, detail: `${what}: ${why}` };
 }
 
 /** How a push ends whose file is not what its seal names any more. */

@@ -19,6 +19,8 @@ function region(readable: readonly string[]) {
     readable: [...readable],
     /** Records that become readable with each further read. */
     arriving: [] as string[],
+    /** Records whose version was purged: of its row, nothing is left. */
+    purged: [] as string[],
     reads: [] as (readonly string[])[],
     applied: [] as unknown[],
     fails: false,
@@ -46,7 +48,10 @@ function region(readable: readonly string[]) {
         state.reads.push(ids.map(({ record_id }) => record_id));
         const found = ids.filter(({ record_id }) => state.readable.includes(record_id));
         state.readable.push(...state.arriving.splice(0, 1));
-        return found.map((id) => ({ ...id, row: row(id.record_id) }));
+        return found.map((id) => ({
+          ...id,
+          row: state.purged.includes(id.record_id) ? "" : row(id.record_id),
+        }));
       },
       readHead: async (id) => state.heads.get(id) ?? null,
     },
@@ -108,6 +113,14 @@ describe("rows that were published in another region", () => {
     expect(await indexRows([reference("a", 1), reference("late", 1)])).toMatchObject({
       type: "rows.applied",
     });
+  });
+
+  it("that were purged meanwhile are not waited for, and the others are indexed", async () => {
+    const { state, indexRows } = region(["a", "gone"]);
+    state.purged.push("gone");
+    expect(await indexRows([reference("gone", 1), reference("a", 2)])).toMatchObject({ rows: 1 });
+    expect(state.applied).toMatchObject([{ record_id: "a", change: 2 }]);
+    expect(await indexRows([reference("gone", 1)])).toMatchObject({ type: "rows.applied", rows: 0 });
   });
 
   it("that stay away are said to have failed, so that the asker asks again later", async () => {

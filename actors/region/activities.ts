@@ -51,9 +51,9 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       };
     },
     indexRows: async (params: IndexRows, context: ActivityContext<"region">): Promise<RegionCommand> => {
-      const changes = await readChanges(ports, params);
-      if (changes.length === params.references.length) return apply(ports.index, params.work_id, changes);
-      const detail = `${params.references.length - changes.length} rows are not readable in this region yet.`;
+      const { changes, missing } = await readChanges(ports, params);
+      if (missing === 0) return apply(ports.index, params.work_id, changes);
+      const detail = `${missing} rows are not readable in this region yet.`;
       // A throw is retried: the rows written in another region are on their way here.
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
@@ -115,8 +115,14 @@ interface IndexRows {
 /** How often rows that are on their way here are read again before the caller retries from the beginning. */
 const readsMax = 4;
 
-/** Returns the row changes whose rows are readable here. */
-async function readChanges(ports: RegionPorts, params: IndexRows): Promise<readonly RowChange[]> {
+/**
+ * Returns the row changes whose rows are readable here, and how many are not. A version that was purged meanwhile was deleted
+ * before: no index needs its row, and the removal arrives by itself.
+ */
+async function readChanges(
+  ports: RegionPorts,
+  params: IndexRows,
+): Promise<{ readonly changes: readonly RowChange[]; readonly missing: number }> {
   const byVersion = new Map<string, string>();
   let missing = params.references;
   for (let read = 0; read < readsMax && missing.length > 0; read += 1) {
@@ -124,10 +130,11 @@ async function readChanges(ports: RegionPorts, params: IndexRows): Promise<reado
       byVersion.set(`${row.record_id} ${row.generation}`, row.row);
     missing = missing.filter(({ record_id, generation }) => !byVersion.has(`${record_id} ${generation}`));
   }
-  return params.references.flatMap((reference) => {
-    const row = byVersion.get(`${reference.record_id} ${reference.generation}`);
-    return row === undefined ? [] : [rowPut(params.collection, reference, row)];
+  const changes = params.references.flatMap((reference) => {
+    const row = byVersion.get(`${reference.record_id} ${reference.generation}`) ?? "";
+    return row === "" ? [] : [rowPut(params.collection, reference, row)];
   });
+  return { changes, missing: missing.length };
 }
 
 function apply(index: RowIndex, workId: string, changes: readonly RowChange[]): Promise<RegionCommand> {

@@ -260,7 +260,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
       pause: () => Promise.resolve(),
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
-      ...{ recordIdOf: poisoned(parts.recordIdOf), lists },
+      ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },
       notices: { record: noted(parts), mail: { deliver: async () => {} } },
     }),
     // Production's default: longer than any world lasts, so no receipt may be missing at its end.

@@ -9,7 +9,7 @@ import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkOwnReads } from "./checkers/own-reads.ts";
-import { checkPurges } from "./checkers/purges.ts";
+import { checkPurges, readPurged } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
@@ -160,7 +160,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
-  await checkPurges(world, await anyNode(world, parts.regions[0] ?? ""), journal, truth.heads);
+  await checkPurges(world, journal, truth.heads);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);
@@ -184,8 +184,11 @@ async function checkReads(
   agents: readonly BusinessAgent[],
 ): Promise<void> {
   for (const agent of agents) {
+    const before = await readPurged(world, journal);
     const reads = await agent.readOwn();
-    if (reads !== null) checkOwnReads(world, journal, truth, reads);
+    if (reads === null) continue;
+    const purged = { before, after: await readPurged(world, journal) };
+    checkOwnReads(world, journal, truth, { reads, purged });
   }
 }
 

@@ -1,5 +1,6 @@
 // At rest: what a business reads of its own data is what the owners say.
 
+import type { Purged } from "../../actors/messages/removal.ts";
 import type { PushAttempt } from "../../protocol/wire/attempts.ts";
 import type { CatalogueEntry } from "../../protocol/wire/catalogue.ts";
 import type { Journal } from "../workload/journal.ts";
@@ -12,10 +13,23 @@ export interface OwnReads {
   readonly attempts: readonly PushAttempt[];
 }
 
-export function checkOwnReads(world: World, journal: Journal, truth: Truth, reads: OwnReads): void {
+/** What the business proves to have purged, as it said before and after it was read. */
+export interface PurgedAround {
+  readonly before: readonly Purged[];
+  readonly after: readonly Purged[];
+}
+
+export function checkOwnReads(
+  world: World,
+  journal: Journal,
+  truth: Truth,
+  { reads, purged }: { readonly reads: OwnReads; readonly purged: PurgedAround },
+): void {
   world.observed.mark("own.reads");
   checkCatalogue(world, journal, truth, reads);
-  if (!world.mayReadOld) checkAttempts(world, journal, truth, reads);
+  if (world.mayReadOld) return;
+  checkAttempts(world, journal, truth, reads);
+  checkNames(world, journal, truth, { reads, purged });
 }
 
 /** The catalogue holds what is live, each once, under the business's own id. */
@@ -86,12 +100,6 @@ function checkAttempts(
         "attempts-are-complete",
         `${batch.pushId} has ${owned.length} outcomes, and ${said.length} attempts that differ`,
       );
-    for (const attempt of byPush.get(batch.pushId) ?? [])
-      if (
-        attempt.record_id !== null &&
-        batch.leaves[attempt.leaf_index ?? 0]?.choice.id !== attempt.business_product_id
-      )
-        observed.violate("attempts-are-complete", `${attempt.attempt_id} names another product`);
   }
   for (const { errors, category, attempt_id } of refused) {
     const code = errors[0]?.code ?? "";
@@ -105,6 +113,32 @@ function checkAttempts(
   for (const pushId of journal.refusals.get(business) ?? [])
     if (refused.length < refusalsKept && !refused.some((each) => each.push_id === pushId))
       observed.violate("refusals-are-kept", `the refusal of ${pushId} is not among the attempts`);
+}
+
+/**
+ * An attempt names its product as the business does. Nothing names what was deleted and purged, and not published again: an own
+ * id is a part of the bytes that are gone.
+ */
+function checkNames(
+  { observed }: World,
+  journal: Journal,
+  truth: Truth,
+  { reads: { business, attempts }, purged }: { readonly reads: OwnReads; readonly purged: PurgedAround },
+): void {
+  const isIn = (list: readonly Purged[], recordId: string): boolean =>
+    list.some(
+      (each) =>
+        each.record_id === recordId && each.generation >= (truth.heads.get(recordId)?.generation ?? 0),
+    );
+  for (const { attempt_id, push_id, leaf_index, record_id, business_product_id: named } of attempts) {
+    const batch = journal.batches.get(push_id ?? "");
+    if (batch?.business.uuid !== business || record_id === null || leaf_index === null) continue;
+    if (named === null && isIn(purged.after, record_id)) observed.mark("own.purged");
+    else if (named !== null && isIn(purged.before, record_id))
+      observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
+    else if (named !== batch.leaves[leaf_index]?.choice.id)
+      observed.violate("attempts-are-complete", `${attempt_id} names another product`);
+  }
 }
 
 /** Beyond these in an hour, refusals may be left out. */

@@ -9,7 +9,7 @@ import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkOwnReads } from "./checkers/own-reads.ts";
-import { checkPurges, readPurged } from "./checkers/purges.ts";
+import { checkPurges } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
@@ -183,13 +183,7 @@ async function checkReads(
   truth: Truth,
   agents: readonly BusinessAgent[],
 ): Promise<void> {
-  for (const agent of agents) {
-    const before = await readPurged(world, journal);
-    const reads = await agent.readOwn();
-    if (reads === null) continue;
-    const purged = { before, after: await readPurged(world, journal) };
-    checkOwnReads(world, journal, truth, { reads, purged });
-  }
+  for (const agent of agents) await checkOwnReads(world, journal, truth, () => agent.readOwn());
 }
 
 /** Waits until everything accepted is settled and every owner is idle; null when nobody can be asked. */

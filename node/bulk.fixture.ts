@@ -1,10 +1,13 @@
 // What a business's system does to publish a file: it asks for an upload, sends the file, and has it imported. For tests.
 
 import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
+import { sealLeaves } from "../client/batch.ts";
+import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { leafHash } from "../protocol/merkle.ts";
 import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import type { AttackNode } from "./attack.fixture.ts";
-import { seal, type TestBusiness } from "./publishing.fixture.ts";
+import type { seal, TestBusiness } from "./publishing.fixture.ts";
 
 type Surface = { readonly business_url: string };
 type Sender = Pick<TestBusiness, "signingKey">;
@@ -105,6 +108,11 @@ export async function stageRecords(
   const upload = await newUpload(node.running.urls, business);
   const sent = await sendFile(upload, fileOf(records));
   if (sent.status !== 201) throw new Error(JSON.stringify(sent.json));
-  const { batch_seal, push_id } = await seal(business, records, changes);
+  const facts = {
+    ...{ businessUuid: business.party.uuid, certId: business.certId, aiPolicyVersion: 0 },
+    ...{ recordType: "products", seq: 1, sealedAtMs: Date.now(), ...changes },
+  };
+  const leaves = records.map((each) => leafHash(each, nativeCrypto.sha256));
+  const { batch_seal, push_id } = await sealLeaves(leaves, facts, business.signingKey);
   return { body: { upload_id: upload.upload_id, batch_seal }, pushId: push_id };
 }

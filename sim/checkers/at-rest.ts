@@ -8,11 +8,13 @@ import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
+import { fileOf } from "../workload/bulk-import.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { checkListedHost } from "./listed-hosts.ts";
 import { checkPushLife } from "./push-life.ts";
+import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
 export interface OwnersHead {
@@ -115,6 +117,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
   checkPushLife(world, journal, truth);
+  checkUploadedFiles(world, truth);
   checkHolds(world, journal, truth);
 }
 
@@ -343,7 +346,8 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     { total: number; greatest: number; cap: number; bytes: number; bytesCap: number }
   >();
   for (const batch of journal.batches.values()) {
-    if ((truth.reports.get(batch.pushId) ?? null) === null) continue;
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) continue;
     const { keyId } = batch.key;
     const seq = `${keyId} ${batch.seq}`;
     const known = bySeq.get(seq);
@@ -360,7 +364,7 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     };
     records.set(keyId, used);
     used.total += batch.leaves.length;
-    used.bytes += batch.body.length;
+    used.bytes += report.facts.source === "bulk" ? fileOf(batch).length : batch.body.length;
     used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {

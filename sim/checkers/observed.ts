@@ -35,8 +35,12 @@ export class Observed implements StoreWitness {
   /** Region, keyid and nonce → incarnation that accepted it. */
   readonly #nonces = new Map<string, string>();
 
-  /** `hasLeaf`: whether a leaf of a push is staged in any region. */
-  constructor(kernel: Kernel, faults: Faults, hasLeaf: (id: string, leaf: number) => boolean) {
+  /** `hasLeaf`: whether a leaf of a push, or the file that contains it, is staged in any region. */
+  constructor(
+    kernel: Kernel,
+    faults: Faults,
+    hasLeaf: (id: string, leaf: number, file: string | null) => boolean,
+  ) {
     this.#kernel = kernel;
     this.#faults = faults;
     this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
@@ -122,6 +126,11 @@ export class Observed implements StoreWitness {
       "claim-is-complete",
       `${partition.kind}/${partition.id}: a claim returned head ${head.head}, head ${partition.head.head} was committed`,
     );
+  }
+
+  /** An accepted push keeps the file that contains its leaves. */
+  removedFile(name: string): void {
+    this.staged.removed(name);
   }
 
   /** An accepted push keeps its leaves. */

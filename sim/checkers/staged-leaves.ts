@@ -19,6 +19,8 @@ const overTypes: ReadonlySet<string> = new Set([
 
 interface Needs {
   readonly records: number;
+  /** The uploaded file that contains the records. */
+  readonly file: string | null;
   settledChunks: number;
   isOver: boolean;
 }
@@ -26,12 +28,12 @@ interface Needs {
 /** Keyed by the id of the push's actor, under which its leaves are staged as well. */
 export class StagedLeaves {
   readonly #needs = new Map<string, Needs>();
-  readonly #hasLeaf: (id: string, leaf: number) => boolean;
+  readonly #hasLeaf: (id: string, leaf: number, file: string | null) => boolean;
   readonly #violate: (invariant: string, detail: string) => void;
 
-  /** `hasLeaf`: whether a leaf is staged in any region. */
+  /** `hasLeaf`: whether a leaf, or the file that contains it, is staged in any region. */
   constructor(
-    hasLeaf: (id: string, leaf: number) => boolean,
+    hasLeaf: (id: string, leaf: number, file: string | null) => boolean,
     violate: (invariant: string, detail: string) => void,
   ) {
     this.#hasLeaf = hasLeaf;
@@ -41,7 +43,12 @@ export class StagedLeaves {
   happened(id: string, { type, ...rest }: PushFact): void {
     if (type === "push.accepted") {
       const { facts } = rest as { facts: PushFacts };
-      this.#needs.set(id, { records: facts.records, settledChunks: 0, isOver: false });
+      this.#needs.set(id, {
+        records: facts.records,
+        file: facts.file?.name ?? null,
+        settledChunks: 0,
+        isOver: false,
+      });
       this.#check(id, "was accepted");
       return;
     }
@@ -57,6 +64,12 @@ export class StagedLeaves {
     this.#check(id, "was accepted before something was dropped,");
   }
 
+  /** Called when an uploaded file was removed. */
+  removed(file: string): void {
+    for (const [id, needs] of this.#needs)
+      if (needs.file === file) this.#check(id, "needs the file that was removed,");
+  }
+
   isAccepted(id: string): boolean {
     return this.#needs.has(id);
   }
@@ -65,7 +78,7 @@ export class StagedLeaves {
     const needs = this.#needs.get(id);
     if (needs === undefined || needs.isOver) return;
     for (let leaf = needs.settledChunks * chunkSize; leaf < needs.records; leaf += 1) {
-      if (this.#hasLeaf(id, leaf)) continue;
+      if (this.#hasLeaf(id, leaf, needs.file)) continue;
       this.#violate("accepted-is-staged", `${id} ${what} and its leaf ${leaf} is not there`);
       return;
     }

@@ -1,6 +1,7 @@
 // The list of mutants. Every one must be caught: a survivor is a gap in the checkers or in what the worlds do.
 
 import { actorMutants } from "./actor-mutants.ts";
+import { bulkMutants } from "./bulk-mutants.ts";
 import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...actorMutants,
   ...holdMutants,
   ...insightMutants,
+  ...bulkMutants,
   ...ownReadsMutants,
   ...pushLifeMutants,
 ];

@@ -27,6 +27,8 @@ export interface StoreWitness {
   activated?(partition: ActorPartition, head: Pick<PartitionHead, "head" | "op" | "epoch">): void;
   /** Some of what is staged for a push was removed. */
   droppedStaged?(pushId: string): void;
+  /** An uploaded file was removed. */
+  removedFile?(name: string): void;
   /** A version is about to be written to disk. */
   wroteVersion?(version: RecordVersion): void;
   /** A version that was stored is purged. */

@@ -4,6 +4,7 @@ import { insightStoreConformance } from "../../storage/insight-store.conformance
 import { receiptStoreConformance } from "../../storage/receipt-store.conformance.ts";
 import { recordStoreConformance } from "../../storage/record-store.conformance.ts";
 import { registerStoreConformance } from "../../storage/register-store.conformance.ts";
+import { stagingAreaConformance } from "../../storage/staging-area.conformance.ts";
 import { Random } from "../kernel/random.ts";
 import { openSimActorStore } from "./actor-store.ts";
 import { openSimEventStore } from "./event-store.ts";
@@ -11,6 +12,7 @@ import { openSimInsightStore } from "./insight-store.ts";
 import { openSimReceiptStore } from "./receipt-store.ts";
 import { openSimRecordStore } from "./record-store.ts";
 import { openSimRegisterStore } from "./register-store.ts";
+import { openSimStagingArea } from "./staging-area.ts";
 import { calmStoreModel, type StoreClient } from "./store-model.ts";
 
 /** A handle on a model that outlives it, as a process's handle on its disks. */
@@ -35,6 +37,11 @@ actorStoreConformance("the simulator's model of Cassandra", opener(openSimActorS
 recordStoreConformance("the simulator's records", opener(openSimRecordStore));
 receiptStoreConformance("the simulator's receipts", opener(openSimReceiptStore));
 registerStoreConformance("the simulator's register", opener(openSimRegisterStore));
+stagingAreaConformance("the simulator's staging area", async () => {
+  const model = calmStoreModel(Random.of(1), Date.now);
+  const handle = () => openSimStagingArea({ model, life: null, region: "eu-west1" });
+  return { area: handle(), handle: async () => handle(), close: async () => {} };
+});
 insightStoreConformance("the simulator's insight store", opener(openSimInsightStore), true);
 eventStoreConformance(
   "the simulator's event store",

@@ -6,7 +6,9 @@ import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
-import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
+import { type SentBatch, sealBatch } from "./batch.ts";
+import { noteAnswer } from "./batch-answer.ts";
+import { importBatch } from "./bulk-import.ts";
 import {
   type BatchChoice,
   type BusinessPlan,
@@ -14,7 +16,7 @@ import {
   drawProductId,
   drawProducts,
 } from "./business-plan.ts";
-import { Client, type Heard } from "./client.ts";
+import { Client, type Heard, isCapped, passing } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
 import { cancel, type LifeParts, validateOnly } from "./push-life.ts";
@@ -24,16 +26,6 @@ import { type RequestParts, type SimRequest, signRequest } from "./signed-reques
 const eveningBatches = 3;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
-/** Answers that a retry of the same batch may change. */
-const passing: ReadonlySet<string> = new Set([
-  "rate_limited",
-  "unavailable",
-  "idempotency_in_progress",
-  "nonce_reused",
-  "internal_error",
-  "signature_expired",
-  "key_unknown",
-]);
 
 const paths = {
   publish: "/v1/publish/products",
@@ -121,6 +113,7 @@ export class BusinessAgent {
         validate: 1,
         cancel: known.length > 0 ? 1 : 0,
         overtake: 1,
+        import: 2,
       });
       if (what === "push") await this.#push(this.#newBatch());
       else if (what === "again") await this.#push(this.#random.pick(known));
@@ -133,6 +126,7 @@ export class BusinessAgent {
       else if (what === "validate") await validateOnly(this.#lifeParts(), this.#newBatch());
       else if (what === "cancel") await cancel(this.#lifeParts(), this.#random.pick(known));
       else if (what === "overtake") await this.#overtake(this.#newBatch());
+      else if (what === "import") await this.#import(this.#newBatch());
       else await this.#remove();
     }
   }
@@ -279,8 +273,38 @@ export class BusinessAgent {
     const request = this.#sign("publish", batch, idempotencyKey);
     const sentAt = this.#world.parts.kernel.events;
     const heard = await this.#client.send(request, this.#plan.region);
-    if (heard !== null) this.#note(batch, heard, { name: idempotencyKey, sentAt });
+    if (heard !== null)
+      noteAnswer({ world: this.#world, journal: this.#journal, key: this.#key }, batch, heard, {
+        name: idempotencyKey,
+        sentAt,
+      });
     return heard;
+  }
+
+  /** Publishes a batch as a file. */
+  async #import(batch: SentBatch): Promise<void> {
+    const { kernel } = this.#world.parts;
+    this.#journal.addBatch(batch);
+    const sentAt = kernel.events;
+    const name = this.#nextName("import");
+    const path = { upload: "/v1/bulk-uploads", import: "/v1/bulk-imports" } as const;
+    const heard = await importBatch(
+      {
+        ...{ world: this.#world, client: this.#client, random: this.#random, region: this.#plan.region },
+        sign: (route, body) =>
+          this.#signAny({
+            ...{ route, tag: "svc-push", path: path[route], body },
+            ...{ idempotencyKey: this.#nextName(route), subject: batch.pushId },
+          }),
+      },
+      batch,
+    );
+    if (heard === null) return;
+    this.#world.observed.mark(`import.${heard.code}`);
+    noteAnswer({ world: this.#world, journal: this.#journal, key: this.#key }, batch, heard, {
+      name,
+      sentAt,
+    });
   }
 
   async #status(batch: SentBatch): Promise<void> {
@@ -309,45 +333,6 @@ export class BusinessAgent {
       await this.#client.pause(this.#random.between(50, 800));
       return null;
     });
-  }
-
-  #note(batch: SentBatch, heard: Heard, request: { readonly name: string; readonly sentAt: number }): void {
-    const { observed, parts } = this.#world;
-    const { name, sentAt } = request;
-    observed.mark(`publish.${heard.code}`);
-    if (heard.status === 200 || heard.status === 202) {
-      const revokedAt = this.#journal.revocations.get(this.#key.keyId)?.doneAt ?? Number.POSITIVE_INFINITY;
-      // An earlier acceptance may be reported again; a new batch may not be accepted.
-      if (batch.sentAt > revokedAt && sentAt > revokedAt)
-        observed.violate(
-          "revocation-holds",
-          `${batch.pushId} was accepted although its key had been revoked`,
-        );
-      batch.acknowledgedAt ??= parts.kernel.events;
-      if (heard.status === 202) return;
-      const { results, batch_id, held } = heard.body as {
-        results: HeardResult[];
-        batch_id: string;
-        held: boolean;
-      };
-      if (batch_id !== batch.pushId)
-        observed.violate("answers-fit", `${batch.pushId} was answered as ${batch_id}`);
-      if (held) observed.mark("publish.held");
-      if (held) return;
-      this.#journal.compareResults(observed, batch, results, name);
-      batch.results ??= results;
-      batch.settled = true;
-    } else if (!passing.has(heard.code)) {
-      // A request in flight in parallel with the accepted one may have been judged before it.
-      const wasAcknowledged = batch.acknowledgedAt !== null && sentAt > batch.acknowledgedAt;
-      const isLost = wasAcknowledged && heard.code !== "idempotency_key_reused";
-      if (isLost && !this.#world.mayReadOld)
-        observed.violate(
-          "acknowledged-is-kept",
-          `${batch.pushId} was acknowledged, then refused: ${heard.code}`,
-        );
-      batch.refused ??= heard.code;
-    }
   }
 
   #sign(route: keyof typeof paths, batch: SentBatch, idempotencyKey: string | null): SimRequest {
@@ -392,8 +377,3 @@ export class BusinessAgent {
 
 const isDone = ({ acknowledgedAt, refused }: SentBatch): boolean =>
   acknowledgedAt !== null || refused !== null;
-
-function isCapped({ outcome }: Heard): boolean {
-  const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;
-  return reason === "records_per_hour" || reason === "bytes_per_day";
-}

@@ -1,8 +1,9 @@
 // A client across a network: sends a request to some node of a region and receives an answer, or nothing.
 
+import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import type { Outcome } from "../../service/answer.ts";
 import type { Random } from "../kernel/random.ts";
-import { codeOf, serve, statusOf } from "../world/serve.ts";
+import { codeOf, serve, serveFile, statusOf } from "../world/serve.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import type { SimRequest } from "./signed-request.ts";
@@ -76,6 +77,27 @@ export class Client {
     });
   }
 
+  /** The same for the file of an upload, which is not signed. */
+  sendFile(upload: BulkUpload, file: Uint8Array, region: string): Promise<Heard | null> {
+    const { kernel, faults } = this.#world.parts;
+    const node = this.#world.nodeOf(region, this.#random);
+    const label = `${this.name} file ${upload.upload_id}`;
+    return new Promise((resolve) => {
+      const settle = (heard: Heard | null): void => {
+        kernel.tell(`${label} ← ${heard === null ? "nothing" : `${heard.status} ${heard.code}`}`);
+        resolve(heard);
+      };
+      kernel.after(timeoutMs, `${label} gives up`, () => resolve(null));
+      if (node === null || faults.meets("request_lost")) return;
+      node.life.after(this.#delayMs(), `${label} arrives`, () => {
+        void serveFile(node, upload, file).then((outcome) => {
+          if (faults.meets("response_lost")) return;
+          node.life.after(this.#delayMs(), `${label} is answered`, () => settle(heardOf(outcome)));
+        });
+      });
+    });
+  }
+
   #delayMs(): number {
     if (this.#world.parts.faults.meets("client_delayed")) return this.#random.between(20, delayedMaxMs);
     return 1 + this.#random.below(4);
@@ -110,4 +132,21 @@ function heardOf(outcome: Outcome): Heard {
     body: text === null ? null : (JSON.parse(text) as unknown),
     outcome,
   };
+}
+
+/** Answers that a retry of the same batch may change. */
+export const passing: ReadonlySet<string> = new Set([
+  "rate_limited",
+  "unavailable",
+  "idempotency_in_progress",
+  "nonce_reused",
+  "internal_error",
+  "signature_expired",
+  "key_unknown",
+]);
+
+/** Whether a cap of the mandate was used up. */
+export function isCapped({ outcome }: Heard): boolean {
+  const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;
+  return reason === "records_per_hour" || reason === "bytes_per_day";
 }

@@ -20,6 +20,8 @@ export type Route =
   | "push"
   | "validate"
   | "cancel"
+  | "upload"
+  | "import"
   | "search"
   | "fetch"
   | "withdraw"

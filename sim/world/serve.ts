@@ -1,7 +1,9 @@
 // A request within a node: what an HTTP surface does around the service, without HTTP. Checks 1 to 4, then 5 to 7, then the
 // route; a transient failure becomes 429 or 503, and anything else is a bug that the run reports.
 
+import { concatBytes, utf8 } from "../../protocol/bytes.ts";
 import { problem } from "../../protocol/problem.ts";
+import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { type Outcome, refused } from "../../service/answer.ts";
 import {
   type Authenticated,
@@ -9,6 +11,9 @@ import {
   authenticateHead,
   judgeSignature,
 } from "../../service/authenticate.ts";
+import { type FormEvent, receiveFile } from "../../service/bulk-file.ts";
+import { importFile } from "../../service/bulk-import.ts";
+import { issueUpload } from "../../service/bulk-upload.ts";
 import { cancelPush } from "../../service/cancel-push.ts";
 import { listCatalogue } from "../../service/catalogue.ts";
 import { failureAnswer } from "../../service/failure.ts";
@@ -52,6 +57,40 @@ export async function serve(node: SimNode, request: SimRequest, witness: ServeWi
     return refused(problem("internal_error", "The request failed."));
   }
 }
+
+/** The file of an upload, which no signature covers. */
+export async function serveFile(node: SimNode, upload: BulkUpload, file: Uint8Array): Promise<Outcome> {
+  const { crypto } = node.bulk;
+  let sent = new Uint8Array();
+  const hash = {
+    update: (bytes: Uint8Array) => {
+      sent = concatBytes(sent, bytes) as typeof sent;
+    },
+    digest: () => crypto.sha256(sent),
+  };
+  try {
+    return await receiveFile(node.bulk, { uploadId: upload.upload_id, form: formOf(upload, file), hash });
+  } catch (error) {
+    const failure = failureAnswer(error);
+    if (failure !== null) return failure;
+    if (!isPassing(error)) throw error;
+    return refused(problem("internal_error", "The request failed."));
+  }
+}
+
+async function* formOf({ fields }: BulkUpload, file: Uint8Array): AsyncGenerator<FormEvent, void> {
+  for (const [name, value] of Object.entries(fields)) {
+    yield { kind: "part", name };
+    yield { kind: "bytes", bytes: utf8(value) };
+  }
+  yield { kind: "part", name: "file" };
+  for (let at = 0; at < file.length; at += pieceBytes) {
+    yield { kind: "bytes", bytes: file.subarray(at, at + pieceBytes) };
+  }
+}
+
+/** Small, so that lines are cut. */
+const pieceBytes = 700;
 
 /** The same, with a notification once the nonce was claimed. */
 function watchClaim(authenticated: Authenticated, accepted: () => void): Authenticated {
@@ -97,19 +136,14 @@ async function answer(
   if (request.route === "attempts")
     return readPushAttempts(node.reads, { caller, from: null, to: null, status: null, cursor });
   const { body, idempotencyKey, contentDigest } = request;
-  if (request.route === "withdraw" || request.route === "delete") {
-    return removeRecord(node.publishing, {
-      ...{ caller, body, idempotencyKey, contentDigest, action: request.route },
-      collection: "products",
-      sourceIp: "192.0.2.1",
-    });
-  }
+  const sent = { caller, body, idempotencyKey, contentDigest, sourceIp: "192.0.2.1" };
+  const collection = "products";
+  if (request.route === "withdraw" || request.route === "delete")
+    return removeRecord(node.publishing, { ...sent, action: request.route, collection });
+  if (request.route === "upload") return issueUpload(node.bulk, sent);
+  if (request.route === "import") return importFile(node.bulk, sent);
   const answerBatch = request.route === "validate" ? validateBatch : publishBatch;
-  return answerBatch(node.publishing, {
-    ...{ caller, body, idempotencyKey, contentDigest },
-    collection: "products",
-    sourceIp: "192.0.2.1",
-  });
+  return answerBatch(node.publishing, { ...sent, collection });
 }
 
 /** Failures of other nodes, which a surface answers with 503 as well. */

@@ -3,6 +3,7 @@
 //   N1. Nothing here makes decisions: it composes what production composes.
 //   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
+import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
@@ -16,6 +17,9 @@ import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
+import type { BulkFileDeps } from "../../service/bulk-file.ts";
+import type { BulkImportDeps } from "../../service/bulk-import.ts";
+import type { BulkUploadDeps } from "../../service/bulk-upload.ts";
 import type { CatalogueDeps } from "../../service/catalogue.ts";
 import { createCatalogueRate } from "../../service/catalogue-rate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
@@ -31,11 +35,13 @@ import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import { createUploadTokens } from "../../service/upload-token.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
+import type { StagingArea } from "../../storage/staging-area.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
@@ -45,6 +51,7 @@ import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
+import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
 import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
@@ -73,6 +80,7 @@ export interface SimNode extends Peer {
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
   readonly publishing: PublishDeps & RemoveRecordDeps;
+  readonly bulk: BulkUploadDeps & BulkFileDeps & BulkImportDeps;
   /** A business's reads of its own data. */
   readonly reads: CatalogueDeps & PushAttemptsDeps;
   readonly search: Search;
@@ -95,6 +103,7 @@ const refreshMs = 1_000;
 const drainMs = 3_000;
 const prepareAgainMs = 200;
 const verifyUrl = "https://verify.svc.test";
+const businessUrl = "https://business.svc.test";
 
 export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string): SimNode {
   const { kernel, crypto, recordIdKey, recordIdOf } = parts;
@@ -120,6 +129,18 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
+  const publishing: PublishDeps & RemoveRecordDeps = {
+    ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
+    timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
+    trust: () => parts.keys.trust,
+    acceptWithinMs: acceptWithinMs(parts.night),
+    holdMs: parts.holdMs,
+    asTable: () => null,
+    regions: () => parts.regions,
+    purgeAfterMs,
+    pause: () => Promise.resolve(),
+  };
+  const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const opening = opener(process, stores, { place, system });
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
@@ -137,17 +158,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       keyRegion: null,
       limitFields: null,
     },
-    publishing: {
-      ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
-      timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
-      trust: () => parts.keys.trust,
-      acceptWithinMs: acceptWithinMs(parts.night),
-      holdMs: parts.holdMs,
-      asTable: () => null,
-      regions: () => parts.regions,
-      purgeAfterMs,
-      pause: () => Promise.resolve(),
-    },
+    publishing,
+    bulk: { ...publishing, staging: stores.staging, uploadTokens, businessUrl },
     // Pages so short that a list has several of them.
     reads: {
       ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },
@@ -183,6 +195,7 @@ interface NodeStores {
   readonly events: EventStore;
   readonly index: RowIndex;
   readonly leaves: PushLeaves;
+  readonly staging: StagingArea;
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
   readonly insight: Insight;
@@ -193,11 +206,12 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   const client = { model: parts.stores, life, region: slot.region };
   const registerStore = variation.register(openSimRegisterStore(client));
   const records = variation.records(openSimRecordStore(client));
+  const staging = openSimStagingArea(client);
   const rows = parts.indexes.get(slot.region);
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records, register },
+    ...{ client, registerStore, records, register, staging },
     lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),
@@ -205,7 +219,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
     leaves: createPushLeaves({
-      ...{ records, staging: null, sha256: parts.crypto.sha256 },
+      ...{ records, staging, sha256: parts.crypto.sha256 },
       pause: () => Promise.resolve(),
     }),
     parsed: createParsedLeaves(),
@@ -232,9 +246,11 @@ function noted({ notices }: WorldParts): NoticeChannel {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, events, register, registerStore, index, leaves, parsed, lists } = stores;
+  const { records, receipts, events, register, registerStore, index, leaves, staging, parsed, lists } =
+    stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
+    ...bulkUploadActivities({ staging }),
     ...businessActivities({
       ...{ register: registerStore, records, regions },
       registerChanged: () => register.refresh(),

@@ -1,6 +1,7 @@
 // The code under test unchanged, or with one guard removed. A world is built from a variation; the true one is what
 // production runs.
 
+import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
 import { businessActor } from "../../actors/business/definition.ts";
 import { integrationKeyActor } from "../../actors/integration-key/definition.ts";
 import { pushActor } from "../../actors/push/definition.ts";
@@ -44,7 +45,7 @@ const same = <T>(given: T): T => given;
 
 export const asItIs: Variation = {
   name: "as it is",
-  definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
+  definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
   storeGuards: allGuards,
   guardMissed: () => {},
   activities: same,

@@ -21,6 +21,7 @@ import { Trace } from "../kernel/trace.ts";
 import { Network } from "../network/network.ts";
 import type { PlainTable } from "../store/plain-tables.ts";
 import { type StagedLeaf, stagedLeafKey } from "../store/record-store.ts";
+import { type StagedFile, stagedFiles } from "../store/staging-area.ts";
 import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
@@ -82,9 +83,7 @@ export class World {
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
-    const hasLeaf = (id: string, leaf: number): boolean =>
-      regions.some((region) => this.#leaves().arrived(region).has(stagedLeafKey(id, leaf)));
-    const observed = new Observed(kernel, faults, hasLeaf);
+    const observed = new Observed(kernel, faults, (...leaf) => this.#hasLeaf(...leaf));
     this.observed = observed;
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
     const membership = new MembershipModel(kernel, random.fork("membership").chance(0.4));
@@ -219,6 +218,22 @@ export class World {
   #isAtHome(pushId: string, region: string): boolean {
     const place = placementOf({ kind: "push", id: pushId });
     return "party" in place && this.parts.homes.get(place.party) === region;
+  }
+
+  /** Whether a leaf of a push, or the file that contains it, is staged in any region. */
+  #hasLeaf(id: string, leaf: number, file: string | null): boolean {
+    return this.parts.regions.some((region) =>
+      file === null
+        ? this.#leaves().arrived(region).has(stagedLeafKey(id, leaf))
+        : this.stagedFile(region, file)?.isDone === true,
+    );
+  }
+
+  /** What has arrived of an uploaded file in a region. */
+  stagedFile(region: string, name: string): StagedFile | null {
+    const files = this.parts.stores.tables.of<StagedFile>(stagedFiles);
+    const file = files.arrived(region).get(name)?.value;
+    return file === undefined || file.isGone ? null : file;
   }
 
   #leaves(): PlainTable<StagedLeaf> {

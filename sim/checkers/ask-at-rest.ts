@@ -1,5 +1,5 @@
 // A question to an owner once nothing is under way. A node whose memory has room for few actors may still be busy for a moment
-// with what it was asked before, and says so: whoever asks tries again, as every caller in production does.
+// with what it was asked before, and says so. The question is then asked again, as every caller in production does.
 
 import { Unavailable } from "../../std/unavailable.ts";
 import { anyNode, pause } from "../set-up.ts";

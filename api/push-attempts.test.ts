@@ -138,7 +138,9 @@ describe("the attempts of a business", () => {
     const faulty: string[] = [];
     for (let index = 0; index < 60; index += 1) {
       const isFaulty = index % 20 === 7;
-      const id = await push([isFaulty ? product("x", { prices: [] }) : product("x")]);
+      const id = await push([
+        product("x", isFaulty ? { prices: [] } : { short_description: `Edition ${index}.` }),
+      ]);
       if (isFaulty) faulty.push(`${id}-0`);
     }
     expect(ids(await attempts("status=rejected"))).toEqual(faulty);

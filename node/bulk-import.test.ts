@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshNonce } from "../api/surfaces.fixture.ts";
+import { freshNonce, send } from "../api/surfaces.fixture.ts";
 import { hashOf } from "../protocol/hash.ts";
 import {
   type AttackNode,
@@ -158,6 +158,17 @@ describe("an import", () => {
       expect(await sealOver(over)).toMatchObject({
         json: { code: "seal_invalid", reason: "inclusion_invalid" },
       });
+    const { json } = await send(
+      urls().business_url,
+      { key: business.signingKey, grant: "" },
+      { path: "/v1/push-attempts", tag: "svc-business-read", headers: { "svc-sandbox-key": null } },
+    );
+    expect(json["attempts"]).toMatchObject(
+      ["hash_mismatch", "hash_mismatch", "inclusion_invalid", "inclusion_invalid"].map((reason) => ({
+        ...{ source: "bulk", category: "seal", status: "rejected", leaf_index: null, seq },
+        errors: [{ code: "seal_invalid", reason }],
+      })),
+    );
     // Nothing was used up: the right seal under the same seq is taken.
     expect(await sealOver([one, two, three])).toMatchObject({ status: 202 });
   });

@@ -345,6 +345,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/bat_[0-9a-f]{24}/g, "<push id>"],
   [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
   [/ref_[0-9a-f]{24}/g, "<refusal id>"],
+  [/bup_[0-9a-f]{24}/g, "<upload id>"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];

@@ -93,12 +93,12 @@ describe("a publish request asks", () => {
   });
 
   it("no further than the refusal: a used seq is not charged, a body that is none needs no status", async () => {
-    const release = "integration-key idempotency.release";
+    const [keep, release] = ["business refusal.keep", "integration-key idempotency.release"];
     await asked(await batchOf(7, 1));
     expect(await asked(await batchOf(7, 2))).toEqual([
       409,
-      [...checks, "integration-key seq.check", release],
+      [...checks, "integration-key seq.check", keep, release],
     ]);
-    expect(await asked(new Uint8Array())).toEqual([400, [...checks.slice(0, 4), settled]]);
+    expect(await asked(new Uint8Array())).toEqual([400, [...checks.slice(0, 4), keep, settled]]);
   });
 });

@@ -14,6 +14,7 @@ import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { bulkProofs } from "./bulk-members.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
@@ -279,7 +280,6 @@ async function replayed(isSame: boolean): Promise<unknown> {
   return world.published(undefined, { "idempotency-key": isSame ? key : freshNonce() });
 }
 
-/** The address of grants has its own tests. */
 const grants = (): Readonly<Record<string, Proof>> => {
   const keys = members.map(({ key }) => key).filter((key) => key.startsWith("POST /v1/sandbox/grants "));
   const shownBy = "node/sandbox-grants.test.ts: is answered by each of its members";
@@ -324,6 +324,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...signedReads,
   ...publishing(),
   ...readsOfInsight,
+  ...bulkProofs,
   ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),

@@ -24,6 +24,7 @@ import { countFault, judgeBatchSeal, publishedType, rootFault, type SealedBatch 
 import { claimFor } from "./publish-claim.ts";
 import { type Gate, passGate } from "./publish-gate.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
+import { keepRefused } from "./refused-batch.ts";
 import { sealRefused } from "./seal-refused.ts";
 
 export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timers"> {
@@ -52,15 +53,17 @@ export async function importFile(deps: BulkImportDeps, request: BulkRequest): Pr
 }
 
 async function answerImport(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
+  const attempt = { caller: request.caller, collection: publishedType, source: "bulk" } as const;
   const gate = await passGate(deps, { ...request, collection: publishedType });
-  if (isRefused(gate)) return gate;
+  if (isRefused(gate)) return keepRefused(deps, attempt, gate);
   const asked = parseImport(request.body);
-  if (isRefused(asked)) return asked;
+  if (isRefused(asked)) return keepRefused(deps, attempt, asked);
   const question = { caller: request.caller, collection: publishedType, batchSeal: asked.batchSeal };
   const sealed = await judgeBatchSeal(deps, question);
-  if (isRefused(sealed)) return sealed;
+  if (isRefused(sealed)) return keepRefused(deps, attempt, sealed);
   const accepted = await acceptImport(deps, request, gate, { ...asked, sealed });
-  if (isRefused(accepted)) return accepted;
+  if (isRefused(accepted))
+    return keepRefused(deps, { ...attempt, sealed, records: sealed.seal.tree_size }, accepted);
   return answerNow(deps, request, sealed.pushId, accepted.report);
 }
 

@@ -28,6 +28,7 @@
 //   | fair use and hold                 | business | push.admit                              | rate_limited, business_not_verified |
 //   | acceptance                        | push     | push.accept                             | unavailable |
 //   | settlement, of up to 50 records   | push     | push.await                              | unavailable |
+//   | what was refused, for its attempts | business | refusal.keep                            | |
 //   | the answer                        | key      | idempotency.settle, or .release         | |
 
 import { keyRef } from "../actors/messages/refs.ts";

@@ -120,6 +120,22 @@ const repetition: readonly Refusal[] = [
     },
   },
   {
+    name: "upload_conflict",
+    how: "The import of an upload to which no file was sent.",
+    attempt: async (trial) => {
+      const { publisher } = await trial.everyday;
+      const base = { method: "POST", caller: publisher, tag: "svc-push" } as const;
+      const post = (path: string, body: object) =>
+        trial.send({
+          ...{ ...base, url: `${trial.sandbox.business_url}${path}`, body: JSON.stringify(body) },
+          headers: { "idempotency-key": freshText() },
+        });
+      const { upload_id } = (await post("/v1/bulk-uploads", { record_type: "products" })).json;
+      const { batch_seal } = await trial.seal(publisher, lamp());
+      return refusedBy(await post("/v1/bulk-imports", { upload_id, batch_seal }));
+    },
+  },
+  {
     name: "idempotency_key_reused",
     how: "Two batches under one Idempotency-Key.",
     attempt: async (trial) => {

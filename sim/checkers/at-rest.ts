@@ -364,7 +364,8 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     };
     records.set(keyId, used);
     used.total += batch.leaves.length;
-    used.bytes += report.facts.source === "bulk" ? fileOf(batch).length : batch.body.length;
+    // A push is charged once. The request that charged it need not be the one that had it accepted, and files are smaller.
+    used.bytes += journal.imported.has(batch.pushId) ? fileOf(batch).length : batch.body.length;
     used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {

@@ -68,6 +68,7 @@ export const coverageMarks = [
   "group.blocked",
   "own.reads",
   "own.listed",
+  "own.purged",
   "own.refused.seq_not_increasing",
   "insight.counted",
   "insight.demand",

@@ -160,7 +160,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
-  await checkPurges(world, await anyNode(world, parts.regions[0] ?? ""), journal, truth.heads);
+  await checkPurges(world, journal, truth.heads);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);
@@ -183,10 +183,7 @@ async function checkReads(
   truth: Truth,
   agents: readonly BusinessAgent[],
 ): Promise<void> {
-  for (const agent of agents) {
-    const reads = await agent.readOwn();
-    if (reads !== null) checkOwnReads(world, journal, truth, reads);
-  }
+  for (const agent of agents) await checkOwnReads(world, journal, truth, () => agent.readOwn());
 }
 
 /** Waits until everything accepted is settled and every owner is idle; null when nobody can be asked. */

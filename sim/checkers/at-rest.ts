@@ -5,7 +5,6 @@ import type { AdmitReply } from "../../actors/messages/admission.ts";
 import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
-import { parseTimestamp } from "../../protocol/identifiers.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
@@ -33,6 +32,9 @@ export interface Truth {
   readonly waiting: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Asks a push of a world about all of its records. */
+export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 } as const;
+
 /** Asks the owners about every push and record that a client ever named, and about the `pushes` that existed before. */
 export async function readTruth(
   node: SimNode,
@@ -47,8 +49,7 @@ export async function readTruth(
   }
   for (const batch of journal.batches.values()) {
     const { uuid } = batch.business;
-    const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 } as const;
-    reports.set(batch.pushId, await node.system.ask(pushRef(uuid, batch.pushId), status));
+    reports.set(batch.pushId, await node.system.ask(pushRef(uuid, batch.pushId), wholeStatus));
     for (const { recordId } of batch.leaves) {
       if (heads.has(recordId)) continue;
       const question = { type: "record.read", record_id: recordId } as const;
@@ -128,7 +129,9 @@ function checkHolds({ observed, parts }: World, journal: Journal, truth: Truth):
   for (const batch of journal.batches.values()) {
     const report = truth.reports.get(batch.pushId) ?? null;
     if (report === null) continue;
-    const heldForMs = parts.kernel.now() - (parseTimestamp(report.facts.received_at) ?? 0);
+    // A push may be held long after it was received: its node may have stood still for a night in between.
+    const sinceMs = observed.holds.heldSinceMs(pushRef(batch.business.uuid, batch.pushId).id) ?? 0;
+    const heldForMs = parts.kernel.now() - sinceMs;
     if (report.state === "held" && heldForMs > (parts.holdMs ?? Infinity) + timerSpareMs)
       observed.violate("hold-ends", `${batch.pushId} is still held after ${heldForMs} ms`);
     const decided = journal.decisions.get(batch.pushId);
@@ -361,7 +364,8 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     };
     records.set(keyId, used);
     used.total += batch.leaves.length;
-    used.bytes += report.facts.source === "bulk" ? fileOf(batch).length : batch.body.length;
+    // A push is charged once. The request that charged it need not be the one that had it accepted, and files are smaller.
+    used.bytes += journal.imported.has(batch.pushId) ? fileOf(batch).length : batch.body.length;
     used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {

@@ -1,6 +1,7 @@
 // Held pushes, by the journals of their businesses: nothing of one is published before it was confirmed, a hold is settled
 // once, and only if what the push was sealed with is still in force.
 
+import type { HeldReason } from "../../actors/messages/business.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
 
@@ -11,7 +12,13 @@ type HoldEvent =
   | { readonly type: "push.finished" | "push.cancelled"; readonly push_id: string }
   | { readonly type: "key.revoked"; readonly key_id: string }
   | { readonly type: "policy.accepted"; readonly policy: { readonly version: number } }
-  | { readonly type: "push.accepted"; readonly facts: PushFacts };
+  | ({ readonly type: "push.accepted"; readonly facts: PushFacts } & MayHold)
+  | ({ readonly type: "push.prepared" } & MayHold);
+
+interface MayHold {
+  readonly held_reasons: readonly HeldReason[];
+  readonly at_ms: number;
+}
 
 type Hold = "held" | "confirmed" | "ended";
 
@@ -19,6 +26,7 @@ export class Holds {
   /** By the id of the push's actor, which begins with its business. */
   readonly #holds = new Map<string, Hold>();
   readonly #facts = new Map<string, PushFacts>();
+  readonly #heldSinceMs = new Map<string, number>();
   readonly #revoked = new Set<string>();
   readonly #policies = new Map<string, number>();
   readonly #violate: (invariant: string, detail: string) => void;
@@ -33,6 +41,10 @@ export class Holds {
     switch (known.type) {
       case "push.accepted":
         this.#facts.set(id, known.facts);
+        this.#mayHold(id, known);
+        break;
+      case "push.prepared":
+        this.#mayHold(id, known);
         break;
       case "push.admitted":
         if (known.held) this.#holds.set(`${id}.${known.push_id}`, "held");
@@ -52,6 +64,15 @@ export class Holds {
         break;
       default:
     }
+  }
+
+  /** When the push was held, by its owner's clock. */
+  heldSinceMs(id: string): number | undefined {
+    return this.#heldSinceMs.get(id);
+  }
+
+  #mayHold(id: string, { held_reasons, at_ms }: MayHold): void {
+    if (held_reasons.length > 0) this.#heldSinceMs.set(id, at_ms);
   }
 
   #settled(uuid: string, { push_id, confirmed }: Extract<HoldEvent, { type: "hold.settled" }>): void {

@@ -7,20 +7,31 @@ import { dayOf } from "../../service/insight.ts";
 import { type InsightCount, insightKinds } from "../../storage/insight-store.ts";
 import type { ReceiptRow } from "../../storage/receipt-store.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
+import { pause } from "../set-up.ts";
 import { subjectsAsked } from "../workload/asked-for.ts";
+import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import type { HeardReceipt } from "./served.ts";
 
 const flushesMax = 50;
+/** Longer than any write of a node, and the replication that follows it, take once nothing fails. */
+const arrivalMs = 2_000;
 
-/** Lets every node write what it has counted. */
+/**
+ * Lets every node write what it has counted, and waits until every region has it. What a node was writing of its own accord
+ * counts as waiting again if that fails, so nothing is written before nothing waits after a pause.
+ */
 export async function writeCounts(world: World): Promise<void> {
-  for (const node of world.running.values()) {
-    for (let times = 0; times < flushesMax && node.insight.figures().waiting > 0; times += 1)
-      await node.insight.flush().catch(() => {});
-    if (node.insight.figures().waiting > 0)
-      world.observed.violate("counts-are-written", `${node.name} cannot write its counts`);
+  const waiting = (): readonly SimNode[] =>
+    [...world.running.values()].filter(({ insight }) => insight.figures().waiting > 0);
+  for (let times = 0; times < flushesMax; times += 1) {
+    for (const { insight } of waiting()) await insight.flush().catch(() => {});
+    if (waiting().length > 0) continue;
+    await pause(world, arrivalMs);
+    if (waiting().length === 0) return;
   }
+  for (const { name } of waiting())
+    world.observed.violate("counts-are-written", `${name} cannot write its counts`);
 }
 
 export function checkInsight(world: World, heard: readonly HeardReceipt[]): void {

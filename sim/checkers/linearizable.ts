@@ -171,13 +171,15 @@ function checkPush(world: World, actor: string, asked: readonly Asked[], readsCo
   });
   forward(world, actor, seen, ({ reply }) => {
     const report = reply as PushReport | null;
-    return report === null ? 0 : progressOf(report.state) * 1_000_000 + report.settled;
+    return report === null ? 0 : progressOf(report) * 1_000_000 + report.settled;
   });
 }
 
-function progressOf(state: string): number {
-  if (state === "complete" || state === "failed") return 3;
-  return state === "held" ? 1 : 2;
+/** A push whose records are in a file is queued until it is known whether it is held; afterwards it is queued again. */
+function progressOf({ state, facts, held_reasons }: PushReport): number {
+  if (state === "complete" || state === "failed") return 4;
+  if (state === "held") return 2;
+  return state === "queued" && facts.file !== undefined && held_reasons.length === 0 ? 1 : 3;
 }
 
 /** Reads are monotonic: a read that began after another ended shows at least as much. */

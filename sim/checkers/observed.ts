@@ -25,7 +25,7 @@ export class Observed implements StoreWitness {
   /** Versions by `record_id/generation`, as first written. */
   readonly versions = new Map<string, RecordVersion>();
   readonly staged: StagedLeaves;
-  readonly #holds: Holds;
+  readonly holds: Holds;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
   /** Actor → epoch that was claimed last. */
@@ -44,7 +44,7 @@ export class Observed implements StoreWitness {
     this.#kernel = kernel;
     this.#faults = faults;
     this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
-    this.#holds = new Holds((invariant, detail) => this.violate(invariant, detail));
+    this.holds = new Holds((invariant, detail) => this.violate(invariant, detail));
   }
 
   violate(invariant: string, detail: string): void {
@@ -75,7 +75,7 @@ export class Observed implements StoreWitness {
     this.#checkHeard(name, commit);
     for (const fact of eventsOf(commit)) {
       if (partition.kind === "push") this.staged.happened(partition.id, fact as PushFact);
-      this.#holds.happened(partition.id, fact);
+      this.holds.happened(partition.id, fact);
     }
     if (commit.epoch !== found.epoch)
       this.violate(
@@ -141,7 +141,7 @@ export class Observed implements StoreWitness {
 
   /** No record version is published twice, or with different content. */
   wroteVersion(version: RecordVersion): void {
-    this.#holds.wroteVersion(version);
+    this.holds.wroteVersion(version);
     const key = `${version.record_id}/${version.generation}`;
     const known = this.versions.get(key);
     if (known === undefined) {

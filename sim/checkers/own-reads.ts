@@ -1,10 +1,15 @@
 // At rest: what a business reads of its own data is what the owners say.
 
+import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
+import { pushRef } from "../../actors/messages/refs.ts";
+import type { Purged } from "../../actors/messages/removal.ts";
 import type { PushAttempt } from "../../protocol/wire/attempts.ts";
 import type { CatalogueEntry } from "../../protocol/wire/catalogue.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { World } from "../world/world.ts";
-import type { Truth } from "./at-rest.ts";
+import { askAtRest } from "./ask-at-rest.ts";
+import { type Truth, wholeStatus } from "./at-rest.ts";
+import { readPurged } from "./purges.ts";
 
 export interface OwnReads {
   readonly business: string;
@@ -12,10 +17,41 @@ export interface OwnReads {
   readonly attempts: readonly PushAttempt[];
 }
 
-export function checkOwnReads(world: World, journal: Journal, truth: Truth, reads: OwnReads): void {
+/** What changes of itself even at rest: purges fall due, and holds end. */
+interface Meanwhile {
+  readonly purgedBefore: readonly Purged[];
+  readonly purgedAfter: readonly Purged[];
+  /** What the pushes that were held said after the reads. */
+  readonly heldAfter: ReadonlyMap<string, PushReport | null>;
+}
+
+/** Reads what a business says of itself, with what happened meanwhile, and compares it with what the owners say. */
+export async function checkOwnReads(
+  world: World,
+  journal: Journal,
+  truth: Truth,
+  read: () => Promise<OwnReads | null>,
+): Promise<void> {
+  const purgedBefore = await readPurged(world, journal);
+  const reads = await read();
+  if (reads === null) return;
+  const purgedAfter = await readPurged(world, journal);
+  const heldAfter = await readHeld(world, journal, truth);
   world.observed.mark("own.reads");
   checkCatalogue(world, journal, truth, reads);
-  if (!world.mayReadOld) checkAttempts(world, journal, truth, reads);
+  if (world.mayReadOld) return;
+  checkAttempts(world, journal, { truth, heldAfter }, reads);
+  checkNames(world, journal, { truth, purgedBefore, purgedAfter }, reads);
+}
+
+async function readHeld(world: World, journal: Journal, truth: Truth): Promise<Meanwhile["heldAfter"]> {
+  const held = new Map<string, PushReport | null>();
+  for (const { pushId, business } of journal.batches.values()) {
+    if (truth.reports.get(pushId)?.state !== "held") continue;
+    const ref = pushRef(business.uuid, pushId);
+    held.set(pushId, await askAtRest(world, ({ system }) => system.ask(ref, wholeStatus)));
+  }
+  return held;
 }
 
 /** The catalogue holds what is live, each once, under the business's own id. */
@@ -64,7 +100,7 @@ const categories: Readonly<Record<string, string>> = {
 function checkAttempts(
   { observed }: World,
   journal: Journal,
-  truth: Truth,
+  { truth, heldAfter }: Pick<Meanwhile, "heldAfter"> & { readonly truth: Truth },
   { business, attempts }: OwnReads,
 ): void {
   const refused = attempts.filter((each) => each.leaf_index === null);
@@ -74,24 +110,15 @@ function checkAttempts(
   );
   for (const batch of journal.batches.values()) {
     if (batch.business.uuid !== business) continue;
-    const report = truth.reports.get(batch.pushId) ?? null;
-    const said = (byPush.get(batch.pushId) ?? []).map((each) => [
-      each.leaf_index,
-      each.status,
-      each.record_id,
-    ]);
-    const owned = (report?.results ?? []).map((each) => [each.leaf_index, each.outcome, each.record_id]);
-    if (JSON.stringify(said) !== JSON.stringify(owned))
+    const said = byPush.get(batch.pushId) ?? [];
+    const owned = truth.reports.get(batch.pushId)?.results ?? [];
+    const later = heldAfter.get(batch.pushId)?.results ?? owned;
+    const fits = said.every((each, index) => isOf(each, owned[index]) || isOf(each, later[index]));
+    if (said.length !== owned.length || !fits)
       observed.violate(
         "attempts-are-complete",
         `${batch.pushId} has ${owned.length} outcomes, and ${said.length} attempts that differ`,
       );
-    for (const attempt of byPush.get(batch.pushId) ?? [])
-      if (
-        attempt.record_id !== null &&
-        batch.leaves[attempt.leaf_index ?? 0]?.choice.id !== attempt.business_product_id
-      )
-        observed.violate("attempts-are-complete", `${attempt.attempt_id} names another product`);
   }
   for (const { errors, category, attempt_id } of refused) {
     const code = errors[0]?.code ?? "";
@@ -105,6 +132,44 @@ function checkAttempts(
   for (const pushId of journal.refusals.get(business) ?? [])
     if (refused.length < refusalsKept && !refused.some((each) => each.push_id === pushId))
       observed.violate("refusals-are-kept", `the refusal of ${pushId} is not among the attempts`);
+}
+
+function isOf(attempt: PushAttempt, outcome: PublishOutcome | undefined): boolean {
+  return (
+    attempt.leaf_index === outcome?.leaf_index &&
+    attempt.status === outcome?.outcome &&
+    attempt.record_id === outcome?.record_id
+  );
+}
+
+/**
+ * An attempt names its product as the business does. Nothing names what was deleted and purged, and not published again: an own
+ * id is a part of the bytes that are gone.
+ */
+function checkNames(
+  { observed }: World,
+  journal: Journal,
+  {
+    truth,
+    purgedBefore,
+    purgedAfter,
+  }: Pick<Meanwhile, "purgedBefore" | "purgedAfter"> & { readonly truth: Truth },
+  { business, attempts }: OwnReads,
+): void {
+  const isIn = (list: readonly Purged[], recordId: string): boolean =>
+    list.some(
+      (each) =>
+        each.record_id === recordId && each.generation >= (truth.heads.get(recordId)?.generation ?? 0),
+    );
+  for (const { attempt_id, push_id, leaf_index, record_id, business_product_id: named } of attempts) {
+    const batch = journal.batches.get(push_id ?? "");
+    if (batch?.business.uuid !== business || record_id === null || leaf_index === null) continue;
+    if (named === null && isIn(purgedAfter, record_id)) observed.mark("own.purged");
+    else if (named !== null && isIn(purgedBefore, record_id))
+      observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
+    else if (named !== batch.leaves[leaf_index]?.choice.id)
+      observed.violate("attempts-are-complete", `${attempt_id} names another product`);
+  }
 }
 
 /** Beyond these in an hour, refusals may be left out. */

@@ -5,20 +5,37 @@
 //   D4. Only a deletion leads to a purge.
 
 import { businessRef } from "../../actors/messages/refs.ts";
-import type { Purged } from "../../actors/messages/removal.ts";
+import type { Purged, RemovalProtocol } from "../../actors/messages/removal.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
-import type { Journal } from "../workload/journal.ts";
-import type { SimNode } from "../world/sim-node.ts";
+import type { Journal, Removal } from "../workload/journal.ts";
 import type { World } from "../world/world.ts";
+import { askAtRest } from "./ask-at-rest.ts";
 import type { OwnersHead } from "./at-rest.ts";
 
 /** Longer than any replication takes once nothing fails. */
 const arrivalMs = 2_000;
 
+type Said = ReturnType<RemovalProtocol["removal.read"]>;
+
+/** What the owners say of each document that was sent. */
+async function readDocuments(world: World, { removals }: Journal): Promise<ReadonlyMap<Removal, Said>> {
+  const said = new Map<Removal, Said>();
+  for (const removal of removals) {
+    const question = { type: "removal.read", document_hash: removal.document } as const;
+    const ref = businessRef(removal.business.uuid);
+    said.set(removal, await askAtRest(world, ({ system }) => system.ask(ref, question)));
+  }
+  return said;
+}
+
+/** What was purged so far, as the owners prove it. */
+export async function readPurged(world: World, journal: Journal): Promise<readonly Purged[]> {
+  return [...(await readDocuments(world, journal)).values()].flatMap(({ purged }) => purged ?? []);
+}
+
 /** Asks the owners about every document that was sent, and compares what every region stores with what they say. */
 export async function checkPurges(
   world: World,
-  node: SimNode,
   journal: Journal,
   heads: ReadonlyMap<string, OwnersHead | null>,
 ): Promise<void> {
@@ -26,9 +43,7 @@ export async function checkPurges(
   const versions = parts.stores.tables.of<RecordVersion>("record_version");
   const isBare = (version: RecordVersion | null): boolean => version !== null && version.bytes.length === 0;
   const purges: Purged[] = [];
-  for (const removal of journal.removals) {
-    const question = { type: "removal.read", document_hash: removal.document } as const;
-    const { removal: kept, purged } = await node.system.ask(businessRef(removal.business.uuid), question);
+  for (const [removal, { removal: kept, purged }] of await readDocuments(world, journal)) {
     if (removal.isRemoved && kept?.record_id !== removal.recordId)
       observed.violate("documents-are-kept", `${removal.document} was accepted and is not known`);
     if (purged === null) continue;

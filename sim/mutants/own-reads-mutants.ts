@@ -3,7 +3,7 @@
 import { bound, deciding, type Mutant, mutant } from "./mutant.ts";
 
 /** Keyed rows of a business, by its own numbering. */
-const business = { pushes: 60, refusals: 61 } as const;
+const business = { heads: 16, pushes: 60, refusals: 61 } as const;
 
 export const ownReadsMutants: readonly Mutant[] = [
   mutant(
@@ -32,6 +32,16 @@ export const ownReadsMutants: readonly Mutant[] = [
       const { own_ids } = decision.reply as { readonly own_ids: readonly (string | null)[] };
       return { ...decision, reply: { own_ids: own_ids.toReversed() } };
     }),
+  ),
+  mutant(
+    "purgedKeepsItsName",
+    "the own id of a record stays when the record is purged",
+    deciding("business", (truly, command, view) => {
+      const decision = truly(command, view);
+      if (command.type !== "purges.done") return decision;
+      return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [] };
+    }),
+    { seedsMax: 600 },
   ),
   mutant("catalogueKeepsRemoved", "a removed record stays in the catalogue", (changed) => ({
     records: (records) => ({

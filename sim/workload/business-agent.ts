@@ -285,6 +285,7 @@ export class BusinessAgent {
   async #import(batch: SentBatch): Promise<void> {
     const { kernel } = this.#world.parts;
     this.#journal.addBatch(batch);
+    this.#journal.imported.add(batch.pushId);
     const sentAt = kernel.events;
     const name = this.#nextName("import");
     const path = { upload: "/v1/bulk-uploads", import: "/v1/bulk-imports" } as const;

@@ -37,6 +37,8 @@ export class Journal {
   readonly batches = new Map<string, SentBatch>();
   /** Batches that were validated and never sent to be published. */
   readonly validated: SentBatch[] = [];
+  /** Pushes that were sent as files, perhaps as batches as well. */
+  readonly imported = new Set<string>();
   /** Pushes whose cancellation was answered. */
   readonly cancelled = new Set<string>();
   readonly removals: Removal[] = [];

@@ -220,7 +220,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     ),
     leaves: createPushLeaves({
       ...{ records, staging, sha256: parts.crypto.sha256 },
-      pause: () => Promise.resolve(),
+      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
     }),
     parsed: createParsedLeaves(),
     insight: createInsight({
@@ -258,7 +258,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
-      pause: () => Promise.resolve(),
+      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },
       notices: { record: noted(parts), mail: { deliver: async () => {} } },

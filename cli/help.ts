@@ -14,7 +14,7 @@ const groups: readonly HelpLine[] = [
     name: "keys",
     usage: "CEREMONY",
     summary:
-      "manage the manage the manage the keys of the service: make, certify, issue, show; see svc help keys",
+      "manage the keys of the service: make, certify, issue, show; see svc help keys",
   },
 ];
 

@@ -1,0 +1,75 @@
+// Files where they cannot be taken, and files that change after they were taken.
+
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AttackNode, awaitPush, newBusiness, openAttackNode } from "./attack.fixture.ts";
+import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
+import { product } from "./publishing.fixture.ts";
+
+let node: AttackNode;
+
+beforeAll(async () => {
+  node = await openAttackNode();
+});
+afterAll(() => node.close());
+
+const urls = () => node.running.urls;
+const folder = (): string => join(node.running.config.home, "bulk");
+
+describe("a file", () => {
+  it("that cannot be written is refused as unavailable, and taken once it can be", async () => {
+    const business = await newBusiness(node);
+    const upload = await newUpload(urls(), business);
+    await rename(folder(), `${folder()}-away`);
+    await writeFile(folder(), "no folder");
+    const refused = await sendFile(upload, fileOf([product("a")]));
+    expect(refused).toMatchObject({
+      status: 503,
+      json: { code: "unavailable", reason: "staging_unavailable", retry_after_seconds: 60 },
+    });
+    expect(refused.headers.get("retry-after")).toBe("60");
+    await rm(folder());
+    await rename(`${folder()}-away`, folder());
+    expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({ status: 201 });
+  });
+
+  it("that changes on the disk after it was taken ends its push, and publishes nothing", async () => {
+    const business = await newBusiness(node);
+    const { body, pushId } = await stageRecords(node, business, [product("a"), product("b")], { seq: 1 });
+    const [name] = (await readdir(folder())).filter((each) => each.includes(body.upload_id));
+    const path = join(folder(), name ?? "");
+    const bytes = await readFile(path);
+    const at = bytes.indexOf("business_product_id");
+    expect(at).toBeGreaterThan(0);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    await writeFile(path, bytes);
+    expect(await requestImport(urls(), business, body)).toMatchObject({ status: 202 });
+    expect(await awaitPush(node, business, pushId)).toMatchObject({
+      state: "failed",
+      error: { code: "seal_invalid" },
+      counts: { accepted: 0, updated: 0 },
+    });
+  });
+});
+
+describe("a node that takes no files", () => {
+  it("says so, with a longer time to wait, and takes them again after a restart", async () => {
+    const business = await newBusiness(node);
+    const { body } = await stageRecords(node, business, [product("a")], { seq: 1 });
+    await node.restart(() => {
+      process.env["SVC_BULK_IMPORT"] = "no";
+    });
+    delete process.env["SVC_BULK_IMPORT"];
+    const unavailable = {
+      status: 503,
+      json: { code: "unavailable", reason: "bulk_import_unavailable", retry_after_seconds: 3_600 },
+    };
+    expect(await askUpload(urls(), business)).toMatchObject(unavailable);
+    const refused = await requestImport(urls(), business, body);
+    expect(refused).toMatchObject(unavailable);
+    expect(refused.headers.get("retry-after")).toBe("3600");
+    await node.restart();
+    expect(await requestImport(urls(), business, body)).toMatchObject({ status: 202 });
+  });
+});

@@ -13,8 +13,7 @@ const groups: readonly HelpLine[] = [
   {
     name: "keys",
     usage: "CEREMONY",
-    summary:
-      "manage the keys of the service: make, certify, issue, show; see svc help keys",
+    summary: "manage the keys of the service: make, certify, issue, show; see svc help keys",
   },
 ];
 

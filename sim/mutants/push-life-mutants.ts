@@ -28,9 +28,11 @@ export const pushLifeMutants: readonly Mutant[] = [
     "a batch that is only validated is numbered",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
-      if (command.type !== "push.preview") return decision;
-      const { events = [], puts = [] } = truly({ ...command, type: "push.admit" }, view);
-      return { ...decision, events, puts };
+      const { context } = view.snapshot;
+      const { push_id } = command as { readonly push_id?: string };
+      if (command.type !== "push.preview" || context.pending.includes(push_id)) return decision;
+      const number = context.number + 1;
+      return { ...decision, events: [{ type: "push.admitted", push_id, number, held: false }] };
     }),
   ),
   mutant(

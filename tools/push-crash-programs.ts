@@ -50,15 +50,14 @@ export async function startNode({ home, portBase, env = {} }: Place): Promise<No
 }
 
 export function startPush(
-  options: Place & { readonly file: string; readonly batchSize: number },
+  options: Place & { readonly file: string; readonly batchSize: number | null },
 ): ProgramRun {
   const args = [
     "push",
     options.file,
     "--home",
     options.home,
-    "--batch-size",
-    String(options.batchSize),
+    ...(options.batchSize === null ? [] : ["--batch-size", String(options.batchSize)]),
     "--json",
   ];
   const run = watch([program, ...args]);

@@ -1,6 +1,6 @@
 // Pushes many stones while the node and the pushing program are killed (kill -9) at seeded moments, and then proves that
 // every stone is live once, in its first generation, found by search and verifiable offline.
-// Usage: node tools/run.mjs tools/push-crash.ts [--csv CSV[.gz]] [--stones N] [--kills N] [--seed N] [--batch-size N]
+// Usage: node tools/run.mjs tools/push-crash.ts [--csv CSV[.gz]] [--stones N] [--kills N] [--seed N] [--batch-size N | --file]
 //   C1. Every kill really happens during the push: a push that finished earlier is a failure of this check.
 //   C2. The proof reads the stores of the node itself after it was stopped, and relies on nothing that was reported.
 
@@ -19,7 +19,8 @@ export interface CrashOptions {
   /** The data set's CSV text. */
   readonly csv: string;
   readonly stones: number;
-  readonly batchSize: number;
+  /** Null leaves it to the program, which sends more than 10,000 stones as one file. */
+  readonly batchSize: number | null;
   readonly kills: number;
   readonly seed: number;
   /** Number of stones that are searched, fetched and verified offline. */
@@ -115,13 +116,15 @@ interface Kill {
 }
 
 /** Cycles through the targets from one chosen by the seed, at moments from just after the first seal to deep in a batch. */
-function planKills({ kills, seed }: CrashOptions): readonly Kill[] {
+function planKills({ kills, seed, batchSize }: CrashOptions): readonly Kill[] {
   const random = seededRandom(seed);
+  // A file has fewer events than batches have, and more happens between two of them.
+  const [eventsMax, delayMsMax] = batchSize === null ? [1, 700] : [4, 120];
   const first = Math.floor(random() * targets.length);
   return Array.from({ length: kills }, (_, index) => ({
     target: targets[(first + index) % targets.length] ?? "both",
-    events: 2 + Math.floor(random() * 4),
-    delayMs: Math.floor(random() * 120),
+    events: (batchSize === null ? 1 : 2) + Math.floor(random() * eventsMax),
+    delayMs: Math.floor(random() * delayMsMax),
   }));
 }
 
@@ -150,6 +153,7 @@ async function main(): Promise<number> {
       kills: { type: "string", default: "5" },
       seed: { type: "string", default: "1" },
       "batch-size": { type: "string", default: "10000" },
+      file: { type: "boolean", default: false },
       samples: { type: "string", default: "200" },
     },
   });
@@ -159,7 +163,7 @@ async function main(): Promise<number> {
     stones: Number(values.stones ?? csv.trimEnd().split("\n").length - 1),
     kills: Number(values.kills),
     seed: Number(values.seed),
-    batchSize: Number(values["batch-size"]),
+    batchSize: values.file ? null : Number(values["batch-size"]),
     samples: Number(values.samples),
     log: (line) => console.log(line),
   };

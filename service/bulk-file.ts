@@ -1,6 +1,7 @@
 // POST /v1/bulk-uploads/{upload_id}/file: the file of a bulk upload, taken in as it arrives.
-//   U1. Nothing is staged before the fields in front of the file have proven that the upload is the sender's, and nobody
-//       else is uploading to it.
+//   U1. Nothing is staged, and no room for a file is taken, before the fields in front of the file have proven that the
+//       upload is the sender's, and nobody else is uploading to it. Without that proof a sender takes up a connection and
+//       three short heads of parts (M2 in api/multipart.ts), so that those without a token leave the room to the others.
 //   U2. No more than a few pieces of the file are in memory, and a leaf hash for each record.
 //   U3. A file that is refused, or whose sender vanishes, leaves nothing behind: its draft is removed at once, and by the
 //       upload's actor if this process dies before.
@@ -49,6 +50,8 @@ export interface FileRequest {
   readonly uploadId: string;
   readonly form: AsyncIterable<FormEvent>;
   readonly hash: RunningHash;
+  /** Room in memory for a file of this business: a function that gives it back, or a refusal. */
+  readonly takeRoom: (business: string) => (() => void) | Refused;
 }
 
 const fieldNames = ["upload_id", "upload_token"] as const;
@@ -114,9 +117,11 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
   const begun = await deps.actors.ask(upload, { type: "upload.begin", attempt });
   if (begun.status === "unknown") return uploadUnknown();
   if (begun.status === "refused") return uploadConflict(begun.reason);
+  const release = arriving.takeRoom(business);
   let writer: StagedFileWriter | null = null;
   let isKept = false;
   try {
+    if (typeof release !== "function") return release;
     writer = await staging.create(attempt);
     const file = await write(deps, writer, { ...arriving, upload, attempt });
     if (isRefused(file)) return file;
@@ -132,6 +137,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
     return answerJson(201, body);
   } finally {
     if (!isKept) await giveUp(deps, upload, attempt, writer);
+    if (typeof release === "function") release();
   }
 }
 

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
-import { measureCluster } from "./sections/cluster.ts";
+import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
 import { measureImport } from "./sections/import.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
@@ -36,6 +36,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   meanwhile: measureMeanwhile,
   million: measureMillion,
   "large-business": measureLargeBusiness,
+  "cluster-import": measureClusterImport,
 };
 
 async function run(options: BenchOptions): Promise<void> {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parseOptions, sectionNames } from "./options.ts";
 
 describe("the options of the benchmark", () => {
-  it("run what needs a million records only where it is named", () => {
-    const named = ["million", "large-business"];
+  it("run what takes long only where it is named", () => {
+    const named = ["million", "large-business", "cluster-import"];
     expect(parseOptions([]).sections).toEqual(sectionNames.filter((name) => !named.includes(name)));
     expect(parseOptions(["--quick"]).sections).not.toContain("million");
     expect(parseOptions(["--only", "start,million"]).sections).toEqual(["start", "million"]);

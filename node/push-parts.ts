@@ -11,14 +11,25 @@ import { createUploadTokens } from "../service/upload-token.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
 import { openNotices } from "./notices/notices.ts";
+import { createRightOfWay } from "./right-of-way.ts";
 import type { NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
 
 const dayMs = 86_400_000;
+/** About as long as a search takes by itself. */
+const patienceMs = 10;
 
 type PushParts = Pick<
   NodeServices,
-  "leaves" | "uploadTokens" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
+  | "leaves"
+  | "uploadTokens"
+  | "parsed"
+  | "background"
+  | "stalled"
+  | "notices"
+  | "pause"
+  | "rightOfWay"
+  | "holdMs"
 >;
 
 /** Throws {@link ConfigError}. */
@@ -33,14 +44,16 @@ export function pushPartsOf(
   },
 ): PushParts {
   const pause = (): Promise<void> => nextTurn();
+  const rightOfWay = createRightOfWay(patienceMs);
   return {
-    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause }),
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause: rightOfWay.pause }),
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
     stalled: createStalledPushes(parts),
     notices: openNotices(config, parts),
     pause,
+    rightOfWay,
     holdMs: config.retention.holdDays * dayMs,
   };
 }

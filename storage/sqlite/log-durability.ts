@@ -15,8 +15,6 @@ const logPagesSelf = 2_048;
 /** A COMMIT of fewer works and fewer changed rows is flushed inline: the round trip to another thread takes longer. */
 const besideWorksMin = 4;
 const besideChangesMin = 64;
-/** After a flush that took as long as this, small COMMITs are flushed beside as well: inline, everybody would wait. */
-const slowFlushMs = 2;
 
 export interface LogOptions {
   /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives only the loss of the process. */
@@ -51,8 +49,6 @@ export class LogDurability {
   /** True if a flush failed and the log has not been copied since (D3). */
   #isInDoubt = false;
   #changes = 0;
-  /** Duration of the last flush. */
-  #flushMs = 0;
 
   /** Expects a connection that was set up with {@link logPragmas}. */
   constructor(db: DatabaseSync, path: string, options: LogOptions) {
@@ -83,12 +79,8 @@ export class LogDurability {
     const isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
     this.#changes = changes;
     this.#checkpointer?.committed(changes);
-    if (this.#flush !== null && mayWait && !(isSmall && this.#flushMs < slowFlushMs)) {
-      const beganMs = performance.now();
-      return this.#flush.beside().then(
-        () => this.#flushed(beganMs),
-        (error: unknown) => this.#doubt(error),
-      );
+    if (this.#flush !== null && !isSmall && mayWait) {
+      return this.#flush.beside().catch((error: unknown) => this.#doubt(error));
     }
     this.flushNow();
     return null;
@@ -96,10 +88,8 @@ export class LogDurability {
 
   /** When it returns, everything that was committed is on disk. */
   flushNow(): void {
-    const beganMs = performance.now();
     try {
       this.#flush?.now();
-      this.#flushed(beganMs);
     } catch (error) {
       this.#doubt(error);
     }
@@ -109,10 +99,6 @@ export class LogDurability {
   close(): void {
     this.#checkpointer?.close();
     this.#flush?.close();
-  }
-
-  #flushed(beganMs: number): void {
-    this.#flushMs = performance.now() - beganMs;
   }
 
   #doubt(error: unknown): never {

@@ -14,11 +14,8 @@ let files = 0;
 class SlowDisk implements LogFlush {
   readonly beganBeside: PromiseWithResolvers<void>[] = [];
   flushedNow = 0;
-  /** How long it takes to flush at once. */
-  nowMs = 0;
   now(): void {
     this.flushedNow += 1;
-    for (const endMs = performance.now() + this.nowMs; performance.now() < endMs; );
   }
   beside(): Promise<void> {
     const flush = Promise.withResolvers<void>();
@@ -127,33 +124,6 @@ describe("flushing beside the event loop", () => {
     expect([disk.flushedNow, disk.beganBeside.length]).toEqual([1, 1]);
     disk.beganBeside[0]?.resolve();
     await many;
-  });
-
-  it("is worth it for small writes too, while the disk is slow", async () => {
-    const disk = new SlowDisk();
-    await using database = openOn(disk);
-    disk.nowMs = 4;
-    expect(await insert(database, "a")).toBe("a");
-    const flushed = (): readonly number[] => [disk.flushedNow, disk.beganBeside.length];
-    expect(flushed()).toEqual([1, 0]);
-    const slow = insert(database, "b");
-    await settle();
-    expect(flushed()).toEqual([1, 1]);
-    await new Promise((resolve) => setTimeout(resolve, 4));
-    disk.beganBeside[0]?.resolve();
-    await slow;
-    // Once one of them is quick again, the next is flushed at once. A busy machine may take several.
-    disk.nowMs = 0;
-    for (let row = 0; disk.flushedNow === 1 && row < 1_000; row += 1) {
-      const beside = disk.beganBeside.length;
-      const quick = insert(database, `row ${row}`);
-      while (disk.flushedNow === 1 && disk.beganBeside.length === beside)
-        await new Promise((resolve) => setImmediate(resolve));
-      disk.beganBeside[beside]?.resolve();
-      await quick;
-    }
-    expect(disk.beganBeside.length).toBeGreaterThan(1);
-    expect(disk.flushedNow).toBe(2);
   });
 
   it("is ended at once when the file is closed", async () => {

@@ -10,6 +10,7 @@ import { createPushLeaves } from "../service/push-leaves.ts";
 import { createUploadTokens } from "../service/upload-token.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
+import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
 import { createRightOfWay } from "./right-of-way.ts";
 import type { NodeServices } from "./services.ts";
@@ -26,6 +27,7 @@ type PushParts = Pick<
   | "parsed"
   | "background"
   | "stalled"
+  | "latePurges"
   | "notices"
   | "pause"
   | "rightOfWay"
@@ -51,6 +53,7 @@ export function pushPartsOf(
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
     stalled: createStalledPushes(parts),
+    latePurges: createLatePurges(parts),
     notices: openNotices(config, parts),
     pause,
     rightOfWay,

@@ -17,6 +17,7 @@ export const regressions: readonly Regression[] = [
   { name: "rows of an earlier version in other regions, version 1 instead of 8", seed: 200_237 },
   { name: "rows of an earlier version in the home region, told by reference", seed: 300_371 },
   { name: "actors that fill the memory and wait for one that is not in it", seed: 20_501 },
+  { name: "actors that fill the memory and only wait for their time", seed: 126_270_786 },
 ];
 
 export function keptOf({ kept }: Regression): Kept {

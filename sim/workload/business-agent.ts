@@ -85,7 +85,6 @@ export class BusinessAgent {
     this.#journal.onRevoked(given.key.keyId, () => this.#goOn());
   }
 
-  /** Starts nothing more. */
   stop(): void {
     this.#isStopped = true;
   }

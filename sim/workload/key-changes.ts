@@ -1,11 +1,11 @@
 // What the people of a business do about its keys in the worlds where keys change: they register a successor while the other
 // keys are still used, retire a key by revoking it, seal further mandates, some of which end soon, and revoke mandates.
 
-import { RegisterRefused } from "../../service/parties.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { RegisterRefused } from "../../service/parties.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import { Random } from "../kernel/random.ts";
-import { firstMandate, mandateOf, type MandateTerms, registerKey, type SimBusiness } from "../world/setup.ts";
+import { firstMandate, type MandateTerms, mandateOf, registerKey, type SimBusiness } from "../world/setup.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import type { Journal } from "./journal.ts";

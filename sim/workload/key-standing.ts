@@ -2,8 +2,8 @@
 // mandates it publishes. Positions are those in the world's events, which have no clock; times are the world's, and a node
 // may judge them by a clock that is up to `skewMaxMs` off.
 
-import type { World } from "../world/world.ts";
 import { skewMaxMs } from "../world/faults.ts";
+import type { World } from "../world/world.ts";
 
 export interface KnownMandate {
   readonly id: string;

@@ -5,6 +5,7 @@
 //   Z3. Nothing is reported as purged before every region that is notified has confirmed.
 //   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
 //       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
+//   Z5. Unused space is overwritten last, when everything that had the bytes has been written again; the actor's rows share the file.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -56,6 +57,7 @@ async function purgeDue(
   const found: { readonly purge: Purge; readonly versions: readonly PurgedVersion[] }[] = [];
   for (const purge of purges) found.push({ purge, versions: await versionsOf(ports.records, purge) });
   for (const { versions } of found) await ports.records.purgeVersions(versions);
+  if (purges.length > 0) await context.ask(context.actor, { type: "purges.bare", purges });
   const regions = purges.length === 0 ? [] : await purgeIndexes(ports, purges, context);
   if (purges.length > 0) await ports.records.overwriteUnused();
   return found.map(({ purge, versions }) => ({

@@ -68,11 +68,25 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
   );
 }
 
+export function selectHeadsOf(command: Asked<"purges.bare">): readonly RowSelection[] {
+  return [heads.select(command.purges.map(({ record_id }) => record_id))];
+}
+
+/** The heads of records that were not published again keep nothing that their bytes said. */
+export function bareHeads(
+  { purges: due }: Asked<"purges.bare">,
+  view: BusinessView,
+): Decision<DoneReply, BusinessEvent> {
+  const puts = due.flatMap(({ record_id, generation }) => {
+    const head = heads.read(view, record_id);
+    if (!head?.deleted || head.generation > generation) return [];
+    return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
+  });
+  return { reply: { status: "done" }, puts };
+}
+
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
-  return [
-    purges.selectPage(command.purged.length + 1),
-    heads.select(command.purged.map(({ record_id }) => record_id)),
-  ];
+  return [purges.selectPage(command.purged.length + 1)];
 }
 
 export function finishPurges(
@@ -89,14 +103,7 @@ export function finishPurges(
   return {
     reply: { status: "done" },
     events: [{ type: "records.purged", purged: done, timer: atMs === null ? null : timerFor(atMs, view) }],
-    puts: done.flatMap((each) => [purged.write(each.document_hash, each), ...bareHead(each, view)]),
+    puts: done.map((each) => purged.write(each.document_hash, each)),
     deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
   };
-}
-
-/** The head of a record that was not published again keeps nothing that its bytes said. */
-function bareHead({ record_id, generation }: Purged, view: BusinessView): readonly PartitionRow[] {
-  const head = heads.read(view, record_id);
-  if (!head?.deleted || head.generation > generation) return [];
-  return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
 }

@@ -21,6 +21,8 @@ export interface RemovalProtocol {
   };
   /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
   "purges.due"(command: { readonly limit: number }): DuePurges;
+  /** The actor itself forgets what these records' bytes said; asked by its own work. */
+  "purges.bare"(command: { readonly purges: readonly Purge[] }): DoneReply;
   /** The bytes were purged everywhere; told by the actor's own work. */
   "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
 }

@@ -1,4 +1,4 @@
-// Long work as a generator that yields between its steps, so that whoever runs it decides what happens in between.
+// Long work as a generator that yields between its steps, so that its caller decides what happens in between.
 
 /** Runs the work with a pause after each step. */
 export async function inSteps<R>(work: Generator<void, R>, pause: () => Promise<void>): Promise<R> {

@@ -160,7 +160,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
-  await checkPurges(world, journal, truth.heads);
+  await checkPurges(world, journal, truth);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);

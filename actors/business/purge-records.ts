@@ -5,13 +5,14 @@
 //   Z3. Nothing is reported as purged before every region that is notified has confirmed.
 //   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
 //       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
+//   Z5. What actors know of the content is forgotten first: the files are overwritten after the last commit that removed something.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { openSidecar } from "../../protocol/sidecar.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { remainsText } from "../../storage/version-remains.ts";
-import { regionRef } from "../messages/refs.ts";
+import { pushRef, regionRef } from "../messages/refs.ts";
 import type { Purge, Purged } from "../messages/removal.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { BusinessPorts } from "./activities.ts";
@@ -25,6 +26,7 @@ export async function purgeRecords(
   context: ActivityContext<"business">,
 ): Promise<{ readonly type: "purges.done"; readonly purged: readonly Purged[] }> {
   const { purges } = await context.ask(context.actor, { type: "purges.due", limit: purgesMax });
+  for (const purge of purges) await forgetTexts(purge, context);
   const found: { readonly purge: Purge; readonly versions: readonly PurgedVersion[] }[] = [];
   for (const purge of purges) found.push({ purge, versions: await versionsOf(ports.records, purge) });
   for (const { versions } of found) await ports.records.purgeVersions(versions);
@@ -37,6 +39,17 @@ export async function purgeRecords(
     regions,
   }));
   return { type: "purges.done", purged };
+}
+
+/** The business forgets what it knows of the record's content, and so do the pushes that were held because of the record. */
+async function forgetTexts(purge: Purge, { actor, ask }: ActivityContext<"business">): Promise<void> {
+  const { record_id, number } = purge;
+  for (let after = ""; ; ) {
+    const { push_ids, more } = await ask(actor, { type: "purges.forget", purge, after });
+    for (const id of push_ids) await ask(pushRef(actor.id, id), { type: "push.forget", record_id, number });
+    if (!more) return;
+    after = push_ids.at(-1) ?? after;
+  }
 }
 
 /** The versions that the deletion concerns, with what remains of each. */

@@ -48,6 +48,11 @@ const erase = (business: Business, index: number, inMs: number, document_hash = 
 
 const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
 
+const forget = (business: Business, [purge]: readonly Purge[], after = "") => {
+  if (purge === undefined) throw new Error("No purge is due.");
+  return business.send({ type: "purges.forget", purge, after });
+};
+
 const done = (business: Business, purges: readonly Purge[]) => {
   const versions = [{ generation: 1, hash: "hash 1" }];
   const purged = purges.map(
@@ -115,6 +120,7 @@ describe("a purge", () => {
     finish(business, "p");
     erase(business, 1, 1_000);
     business.nowMs += 1_000;
+    forget(business, due(business));
     done(business, due(business));
     const { purged } = business.send({ type: "removal.read", document_hash: "document 1" });
     expect(purged).toMatchObject({
@@ -140,6 +146,7 @@ describe("a purge", () => {
     finish(business, "q");
     business.nowMs += 1_000;
     expect(due(business)).toMatchObject([{ generation: 1 }]);
+    forget(business, due(business));
     done(business, due(business));
     const { head } = business.send({ type: "record.read", record_id: recordId(1) });
     expect(head).toMatchObject({
@@ -175,20 +182,29 @@ describe("the work of a purge", () => {
           .map((generation) => ({ generation, hash: `h${generation}`, published_at_ms: 0 })),
       readPublished: async () => part({ sidecar: sidecarText({ change: 7 }) }),
       purgeVersions: async (versions) => void purged.push(...versions),
-      overwriteUnused: async () => {},
+      overwriteUnused: async () => void told.push("overwritten"),
     });
     const left = [...replies];
     const waited: (number | undefined)[] = [];
+    const told: unknown[] = [];
     const context = {
       ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
-      ask: async (_to: unknown, { type }: { readonly type: string }, options?: AskOptions) => {
+      ask: async (
+        to: { readonly id: string },
+        command: Readonly<Record<string, unknown>>,
+        options?: AskOptions,
+      ) => {
+        const { type, after, record_id, number } = command;
         if (type === "purges.due") return { purges: [purge] };
+        if (type === "purges.forget")
+          return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
+        if (type === "push.forget") return void told.push([to.id, record_id, number]);
         waited.push(options?.timeoutMs);
         return { status: left.shift() };
       },
     };
     const run = () => purgeRecords({ records, regions: () => ["one", "two"] }, rubbish(context));
-    return { purged, run, waited };
+    return { purged, run, told, waited };
   }
 
   it("waits for a region's answer no longer than for any other, as it may be lost (Z4)", async () => {
@@ -207,6 +223,12 @@ describe("the work of a purge", () => {
     });
     expect(purged.map(({ generation }) => generation)).toEqual([2, 1]);
     expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
+  });
+
+  it("has every push that was held because of the record forget it, and then overwrites the files (Z5)", async () => {
+    const { told, run } = world();
+    await run();
+    expect(told).toEqual([...["p1", "p2", "p3"].map((id) => [`${uuid}.${id}`, "svc_a", 3]), "overwritten"]);
   });
 
   it("proves nothing before every region has confirmed (Z3)", async () => {

@@ -10,8 +10,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { pendingMax } from "./admit.ts";
-import { admissions, heads, purged, purges } from "./rows.ts";
+import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Maximum number of purges of one round of work. */
@@ -55,10 +54,7 @@ function oldestPending(view: BusinessView): number {
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
-  return [
-    purges.selectPage(command.purged.length + 1),
-    heads.select(command.purged.map(({ record_id }) => record_id)),
-  ];
+  return [purges.selectPage(command.purged.length + 1)];
 }
 
 export function finishPurges(
@@ -75,14 +71,7 @@ export function finishPurges(
   return {
     reply: { status: "done" },
     events: [{ type: "records.purged", purged: done, timer: atMs === null ? null : timerFor(atMs, view) }],
-    puts: done.flatMap((each) => [purged.write(each.document_hash, each), ...bareHead(each, view)]),
+    puts: done.map((each) => purged.write(each.document_hash, each)),
     deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
   };
-}
-
-/** The head of a record that was not published again keeps nothing that its bytes said. */
-function bareHead({ record_id, generation }: Purged, view: BusinessView): readonly PartitionRow[] {
-  const head = heads.read(view, record_id);
-  if (!head?.deleted || head.generation > generation) return [];
-  return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
 }

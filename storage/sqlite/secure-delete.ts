@@ -12,6 +12,6 @@ export function overwritingFreed<T>(db: DatabaseSync, work: () => T): T {
   try {
     return work();
   } finally {
-    db.exec("PRAGMA secure_delete = OFF");
+    db.exec("PRAGMA secure_delete = FAST");
   }
 }

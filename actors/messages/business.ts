@@ -207,6 +207,8 @@ export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
     readonly push_id: string;
     readonly may_hold: boolean;
     readonly plan: PushPlan;
+    /** As in `push.admit`; nodes of earlier releases omit it. */
+    readonly root?: string;
   }): PreviewReply;
   /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
   "hold.settle"(command: {

@@ -87,14 +87,18 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       },
     }),
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
-    "purges.due": (command, view) => ({ reply: { purges: duePurges(command, view) } }),
+    "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
     "purges.forget": forgetRecord,
     "purges.done": finishPurges,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
-  absent: { "acts.read": { reply: { acts: [] } }, "holds.read": { reply: { holds: [] } } },
+  absent: {
+    "acts.read": { reply: { acts: [] } },
+    "holds.read": { reply: { holds: [] } },
+    "removals.list": { reply: { places: [] } },
+  },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },

@@ -4,7 +4,7 @@ import { sidecarText } from "../../protocol/sidecar.fixture.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
-import type { Purge, Purged } from "../messages/removal.ts";
+import type { LatePurges, Purge, Purged } from "../messages/removal.ts";
 import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
@@ -107,11 +107,15 @@ describe("a purge", () => {
     erase(business, 1, 1_000);
     publish(business, "q", 2);
     business.nowMs += 1_000;
-    expect(due(business)).toEqual([]);
+    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+      ...{ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "p" },
+    });
     done(business, []);
     expect(timer(business)).toBe(60_000);
     finish(business, "p");
-    expect(due(business)).toHaveLength(1);
+    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+      ...{ purges: [{ deleted_at_ms: business.nowMs - 1_000 }], waiting: [], push_id: null },
+    });
   });
 
   it("is proved by a row and an event, and leaves the head without content", () => {
@@ -120,8 +124,9 @@ describe("a purge", () => {
     finish(business, "p");
     erase(business, 1, 1_000);
     business.nowMs += 1_000;
-    forget(business, due(business));
-    done(business, due(business));
+    const purges = due(business);
+    forget(business, purges);
+    done(business, purges);
     const { purged } = business.send({ type: "removal.read", document_hash: "document 1" });
     expect(purged).toMatchObject({
       record_id: recordId(1),
@@ -145,9 +150,10 @@ describe("a purge", () => {
     publish(business, "q", 1);
     finish(business, "q");
     business.nowMs += 1_000;
-    expect(due(business)).toMatchObject([{ generation: 1 }]);
-    forget(business, due(business));
-    done(business, due(business));
+    const purges = due(business);
+    expect(purges).toMatchObject([{ generation: 1 }]);
+    forget(business, purges);
+    done(business, purges);
     const { head } = business.send({ type: "record.read", record_id: recordId(1) });
     expect(head).toMatchObject({
       live: true,
@@ -171,7 +177,8 @@ describe("the work of a purge", () => {
     },
   };
 
-  function world({ live = false, replies = ["applied", "applied"] } = {}) {
+  function world({ live = false, replies = ["applied", "applied"], waiting = [] as readonly Purge[] } = {}) {
+    const late: (LatePurges | string)[] = [];
     const purged: PurgedVersion[] = [];
     const records = part<RecordStore>({
       readHead: async () =>
@@ -195,16 +202,19 @@ describe("the work of a purge", () => {
         options?: AskOptions,
       ) => {
         const { type, after, record_id, number } = command;
-        if (type === "purges.due") return { purges: [purge] };
+        if (type === "purges.due")
+          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null };
         if (type === "purges.forget")
           return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
         if (type === "push.forget") return void told.push([to.id, record_id, number]);
+        told.push(type);
         waited.push(options?.timeoutMs);
         return { status: left.shift() };
       },
     };
-    const run = () => purgeRecords({ records, regions: () => ["one", "two"] }, rubbish(context));
-    return { purged, run, told, waited };
+    const latePurges = { note: (each: LatePurges) => late.push(each), forget: (id: string) => late.push(id) };
+    const run = () => purgeRecords({ records, regions: () => ["one", "two"], latePurges }, rubbish(context));
+    return { purged, run, waited, late, told };
   }
 
   it("waits for a region's answer no longer than for any other, as it may be lost (Z4)", async () => {
@@ -225,14 +235,36 @@ describe("the work of a purge", () => {
     expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
   });
 
-  it("has every push that was held because of the record forget it, and then overwrites the files (Z5)", async () => {
+  it("has every push that was held because of the record forget it, before the files are overwritten (Z5)", async () => {
     const { told, run } = world();
     await run();
-    expect(told).toEqual([...["p1", "p2", "p3"].map((id) => [`${uuid}.${id}`, "svc_a", 3]), "overwritten"]);
+    expect(told).toEqual([
+      ...["p1", "p2", "p3"].map((id) => [`${uuid}.${id}`, "svc_a", 3]),
+      ...["rows.purge", "rows.purge", "overwritten"],
+    ]);
   });
 
   it("proves nothing before every region has confirmed (Z3)", async () => {
     await expect(world({ replies: ["applied", "unavailable"] }).run()).rejects.toThrow("region two");
+  });
+
+  it("says what it waits for: regions, a store, an earlier push; and when it waits for nothing more", async () => {
+    const reported = async (...options: Parameters<typeof world>) => {
+      const { run, late } = world(...options);
+      await run().catch(() => {});
+      return late;
+    };
+    expect(await reported({ replies: ["applied", "unavailable"] })).toMatchObject([
+      { business_uuid: uuid, purges: [purge], waits_for: "region", regions: ["two"], push_id: null },
+    ]);
+    expect(await reported({ live: true })).toMatchObject([
+      { waits_for: "store", regions: [], detail: "svc_a is still served." },
+    ]);
+    expect(await reported({ waiting: [purge] })).toMatchObject([
+      { purges: [purge], waits_for: "push", push_id: "p" },
+    ]);
+    expect(await reported({ live: true, waiting: [purge] })).toMatchObject([{ purges: [purge, purge] }]);
+    expect(await reported()).toEqual([uuid]);
   });
 
   it("purges nothing that the store still serves (Z2)", async () => {

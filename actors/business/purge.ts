@@ -8,7 +8,7 @@ import type { BusinessEvent, PurgeTimer } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { Purge, Purged, RemoveRecord } from "../messages/removal.ts";
+import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
@@ -22,12 +22,14 @@ type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
 /** What a deletion adds to its decision. */
 export function owePurge(
-  { purge_at_ms: dueMs, action }: RemoveRecord,
-  deleted: Omit<Purge, "due_ms">,
+  { purge_at_ms: dueMs, action, sealed }: RemoveRecord,
+  deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: PurgeTimer } {
   if (action !== "delete" || dueMs === undefined) return { puts: [] };
-  const puts = [purges.write(deleted.document_hash, { ...deleted, due_ms: dueMs }, { k: dueMs })];
+  const deletedAtMs = sealed === undefined ? view.nowMs : Date.parse(sealed.received_at);
+  const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
+  const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;
   if (setFor !== null && setFor <= dueMs) return { puts };
   return { puts, timer: timerFor(dueMs, view) };
@@ -41,16 +43,28 @@ export function selectDue(): readonly RowSelection[] {
   return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
 }
 
-export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): readonly Purge[] {
+export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {
   const oldest = oldestPending(view);
-  const due = purges.readAll(view).filter(({ k, value }) => k <= view.nowMs && value.number < oldest);
-  return due.slice(0, Math.min(limit, purgesMax)).map(({ value }) => value);
+  const due = purges.readAll(view).filter(({ k }) => k <= view.nowMs);
+  const first = (isReady: boolean): readonly Purge[] =>
+    due
+      .filter(({ value }) => value.number < oldest.number === isReady)
+      .slice(0, Math.min(limit, purgesMax))
+      .map(({ value }) => value);
+  const waiting = first(false);
+  return { purges: first(true), waiting, push_id: waiting.length === 0 ? null : oldest.push_id };
 }
 
-/** The number of the push that is pending longest (Y2). */
-function oldestPending(view: BusinessView): number {
-  const numbers = view.snapshot.context.pending.map((id) => admissions.read(view, id)?.number ?? 0);
-  return Math.min(Number.POSITIVE_INFINITY, ...numbers);
+/** The push that is pending longest (Y2). */
+function oldestPending(view: BusinessView): { readonly push_id: string | null; readonly number: number } {
+  const pending = view.snapshot.context.pending.map((push_id) => {
+    return { push_id, number: admissions.read(view, push_id)?.number ?? 0 };
+  });
+  const none = { push_id: null, number: Number.POSITIVE_INFINITY };
+  return pending.reduce<ReturnType<typeof oldestPending>>(
+    (oldest, each) => (each.number < oldest.number ? each : oldest),
+    none,
+  );
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {

@@ -8,18 +8,21 @@ import { contractFetch } from "../api/contract.fixture.ts";
 import { purges } from "../cli/purges.ts";
 import { createSvcClient, type RecordAnswer, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
-import { removeOver, sealRemoval } from "./removal.fixture.ts";
+import { removeOver, type SealedRemoval, sealRemoval } from "./removal.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
 import type { Sandbox } from "./sandbox/sandbox-file.ts";
 
 let node: AttackNode;
 let client: SvcClient;
 let held: RecordAnswer;
+let document: SealedRemoval;
 let recordId = "";
 let businessUuid = "";
 
@@ -51,6 +54,7 @@ beforeAll(async () => {
   held = await client.fetchRecord(recordId);
   expect((await verifyPage()).body).toMatchObject({ status: "current", valid: true });
   const sealed = await sealRemoval(business, { record_id: recordId, action: "delete" }, business.signingKey);
+  document = sealed;
   expect(await removeOver(urls.business_url, business, { action: "delete" }, sealed)).toMatchObject({
     status: 200,
   });
@@ -102,6 +106,23 @@ describe("the operators", () => {
   });
 });
 
+it("a log has what it needs of the document after the purge: exact bytes, seal, place and time", async () => {
+  const { actors } = node.running.services;
+  const home = businessRef(businessUuid);
+  const { places } = await actors.ask(home, { type: "removals.list", after: 0, limit: 10 });
+  expect(places).toMatchObject([{ document_hash: hashOf(document.document) }]);
+  const [place] = places;
+  const { removal } = await actors.ask(home, {
+    ...{ type: "removal.read", document_hash: place?.document_hash ?? "" },
+  });
+  if (removal === null) throw new Error("The document was not kept.");
+  expect(removal).toMatchObject({ number: place?.number, collection: "products", action: "delete" });
+  expect(utf8(removal.document)).toEqual(document.document);
+  // The leaf is the hash of the canonical seal, so the members' order in the stored text does not matter.
+  expect(canonicalize(JSON.parse(removal.seal) as JsonValue)).toBe(canonicalize(rubbish(document.seal)));
+  expect(formatTimestamp(Date.parse(removal.received_at))).toBe(removal.received_at);
+});
+
 describe("after a purge", () => {
   it("the record is not found, like one that never existed", async () => {
     const refused = { problem: { status: 404, code: "not_found" } };
@@ -119,6 +140,7 @@ describe("after a purge", () => {
     expect((await verifyPage()).body).toMatchObject({
       ...{ status: "deleted", valid: true, record_id: recordId },
       version: { generation: 1 },
+      removal: { action: "delete", document_base64: toBase64(document.document), seal: document.seal },
     });
     const other = verifyPage(`sha256:${"0".repeat(64)}`);
     await expect(other).rejects.toMatchObject({ problem: { status: 404 } });

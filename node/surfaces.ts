@@ -324,7 +324,7 @@ function verificationOf(
       records,
       actors,
     }),
-    verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
+    verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
     ...bounds,
   });
 }

@@ -43,7 +43,8 @@ async function cassandraFolders(
     return Object.entries(cassandraSettings).map(([name, setting]) => {
       // A list is written in brackets.
       const path = values.get(setting)?.replace(/^\[|\]$/g, "");
-      if (path === undefined || !path.startsWith("/")) throw new Error(`Cassandra says nothing of ${setting}.`);
+      if (path === undefined || !path.startsWith("/"))
+        throw new Error(`Cassandra says nothing of ${setting}.`);
       return [name, path];
     });
   } finally {
@@ -54,7 +55,9 @@ async function cassandraFolders(
 async function elasticFolder(url: string): Promise<string> {
   const answer = await fetch(`${url}/_nodes?filter_path=nodes.*.settings.path`);
   const { nodes } = (await answer.json()) as {
-    readonly nodes: Readonly<Record<string, { readonly settings: { readonly path: { readonly data: string } } }>>;
+    readonly nodes: Readonly<
+      Record<string, { readonly settings: { readonly path: { readonly data: string } } }>
+    >;
   };
   const [node] = Object.values(nodes);
   if (node === undefined) throw new Error(`${url} names no node.`);
@@ -67,9 +70,10 @@ export async function writePlainTables(engines: EnginesUnderTest, keyspace: stri
   const client = createCqlClient({ address, dataCenter });
   try {
     await client.connect();
-    const { rows } = await client.execute("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", [
-      keyspace,
-    ]);
+    const { rows } = await client.execute(
+      "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?",
+      [keyspace],
+    );
     for (const row of rows) {
       const table = `${keyspace}.${String(row["table_name"])}`;
       await client.execute(`ALTER TABLE ${table} WITH compression = {'enabled': 'false'}`, [], {

@@ -34,7 +34,12 @@ it("waits for a region that is away, says so to operators, and ends when the reg
   });
   await there.kill();
 
-  const facts = { recordId, action: "delete", certId: String(context["cert_id"]), aiPolicyVersion: 0 } as const;
+  const facts = {
+    recordId,
+    action: "delete",
+    certId: String(context["cert_id"]),
+    aiPolicyVersion: 0,
+  } as const;
   const { document, seal } = await sealRemoval({ ...facts, atMs: Date.now() }, key);
   const answer = await business.client.expectAnswer(
     200,

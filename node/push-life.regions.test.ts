@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type TestCluster, type TestNode, testSeed } from "./cluster.fixture.ts";
-import { holderOf, until } from "./cluster-load.fixture.ts";
+import { until } from "./cluster-load.fixture.ts";
 import {
   type EngineFolder,
   engineFilesWith,
@@ -20,8 +20,8 @@ import type { Sandbox } from "./sandbox/sandbox-file.ts";
 
 const home = "eu-west1";
 const away = "us-east1";
-/** Rounds of kills while a file is imported. */
-const rounds = 2;
+/** Kills while a file is imported, unless it is imported before. */
+const kills = 3;
 const { random } = testSeed("life of a catalogue", 20_261_122);
 const engines = enginesUnderTest();
 
@@ -32,8 +32,9 @@ const addressesOf = ({ urls }: TestNode): Addresses => ({
   ops_url: urls.ops,
 });
 
+let cluster: TestCluster;
+
 describe("on a cluster of two regions, a catalogue's life", () => {
-  let cluster: TestCluster;
   let place: StoryPlace;
   beforeAll(async () => {
     const env = { SVC_PURGE_AFTER_HOURS: "0" };
@@ -57,7 +58,7 @@ describe("on a cluster of two regions, a catalogue's life", () => {
       disturb: async (moment, subject) => {
         // The file outlives the node that took it.
         if (moment === "uploaded") await first.kill();
-        else if (moment === "imported") expect(await killHome(subject, rounds)).toBeGreaterThan(0);
+        else if (moment === "imported") expect(await killHome(subject, kills)).toBeGreaterThan(0);
         else await killHome(subject, 1);
       },
       settleFiles: () => flushEngines(engines),
@@ -72,41 +73,6 @@ describe("on a cluster of two regions, a catalogue's life", () => {
   }, 600_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 120_000);
 
-  /** Kills the node that has the business, and then the one that would take over. Returns how often the push was being processed. */
-  async function killHome({ business, isOver }: Disturbed, times: number): Promise<number> {
-    let interrupted = 0;
-    for (let round = 0; round < times; round += 1) {
-      await everybodyBack();
-      const there = cluster.nodesOf(home);
-      const holder = holderOf(business, there);
-      await wait(random() * 500);
-      if (await isOver()) break;
-      await holder.kill();
-      interrupted += 1;
-      await wait(random() * 1_500);
-      for (const node of there) if (node !== holder) await node.kill();
-      console.log(`killed ${holder.name}, and then every node of ${home}`);
-    }
-    await everybodyBack();
-    return interrupted;
-  }
-
-  async function everybodyBack(): Promise<void> {
-    await Promise.all(cluster.nodes.map((node) => (node.isRunning() ? null : node.start())));
-    await until(async () => (await Promise.all(cluster.nodes.map((node) => node.hasJoined()))).every(Boolean));
-  }
-
-  /** As the documents say: tables are compacted, and restarts begin new commit logs. */
-  async function tidyEngines(): Promise<void> {
-    await flushEngines(engines);
-    for (const index of engines.cassandra.keys()) {
-      await engines.faults().killCassandra(index);
-      await engines.faults().startCassandra(index);
-    }
-    await everybodyBack();
-    await flushEngines(engines);
-  }
-
   tellPushLife(() => place);
 });
 
@@ -115,4 +81,36 @@ async function sandboxOf({ home: folder }: TestNode): Promise<Sandbox> {
   const read = () => readFile(join(folder, "sandbox.json"), "utf8").catch(() => "");
   await until(async () => (await read()) !== "");
   return JSON.parse(await read()) as Sandbox;
+}
+
+/** Kills every node of the home region while the push is processed, and starts them again. Returns how often it could. */
+async function killHome({ isOver }: Disturbed, times: number): Promise<number> {
+  let interrupted = 0;
+  while (interrupted < times) {
+    await wait(random() * 300);
+    if (await isOver()) break;
+    const there = cluster.nodesOf(home);
+    await Promise.all(there.map((node) => (node.isRunning() ? node.kill() : null)));
+    interrupted += 1;
+    await Promise.all(there.map((node) => node.start()));
+  }
+  console.log(`killed ${home} ${interrupted} times`);
+  await everybodyBack();
+  return interrupted;
+}
+
+async function everybodyBack(): Promise<void> {
+  await Promise.all(cluster.nodes.map((node) => (node.isRunning() ? null : node.start())));
+  await until(async () => (await Promise.all(cluster.nodes.map((node) => node.hasJoined()))).every(Boolean));
+}
+
+/** As the documents say: tables are compacted, and restarts begin new commit logs. */
+async function tidyEngines(): Promise<void> {
+  await flushEngines(engines);
+  for (const index of engines.cassandra.keys()) {
+    await engines.faults().killCassandra(index);
+    await engines.faults().startCassandra(index);
+  }
+  await everybodyBack();
+  await flushEngines(engines);
 }

@@ -66,7 +66,7 @@ describe("on a cluster of two regions, a catalogue's life", () => {
       filesWith: (words) => engineFilesWith(folders, words),
       expectedFiles: [home, away].flatMap((region) => [
         new RegExp(`^cassandra ${region} data/.*/record-[^/]*/.*-Data.db`),
-        new RegExp(`^cassandra ${region} commitlog/`),
+        // A segment of the commit log may have gone with the flush.
         new RegExp(`^elastic ${region}/`),
       ]),
     };

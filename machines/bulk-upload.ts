@@ -10,7 +10,7 @@ import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export interface BulkUploadContext {
-  readonly upload: { readonly record_type: CollectionName; readonly expires_at_ms: number } | null;
+  readonly upload: IssuedUpload | null;
   /** The request that uploads the file; its claim lasts until then. */
   readonly attempt: { readonly name: string; readonly until_ms: number } | null;
   readonly file: UploadedFileFacts | null;
@@ -19,17 +19,20 @@ export interface BulkUploadContext {
   readonly claim?: ImportClaim | null;
 }
 
+export interface IssuedUpload {
+  readonly record_type: CollectionName;
+  readonly expires_at_ms: number;
+  /** The key that asked for it; absent where an earlier release issued it. */
+  readonly key_id?: string;
+}
+
 export interface ImportClaim {
   readonly push_id: string;
   readonly until_ms: number;
 }
 
 export type BulkUploadEvent =
-  | {
-      readonly type: "upload.issued";
-      readonly record_type: CollectionName;
-      readonly expires_at_ms: number;
-    }
+  | ({ readonly type: "upload.issued" } & IssuedUpload)
   | { readonly type: "upload.begun"; readonly name: string; readonly until_ms: number }
   | { readonly type: "upload.aborted" }
   | { readonly type: "upload.finished"; readonly file: UploadedFileFacts }
@@ -73,7 +76,7 @@ export const bulkUploadMachine = setup({
         "upload.issued": {
           target: "issued",
           actions: assign({
-            upload: ({ event }) => ({ record_type: event.record_type, expires_at_ms: event.expires_at_ms }),
+            upload: ({ event: { type: _, ...issued } }) => issued,
           }),
         },
       },

@@ -1,11 +1,13 @@
 // What a mandate and its caps allow of a bulk upload and of an import, in which order it is judged, and that an answer
 // which is replayed carries no authority that was taken back.
 
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef, businessRef } from "../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
 import { type AttackNode, giveMandate, newBusiness, openAttackNode } from "./attack.fixture.ts";
-import { askUpload, requestImport, stageRecords } from "./bulk.fixture.ts";
+import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
@@ -25,6 +27,7 @@ const changes: readonly (readonly [
   change: (business: TestBusiness) => Promise<unknown>,
 ])[] = [
   ["whose mandate was revoked", 403, { code: "mandate_missing" }, (business) => revokeMandates(business)],
+  ["whose key was revoked", 401, { code: "key_unknown" }, (business) => revokeKey(business)],
   [
     "whose mandate does not cover products",
     403,
@@ -52,6 +55,13 @@ const changes: readonly (readonly [
   ],
 ];
 
+async function revokeKey({ party, key }: TestBusiness): Promise<void> {
+  const { parties } = node.running.services;
+  const { uuid } = party;
+  const at = new Date().toISOString();
+  await parties.revokeKey({ uuid, key_id: key.key_id, revoked_at: at, compromised_from: at });
+}
+
 async function revokeMandates(business: TestBusiness): Promise<void> {
   const { parties, actors } = node.running.services;
   const { uuid } = business.party;
@@ -68,6 +78,7 @@ const stateOf = (business: TestBusiness, upload_id: string) =>
 describe.each(changes)("a business %s", (_what, status, refusal, change) => {
   let business: TestBusiness;
   let staged: Awaited<ReturnType<typeof stageRecords>>;
+  let ticket: Awaited<ReturnType<typeof newUpload>>;
   const first: Partial<SentRequest> = { headers: { "idempotency-key": freshNonce() } };
   const urls = () => node.running.urls;
 
@@ -75,7 +86,16 @@ describe.each(changes)("a business %s", (_what, status, refusal, change) => {
     business = await newBusiness(node);
     staged = await stageRecords(node, business, twoRecords);
     expect(await askUpload(urls(), business, first)).toMatchObject({ status: 201 });
+    ticket = await newUpload(urls(), business);
     await change(business);
+  });
+
+  // A token may be used from anywhere, so the source alone does not matter to a file.
+  it("has no file taken in that it asked for before", async () => {
+    const sent = await sendFile(ticket, fileOf(twoRecords));
+    if (refusal["code"] === "source_not_allowed") return expect(sent).toMatchObject({ status: 201 });
+    expect(sent).toMatchObject({ status, json: refusal });
+    expect(await stateOf(business, ticket.upload_id)).toMatchObject({ state: "issued", file: null });
   });
 
   it("gets no upload, whatever the body", async () => {
@@ -101,6 +121,17 @@ describe.each(changes)("a business %s", (_what, status, refusal, change) => {
 });
 
 describe("the caps of a mandate", () => {
+  it("end a file where the bytes of the day are used up, and nothing of it is kept", async () => {
+    const business = await newBusiness(node);
+    await giveMandate(node, business, { scope: { caps: { records_per_hour: 9, bytes_per_day: 20_000 } } });
+    const upload = await newUpload(node.running.urls, business);
+    const before = await readdir(join(node.running.config.home, "bulk"));
+    const long = await sendFile(upload, "YQ==\n".repeat(4_001));
+    expect(long).toMatchObject({ status: 429, json: { code: "rate_limited", reason: "bytes_per_day" } });
+    expect(await readdir(join(node.running.config.home, "bulk"))).toEqual(before);
+    expect(await sendFile(upload, "YQ==\n".repeat(4_000))).toMatchObject({ status: 201 });
+  });
+
   it("count the records and the bytes of an import, which later uploads and imports find used up", async () => {
     const business = await newBusiness(node);
     await giveMandate(node, business, { scope: { caps: { records_per_hour: 2, bytes_per_day: 1_000_000 } } });
@@ -117,20 +148,22 @@ describe("the caps of a mandate", () => {
   it("let no import through whose file has more bytes than are left", async () => {
     const business = await newBusiness(node);
     const records = Array.from({ length: 40 }, (_, index) => product(`${index}`));
+    const fromMs = Date.now();
+    const staged = await stageRecords(node, business, records);
     // Room for the request, and not for the file.
     await giveMandate(node, business, {
+      fromMs,
       scope: { caps: { records_per_hour: 1_000, bytes_per_day: 10_000 } },
     });
-    const staged = await stageRecords(node, business, records);
     const used = { status: 429, json: { code: "rate_limited", reason: "bytes_per_day" } };
     expect(await requestImport(node.running.urls, business, staged.body)).toMatchObject(used);
     expect(await stateOf(business, staged.body.upload_id)).toMatchObject({
       state: "uploaded",
       push_id: null,
     });
-    // Nothing was charged: a smaller batch under the same seq is accepted.
-    const small = await stageRecords(node, business, [product("small")]);
-    expect(await requestImport(node.running.urls, business, small.body)).toMatchObject({ status: 202 });
+    // Nothing was charged: with more room, the same import is accepted.
+    await giveMandate(node, business, { fromMs: fromMs + 1 });
+    expect(await requestImport(node.running.urls, business, staged.body)).toMatchObject({ status: 202 });
   });
 });
 

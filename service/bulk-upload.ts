@@ -76,6 +76,7 @@ async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcom
   const { expires_at_ms } = await deps.actors.ask(bulkUploadRef(request.caller.party.uuid, upload_id), {
     type: "upload.issue",
     record_type,
+    key_id: request.caller.key.key_id,
     valid_ms: bulkUploadValidMs,
   });
   const issued: WithoutToken = {

@@ -88,11 +88,15 @@ function done(happens: boolean, event: BulkUploadEvent): Decided<DoneReply> {
   return { reply: { status: "done" }, events: happens ? [event] : [] };
 }
 
-function issue({ record_type, valid_ms }: Asked<"upload.issue">, view: View) {
+function issue({ record_type, key_id, valid_ms }: Asked<"upload.issue">, view: View) {
   const known = view.snapshot.context.upload;
   if (known !== null) return { reply: { expires_at_ms: known.expires_at_ms } };
   const expires_at_ms = view.nowMs + valid_ms;
-  const issued: BulkUploadEvent = { type: "upload.issued", record_type, expires_at_ms };
+  const issued: BulkUploadEvent = {
+    type: "upload.issued",
+    ...{ record_type, expires_at_ms },
+    ...(key_id === undefined ? {} : { key_id }),
+  };
   return { reply: { expires_at_ms }, events: [issued] };
 }
 
@@ -105,7 +109,8 @@ function begin({ attempt: name }: Asked<"upload.begin">, view: View): Decided<Be
   if (!isOwn && view.nowMs >= upload.expires_at_ms) return refused("expired");
   if (!isOwn && attempt !== null && view.nowMs < attempt.until_ms) return refused("in_progress");
   const begun: BulkUploadEvent = { type: "upload.begun", name, until_ms: view.nowMs + claimedMs };
-  return { reply: { status: "begun" }, events: [begun] };
+  const { record_type, key_id = null } = upload;
+  return { reply: { status: "begun", record_type, key_id }, events: [begun] };
 }
 
 function finish({ attempt, file }: Asked<"upload.finish">, view: View): Decided<FinishReply> {

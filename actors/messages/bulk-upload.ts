@@ -43,6 +43,8 @@ export interface BulkUploadProtocol {
   /** Repeatable: an upload is issued once. */
   "upload.issue"(command: {
     readonly record_type: CollectionName;
+    /** The key that asks; nodes of an earlier release omit it. */
+    readonly key_id?: string;
     /** How long it takes a file. */
     readonly valid_ms: number;
   }): { readonly expires_at_ms: number };
@@ -71,7 +73,8 @@ export interface BulkUploadProtocol {
 }
 
 export type BeginReply =
-  | { readonly status: "begun" }
+  /** With what it was issued for, and to which key; null where an earlier release issued it. */
+  | { readonly status: "begun"; readonly record_type?: CollectionName; readonly key_id?: string | null }
   | { readonly status: "unknown" }
   | { readonly status: "refused"; readonly reason: UploadConflict };
 

@@ -36,6 +36,8 @@ export const settingNames: readonly string[] = [
   "SVC_ELASTICSEARCH_USERNAME",
   "SVC_ENVIRONMENT",
   "SVC_HOLD_DAYS",
+  "SVC_LOG_INTERVAL_SECONDS",
+  "SVC_LOG_RECEIPTS_SECONDS",
   "SVC_HOME",
   "SVC_HOST",
   "SVC_HOSTS",

@@ -3,7 +3,9 @@
 //   N1. Nothing here makes decisions: it composes what production composes.
 //   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
+import { logParty } from "../../actors/messages/refs.ts";
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
+import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
@@ -35,6 +37,8 @@ import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import { signCheckpoint } from "../../service/sign-checkpoint.ts";
+import type { LogStore } from "../../storage/log-store.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -51,6 +55,7 @@ import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
+import { openSimLogStore } from "../store/log-store.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
 import { poisonedId } from "../workload/push-life.ts";
@@ -102,6 +107,7 @@ export interface SimNode extends Peer {
 const refreshMs = 1_000;
 const drainMs = 3_000;
 const prepareAgainMs = 200;
+const settleAgainMs = 500;
 const verifyUrl = "https://verify.svc.test";
 const businessUrl = "https://business.svc.test";
 
@@ -199,6 +205,7 @@ interface NodeStores {
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
   readonly insight: Insight;
+  readonly log: LogStore;
 }
 
 function openStores({ parts, slot, incarnation, life, clock }: Process): NodeStores {
@@ -211,7 +218,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records, register, staging },
+    ...{ client, registerStore, records, register, staging, log: openSimLogStore(client) },
     lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),
@@ -251,6 +258,17 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...bulkUploadActivities({ staging }),
+    ...logSequencerActivities({
+      ...{ log: stores.log, origin: keys.trust.anchors.log.origin, sha256: crypto.sha256 },
+      sign: (text) =>
+        signCheckpoint(
+          {
+            ...{ anchor: keys.trust.anchors.log, signer: keys.service(slot.region).log },
+            ...{ now: clock.now, sha256: crypto.sha256 },
+          },
+          text,
+        ),
+    }),
     ...businessActivities({
       ...{ register: registerStore, records, regions },
       registerChanged: () => register.refresh(),
@@ -315,6 +333,12 @@ function opener(
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} counts`, run) },
     });
     follow(life, register, slot.name);
+    if (slot.region === parts.regions[0]) settleLogHome();
+  };
+  const settleLogHome = (): void => {
+    place.settleHome(logParty).catch(() => {
+      life.after(settleAgainMs, `${slot.name} settles the log's home`, settleLogHome);
+    });
   };
   const attempt = (): void => {
     prepare().catch(() => void life.after(prepareAgainMs, `${slot.name} prepares again`, attempt));

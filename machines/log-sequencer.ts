@@ -77,8 +77,7 @@ export const logSequencerMachine = setup({
       event.type === "log.written" &&
       context.batch !== null &&
       event.head.size === context.head.size + context.batch.count,
-    isOfHead: ({ context, event }) =>
-      event.type === "log.published" && event.head.size === context.head.size,
+    isOfHead: ({ context, event }) => event.type === "log.published" && event.head.size === context.head.size,
   },
   actions: {
     noteAppended: assign(({ context, event }) => {

@@ -43,7 +43,11 @@ const settleAgainMs = 10_000;
  */
 export function settleLogHome(
   cluster: NodeCluster | null,
-  { config, timers, log }: {
+  {
+    config,
+    timers,
+    log,
+  }: {
     readonly config: Pick<NodeConfig, "region" | "cluster">;
     readonly timers: TimerPort;
     readonly log: (entry: LogEntry) => void;

@@ -54,7 +54,8 @@ function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
   const events = openSqliteEventStore(database, () => atMs);
   return {
-    close: () => closeReceiptBatches(
+    close: () =>
+      closeReceiptBatches(
         { receipts: store, events, sha256: nativeCrypto.sha256, append: async () => {} },
         region,
         atMs,

@@ -29,7 +29,14 @@ export async function acceptPush(
   accept: Pick<Accept, "facts" | "held_reasons"> &
     Staged & { readonly sealLeaf: string; readonly holdMs?: number | undefined },
 ): Promise<PushReport | null> {
-  const { facts, held_reasons, sealLeaf: seal_leaf, stagingAtMs, acceptWithinMs = acceptWithinMsDefault, holdMs } = accept;
+  const {
+    facts,
+    held_reasons,
+    sealLeaf: seal_leaf,
+    stagingAtMs,
+    acceptWithinMs = acceptWithinMsDefault,
+    holdMs,
+  } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const hold = held_reasons.length === 0 || holdMs === undefined ? {} : { hold_ms: holdMs };
   const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, seal_leaf, accept_by_ms };

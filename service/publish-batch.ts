@@ -91,7 +91,11 @@ export async function judgeBatchSeal(
     return sealRefused("record_type_mismatch", detail);
   }
   const { sha256 } = deps.crypto;
-  return { seal, pushId: pushIdOf(party.uuid, opened.value, sha256), sealLeaf: sealLeafOf(batchSeal, sha256) };
+  return {
+    seal,
+    pushId: pushIdOf(party.uuid, opened.value, sha256),
+    sealLeaf: sealLeafOf(batchSeal, sha256),
+  };
 }
 
 /** `where` says what has that many records. */

@@ -58,7 +58,11 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
         { leaf: leafOf("2"), index: 2 ** 40 },
       ]);
       await reopened(async (other) => {
-        const read = await other.read(["tile/1/x001/000.p/1", "tile/2/000", ...objects.map(({ path }) => path)]);
+        const read = await other.read([
+          "tile/1/x001/000.p/1",
+          "tile/2/000",
+          ...objects.map(({ path }) => path),
+        ]);
         expect(read.map((bytes) => bytes && [...bytes])).toEqual([
           [...utf8("deep")],
           null,

@@ -4,7 +4,13 @@
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { sha256 } from "../../protocol/hash.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
-import { certificateEntry, contentHash, custodyEntry, keyAddedEntry, sealEntry } from "../../protocol/log/leaves.ts";
+import {
+  certificateEntry,
+  contentHash,
+  custodyEntry,
+  keyAddedEntry,
+  sealEntry,
+} from "../../protocol/log/leaves.ts";
 import type { RegisterCommand } from "../messages/business.ts";
 import { logRef } from "../messages/refs.ts";
 import { type Effect, tell } from "../system/definition.ts";

@@ -1,9 +1,8 @@
 // The work of the log's sequencer outside the actor. Every piece may be repeated, by whatever process, and then does the same:
 // what it reads is committed, and what it writes follows from that alone.
 
-import { parseHash, formatHash, hashOf, type Sha256 } from "../../protocol/hash.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { leafHash } from "../../protocol/merkle.ts";
+import { formatHash, hashOf, parseHash, type Sha256 } from "../../protocol/hash.ts";
 import { entryBytes, formatBundle, parseBundle } from "../../protocol/log/entries.ts";
 import { formatCheckpoint } from "../../protocol/log/note.ts";
 import { treeRoot } from "../../protocol/log/proofs.ts";
@@ -16,6 +15,7 @@ import {
   tilePath,
   tileWidth,
 } from "../../protocol/log/tiles.ts";
+import { leafHash } from "../../protocol/merkle.ts";
 import type { LogObject, LogStore } from "../../storage/log-store.ts";
 import {
   batchMax,
@@ -124,7 +124,8 @@ async function readBundle(
   const path = entriesPath(bundle);
   const [bytes] = await log.read([path]);
   const entries = bytes ? parseBundle(bytes, bundle.width) : null;
-  if (entries === null) throw new Error(`${path} is not there, or is not a bundle of ${bundle.width} entries.`);
+  if (entries === null)
+    throw new Error(`${path} is not there, or is not a bundle of ${bundle.width} entries.`);
   return entries;
 }
 

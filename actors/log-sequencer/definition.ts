@@ -12,8 +12,8 @@ import {
   type LogSequencerProtocol,
   type PendingEntry,
 } from "../messages/log-sequencer.ts";
-import { logParty } from "../messages/refs.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import { logParty } from "../messages/refs.ts";
 import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 
@@ -45,7 +45,10 @@ const done: DoneReply = { status: "done" };
 /** The place of the row before the first of all: pages begin after a key. */
 const beforeAll = -1;
 
-export function logSequencerActor({ origin, intervals }: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
+export function logSequencerActor({
+  origin,
+  intervals,
+}: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
   return defineActor<"log-sequencer", typeof logSequencerMachine>({
     kind: "log-sequencer",
     schemaVersion: 1,
@@ -67,7 +70,10 @@ export function logSequencerActor({ origin, intervals }: LogSequencerOptions): A
       "log.written": written,
       "log.published": ({ head, leaf }, view) => {
         const isNow = view.snapshot.matches("publishing") && view.snapshot.context.head.size === head.size;
-        return { reply: done, events: isNow ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [] };
+        return {
+          reply: done,
+          events: isNow ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [],
+        };
       },
     },
     absent: { "log.pending": { reply: [] } },
@@ -90,7 +96,9 @@ function leavesOf(entries: readonly LogEntry[]): readonly string[] {
 
 function pageAfter(place: number, limit: number): RowSelection {
   const bounded = Math.min(Math.max(1, limit), batchMax);
-  return place === beforeAll ? waiting.selectPage(bounded) : waiting.selectPage(bounded, { k: place, k2: "~" });
+  return place === beforeAll
+    ? waiting.selectPage(bounded)
+    : waiting.selectPage(bounded, { k: place, k2: "~" });
 }
 
 function readPending(view: View, after: number, limit: number): readonly PendingEntry[] {
@@ -103,11 +111,11 @@ function append(
   view: View,
   { origin, intervals }: LogSequencerOptions,
 ): Decided<DoneReply> {
-  if (entries.length > appendedMax) throw new RangeError(`At most ${appendedMax} entries are appended at once.`);
+  if (entries.length > appendedMax)
+    throw new RangeError(`At most ${appendedMax} entries are appended at once.`);
   const { checkpointLeaf, nextPlace } = view.snapshot.context;
   const fresh = new Map<string, LogEntry>();
-  for (const entry of entries)
-    if (places.read(view, entry.leaf) === undefined) fresh.set(entry.leaf, entry);
+  for (const entry of entries) if (places.read(view, entry.leaf) === undefined) fresh.set(entry.leaf, entry);
   if (fresh.size === 0) return { reply: done };
   // A checkpoint becomes a leaf with what is appended after it: by itself it would make the log grow for ever.
   const checkpoint: readonly LogEntry[] =
@@ -130,10 +138,7 @@ function append(
 }
 
 function rowsOf(entry: LogEntry, place: number, nowMs: number): readonly PartitionRow[] {
-  return [
-    waiting.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }),
-    places.write(entry.leaf, place),
-  ];
+  return [waiting.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }), places.write(entry.leaf, place)];
 }
 
 /** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */

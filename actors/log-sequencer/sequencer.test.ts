@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
-import { leafHash, rootFromPath, verifyConsistency } from "../../protocol/merkle.ts";
 import { utf8 } from "../../protocol/bytes.ts";
+import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
 import { entryBytes, entryHash, type LogEntry, parseBundle, parseEntry } from "../../protocol/log/entries.ts";
 import { parseCheckpoint } from "../../protocol/log/note.ts";
 import { consistencyProof, inclusionProof } from "../../protocol/log/proofs.ts";
 import { entriesPath } from "../../protocol/log/tiles.ts";
+import { leafHash, rootFromPath, verifyConsistency } from "../../protocol/merkle.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
@@ -188,8 +188,7 @@ describe("the log's sequencer", () => {
   });
 
   it("goes on behind a batch that is full, without another interval", async () => {
-    for (let at = 0; at < 350; at += 50)
-      actor.send({ type: "log.append", entries: entries(at, at + 50) });
+    for (let at = 0; at < 350; at += 50) actor.send({ type: "log.append", entries: entries(at, at + 50) });
     actor.fireTimers();
     await work();
     expect(actor.snapshot.context.head.size).toBe(batchMax);

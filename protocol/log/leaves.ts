@@ -2,8 +2,8 @@
 // in the register, a custody statement or a batch of receipts can compute its entry.
 
 import { canonicalBytes, type JsonValue } from "../canonical-json.ts";
-import { hashOf, type Sha256 } from "../hash.ts";
 import type { Envelope } from "../dsse.ts";
+import { hashOf, type Sha256 } from "../hash.ts";
 import type { LogEntry } from "./entries.ts";
 
 /** The hash of a signed envelope, or of anything else that is JSON: that of its canonical text. */

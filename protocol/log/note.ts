@@ -59,7 +59,7 @@ function invalid(detail: string): Refusal<"checkpoint_invalid"> {
 /** Splits a note into its text and its signature lines; `checkpoint_invalid` for anything that is not a note. */
 export function parseNote(note: string): Verdict<Note> {
   if (note.length > noteLengthMax) return invalid(`A note has at most ${noteLengthMax} characters.`);
-  if (!note.isWellFormed() || /[\u0000-\u0009\u000b-\u001f\u007f]/.test(note))
+  if (!note.isWellFormed() || hasControl(note))
     return invalid("A note contains no control characters other than newlines.");
   const split = note.lastIndexOf("\n\n");
   if (split < 0 || !note.endsWith("\n"))
@@ -73,6 +73,11 @@ export function parseNote(note: string): Verdict<Note> {
     signatures.push(signature);
   }
   return ok({ text: note.slice(0, split + 1), signatures });
+}
+
+function hasControl(text: string): boolean {
+  for (const unit of text) if (unit !== "\n" && /\p{Cc}/u.test(unit)) return true;
+  return false;
 }
 
 function parseSignatureLine(line: string): NoteSignature | null {

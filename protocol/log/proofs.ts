@@ -21,7 +21,15 @@ export function inclusionProof(tree: TiledTree, index: number): Promise<readonly
   return rangeRoots(tree, inclusionRanges(index, tree.size));
 }
 
-/** The proof that the tree extends its first `first` leaves (RFC 6962 §2.1.2). Throws RangeError unless 1 <= first <= size. */
-export function consistencyProof(tree: TiledTree, first: number): Promise<readonly Uint8Array[]> {
-  return rangeRoots(tree, consistencyRanges(first, tree.size));
+/**
+ * The proof that the first `second` leaves of the tree (by default all) extend the first `first` (RFC 6962 §2.1.2). Throws
+ * RangeError unless 1 <= first <= second <= size.
+ */
+export function consistencyProof(
+  tree: TiledTree,
+  first: number,
+  second = tree.size,
+): Promise<readonly Uint8Array[]> {
+  if (second > tree.size) throw new RangeError(`No ${second} leaves in a tree of ${tree.size}.`);
+  return rangeRoots(tree, consistencyRanges(first, second));
 }

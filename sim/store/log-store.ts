@@ -40,7 +40,9 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
       run.run(life, "write", (reach) => {
         const last = checkpoints.read(region, "");
         if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
-          throw new LogConflict(`The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`);
+          throw new LogConflict(
+            `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`,
+          );
         checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
       }),
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),

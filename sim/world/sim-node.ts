@@ -3,11 +3,11 @@
 //   N1. Nothing here makes decisions: it composes what production composes.
 //   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
-import { logParty } from "../../actors/messages/refs.ts";
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
-import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
+import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
+import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
@@ -38,9 +38,9 @@ import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
-import type { LogStore } from "../../storage/log-store.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { EventStore } from "../../storage/event-store.ts";
+import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -51,11 +51,11 @@ import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
 import { openSimEventStore } from "../store/event-store.ts";
 import { openSimInsightStore } from "../store/insight-store.ts";
+import { openSimLogStore } from "../store/log-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
-import { openSimLogStore } from "../store/log-store.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
 import { poisonedId } from "../workload/push-life.ts";

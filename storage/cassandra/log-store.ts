@@ -51,7 +51,8 @@ class CassandraLogStore implements LogStore {
     const known = await this.read(objects.map(({ path }) => path));
     const isKept = objects.map(({ path, bytes }, at) => {
       const kept = known[at] ?? null;
-      if (kept !== null && !equalBytes(kept, bytes)) throw new LogConflict(`${path} has other bytes already.`);
+      if (kept !== null && !equalBytes(kept, bytes))
+        throw new LogConflict(`${path} has other bytes already.`);
       return kept !== null;
     });
     const places = await this.findLeaves(leaves.map(({ leaf }) => leaf));

@@ -22,7 +22,8 @@ let business: Awaited<ReturnType<typeof newBusiness>>;
 let seal: JsonObject;
 
 const at = (path: string): string => `${node.running.urls.verify_url}${path}`;
-const getJson = async (path: string): Promise<JsonObject> => (await (await fetch(at(path))).json()) as JsonObject;
+const getJson = async (path: string): Promise<JsonObject> =>
+  (await (await fetch(at(path))).json()) as JsonObject;
 const getBytes = async (path: string): Promise<Uint8Array> =>
   new Uint8Array(await (await fetch(at(path))).arrayBuffer());
 
@@ -45,7 +46,10 @@ function judged(note: string) {
 }
 
 /** The proof of an entry once the log has it, judged against its own checkpoint. */
-async function proven(entry: LogEntry, query = `leaf=${encodeURIComponent(entry.leaf)}`): Promise<JsonObject> {
+async function proven(
+  entry: LogEntry,
+  query = `leaf=${encodeURIComponent(entry.leaf)}`,
+): Promise<JsonObject> {
   const answer = await vi.waitUntil(
     async () => {
       const found = await fetch(at(`/v1/log/inclusion?${query}`));
@@ -125,7 +129,7 @@ describe("the transparency log", () => {
     const { services } = node.running;
     const { region } = services.config;
     const batch = `202601010000-${services.incarnation}`;
-    const envelopes = ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"];
+    const envelopes = ['{"a":1}', '{"b":2}', '{"c":3}'];
     for (const [index, envelope] of envelopes.entries())
       await services.receipts.append({
         ...{ region, batch, envelope, retrieval_id: `ret_${index}`, key_id: "k", nonce: `n${index}` },

@@ -14,6 +14,7 @@ import { commandHelp, programHelp } from "./help.ts";
 import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
+import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
 import { cancel, pushes } from "./pushes.ts";
@@ -27,7 +28,7 @@ import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
   ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts],
-  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke],
+  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges],
   ...holdCommands,
   ...keyCommands,
 ];

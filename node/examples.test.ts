@@ -286,7 +286,8 @@ async function operations(pushId: string, grant: string): Promise<void> {
   const { key_id } = business.key;
   const act = { by: "Ada at the desk", reason: "Found in a public repository." };
   for (const path of ["/healthz", "/readyz", "/metrics"]) await askOps(path, path);
-  await askOps("/ops/stalled-pushes", "/ops/stalled-pushes");
+  for (const path of ["/ops/stalled-pushes", "/ops/purges"]) await askOps(path, path);
+  await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
   await askOps(`/ops/actors/push/${encodeURIComponent(id)}`, "/ops/actors/:kind/:id");

@@ -19,6 +19,8 @@ import {
   type TestBusiness,
 } from "./publishing.fixture.ts";
 
+import { removeBy, sealRemoval } from "./removal.fixture.ts";
+
 /** Longer than an answer may take while the index is away, on a slow machine, and far shorter than any caller waits. */
 const answeredMaxMs = 10_000;
 
@@ -57,6 +59,11 @@ function comeBack(): void {
   apply = isBack;
   for (const fail of heldBack) fail();
   heldBack = [];
+}
+
+async function oneProduct(id: string): Promise<Uint8Array> {
+  const records = [product(id)];
+  return publishBody((await seal(business, records)).batch_seal, records);
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {
@@ -115,6 +122,23 @@ describe.each([
       .poll(() => statusOf(batch.push_id), { timeout: 30_000 })
       .toMatchObject({ state: "complete" });
     expect(await found()).toBe(10);
+  });
+
+  it("a removal names the region, and the same document sent again does until the index is back", async () => {
+    await publish(node.services, business, await oneProduct("removed"));
+    const record_id = node.services.recordIdOf(business.party.uuid, "products", "removed");
+    expect(await found()).toBe(1);
+    apply = away;
+    const sealed = await sealRemoval(business, { record_id }, business.signingKey);
+    const send = async () => jsonOf(await removeBy(node.services, business, "withdraw", sealed));
+    const { region } = node.services.config;
+    expect(await inTime(send())).toMatchObject({ status: 200, live_in: [region] });
+    // A fetch does not find it meanwhile.
+    expect(await node.services.records.readServed(record_id)).toBeNull();
+    expect(await inTime(send())).toMatchObject({ status: 200, live_in: [region] });
+    comeBack();
+    await expect.poll(async () => (await send())["live_in"], { timeout: 30_000 }).toEqual([]);
+    expect(await found()).toBe(0);
   });
 
   it("a record sealed alone has its outcome", async () => {

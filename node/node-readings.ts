@@ -3,6 +3,7 @@
 import type { Reading } from "../ops/metrics.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { insightReadings } from "./insight-keeping.ts";
+import { latePurgeReadings } from "./late-purges.ts";
 import type { NodeServices } from "./services.ts";
 
 /** The readings of the actors, the counts and the cluster. */
@@ -27,6 +28,7 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
       "Pushes on this node that made no step for ten minutes.",
       services.stalled.list().length,
     ),
+    ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
     gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),

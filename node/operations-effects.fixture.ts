@@ -53,4 +53,10 @@ export const operations: Readonly<Record<string, Proof>> = {
         { shownBy: "ops/revocations.test.ts: look at it before, and at what was done" },
       ]),
   ),
+  ...Object.fromEntries(
+    ["path business_uuid", "query after"].map((member) => [
+      `GET /ops/purges/{business_uuid} ${member}`,
+      { shownBy: "ops/ops.test.ts: are shown late purges, and the deletions of a business in pages" },
+    ]),
+  ),
 };

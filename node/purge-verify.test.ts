@@ -4,20 +4,27 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
+import { contractFetch } from "../api/contract.fixture.ts";
+import { purges } from "../cli/purges.ts";
 import { createSvcClient, type RecordAnswer, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
-import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
-import { removeOver, sealRemoval } from "./removal.fixture.ts";
+import { removeOver, type SealedRemoval, sealRemoval } from "./removal.fixture.ts";
+import { runRevoke } from "./revocations.fixture.ts";
 import type { Sandbox } from "./sandbox/sandbox-file.ts";
 
 let node: AttackNode;
 let client: SvcClient;
 let held: RecordAnswer;
+let document: SealedRemoval;
 let recordId = "";
+let businessUuid = "";
 
 const verifyHeld = () => {
   const { seal, sidecar } = held.body;
@@ -40,12 +47,14 @@ beforeAll(async () => {
     ...{ baseUrl: urls.base_url, businessUrl: null, verifyUrl: urls.verify_url },
   });
   const business = await newBusiness(node);
+  businessUuid = business.party.uuid;
   const { body } = await batchBody(business, [product("gone", { product_name: "A kettle" })], { seq: 1 });
   const { json } = await publishOver(node, business, body);
   recordId = String((json["results"] as readonly JsonObject[])[0]?.["record_id"]);
   held = await client.fetchRecord(recordId);
   expect((await verifyPage()).body).toMatchObject({ status: "current", valid: true });
   const sealed = await sealRemoval(business, { record_id: recordId, action: "delete" }, business.signingKey);
+  document = sealed;
   expect(await removeOver(urls.business_url, business, { action: "delete" }, sealed)).toMatchObject({
     status: 200,
   });
@@ -54,6 +63,65 @@ beforeAll(async () => {
   await vi.waitUntil(async () => (await services.actors.ask(actor, command)).purged, { timeout: 20_000 });
 });
 afterAll(() => node.close());
+
+describe("the operators", () => {
+  const svc = (words: readonly string[]) =>
+    runRevoke(words, { home: node.running.config.home, reply: null, command: purges });
+
+  it("read the proof of the purge, and that none is late", async () => {
+    const proof = {
+      ...{ record_id: recordId, collection: "products", generation: 1, state: "purged" },
+      proof: {
+        versions: [{ generation: 1, hash: hashOf(held.recordBytes) }],
+        regions: [node.running.config.region],
+      },
+    };
+    const address = `${node.running.urls.ops_url}/ops/purges/${businessUuid}`;
+    expect(await (await contractFetch(address)).json()).toMatchObject({ purges: [proof], next_after: null });
+    const { code, printed } = await svc([businessUuid, "--record", recordId, "--json"]);
+    expect([code, JSON.parse(printed)]).toMatchObject([0, proof]);
+    expect((await svc([businessUuid])).printed).toMatch(
+      new RegExp(`^RECORD[^]*${recordId} .* purged .* 1 +${node.running.config.region}`),
+    );
+    expect(await svc([businessUuid, "--record", "svc_other"])).toMatchObject({ code: 1, printed: "" });
+    expect(await svc([])).toMatchObject({ code: 0, said: "No purge is late on this node.\n", printed: "" });
+    expect(await svc(["--record", recordId])).toMatchObject({ code: 2 });
+  });
+
+  it("see a late purge with what it waits for, in the list and in the metrics", async () => {
+    const { latePurges } = node.running.services;
+    const purge = { record_id: recordId, collection: "products", generation: 1, document_hash: "d" } as const;
+    latePurges.note({
+      ...{ business_uuid: businessUuid, waits_for: "region", regions: ["us-east1"], push_id: null },
+      purges: [{ ...purge, number: 1, due_ms: Date.now(), deleted_at_ms: Date.now() - 2_500_000_000 }],
+      detail: "The index of region us-east1 has not purged yet.",
+    });
+    expect(await svc([])).toMatchObject({ code: 1, printed: expect.stringContaining("us-east1") });
+    const { code, printed } = await svc(["--json"]);
+    expect([code, JSON.parse(printed)]).toMatchObject([1, { waits_for: "region", regions: ["us-east1"] }]);
+    const metrics = await (await contractFetch(`${node.running.urls.ops_url}/metrics`)).text();
+    expect(metrics).toMatch(/^svc_purges_late 1$/m);
+    expect(metrics).toMatch(/^svc_purge_oldest_seconds 2[0-9]{6}(\.[0-9]+)?$/m);
+    latePurges.forget(businessUuid);
+  });
+});
+
+it("a log has what it needs of the document after the purge: exact bytes, seal, place and time", async () => {
+  const { actors } = node.running.services;
+  const home = businessRef(businessUuid);
+  const { places } = await actors.ask(home, { type: "removals.list", after: 0, limit: 10 });
+  expect(places).toMatchObject([{ document_hash: hashOf(document.document) }]);
+  const [place] = places;
+  const { removal } = await actors.ask(home, {
+    ...{ type: "removal.read", document_hash: place?.document_hash ?? "" },
+  });
+  if (removal === null) throw new Error("The document was not kept.");
+  expect(removal).toMatchObject({ number: place?.number, collection: "products", action: "delete" });
+  expect(utf8(removal.document)).toEqual(document.document);
+  // The leaf is the hash of the canonical seal, so the members' order in the stored text does not matter.
+  expect(canonicalize(JSON.parse(removal.seal) as JsonValue)).toBe(canonicalize(rubbish(document.seal)));
+  expect(formatTimestamp(Date.parse(removal.received_at))).toBe(removal.received_at);
+});
 
 describe("after a purge", () => {
   it("the record is not found, like one that never existed", async () => {
@@ -72,6 +140,7 @@ describe("after a purge", () => {
     expect((await verifyPage()).body).toMatchObject({
       ...{ status: "deleted", valid: true, record_id: recordId },
       version: { generation: 1 },
+      removal: { action: "delete", document_base64: toBase64(document.document), seal: document.seal },
     });
     const other = verifyPage(`sha256:${"0".repeat(64)}`);
     await expect(other).rejects.toMatchObject({ problem: { status: 404 } });

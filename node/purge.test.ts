@@ -4,13 +4,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
-import { nativeCrypto } from "../crypto/native.ts";
-import { utf8 } from "../protocol/bytes.ts";
-import { contentDigest } from "../protocol/content-digest.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
 import { findPublished } from "../service/published-version.ts";
-import { removeRecord } from "../service/remove-record.ts";
 import {
   jsonOf,
   openBusiness,
@@ -20,7 +16,7 @@ import {
   sealAndPublish,
   type TestBusiness,
 } from "./publishing.fixture.ts";
-import { removalText, sealRemoval } from "./removal.fixture.ts";
+import { removeBy, sealRemoval } from "./removal.fixture.ts";
 
 let node: PublishingNode;
 let seq = 0;
@@ -40,20 +36,7 @@ async function remove(
   purgeAfterMs: number,
 ): Promise<string> {
   const sealed = await sealRemoval(business, { record_id, action }, business.signingKey);
-  const body = utf8(removalText(sealed));
-  const { services } = node;
-  const regions = () => [services.config.region];
-  const answer = await removeRecord(
-    { ...services, crypto: nativeCrypto, regions, purgeAfterMs },
-    {
-      caller: {
-        ...{ key: business.key, party: business.party, nonce: `n-${seq}`, expiresMs: Date.now() + 60_000 },
-        ...{ requestHash: "sha256:", tag: "svc-push" },
-      },
-      ...{ collection: "products", action, body, contentDigest: contentDigest(body), sourceIp: "127.0.0.1" },
-      idempotencyKey: `${action} ${record_id} ${hashOf(body)}`,
-    },
-  );
+  const answer = await removeBy(node.services, business, action, sealed, purgeAfterMs);
   expect(jsonOf(answer)).toEqual({ status: 200, record_id, action, live_in: [] });
   return hashOf(sealed.document);
 }

@@ -10,6 +10,7 @@ import { createPushLeaves } from "../service/push-leaves.ts";
 import { createUploadTokens } from "../service/upload-token.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
+import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
 import type { NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
@@ -18,7 +19,15 @@ const dayMs = 86_400_000;
 
 type PushParts = Pick<
   NodeServices,
-  "leaves" | "uploadTokens" | "parsed" | "background" | "stalled" | "notices" | "pause" | "holdMs"
+  | "leaves"
+  | "uploadTokens"
+  | "parsed"
+  | "background"
+  | "stalled"
+  | "latePurges"
+  | "notices"
+  | "pause"
+  | "holdMs"
 >;
 
 /** Throws {@link ConfigError}. */
@@ -39,6 +48,7 @@ export function pushPartsOf(
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
     stalled: createStalledPushes(parts),
+    latePurges: createLatePurges(parts),
     notices: openNotices(config, parts),
     pause,
     holdMs: config.retention.holdDays * dayMs,

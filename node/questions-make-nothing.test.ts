@@ -25,7 +25,7 @@ it("a business that asks for pushes that there are not makes none of them", asyn
 it("whoever looks at parties that there are not makes none of them", async () => {
   const before = await actorsOf("business");
   const { ops_url } = node.running.urls;
-  for (const what of ["acts", "certificates", "actors/business"])
+  for (const what of ["acts", "certificates", "purges", "actors/business"])
     await (await fetch(`${ops_url}/ops/${what}/${randomUUID()}`)).arrayBuffer();
   await (await fetch(`${ops_url}/ops/mandates/${randomUUID()}/m`)).arrayBuffer();
   expect(await actorsOf("business")).toEqual(before);

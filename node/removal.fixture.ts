@@ -5,8 +5,9 @@ import type { SigningKey } from "../client/signing-key.ts";
 import { collections } from "../collections/collections.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Signer } from "../crypto/port.ts";
-import { toBase64 } from "../protocol/bytes.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { contentDigest } from "../protocol/content-digest.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, formatTimestamp } from "../protocol/identifiers.ts";
@@ -14,7 +15,10 @@ import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { type SealV2, sealPayload } from "../protocol/seal.ts";
 import { withdrawalDocument } from "../protocol/withdrawal.fixture.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
+import type { Outcome } from "../service/answer.ts";
+import type { Caller } from "../service/caller.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { removeRecord } from "../service/remove-record.ts";
 import { sealHosted, type TestBusiness } from "./publishing.fixture.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -23,13 +27,15 @@ export interface SealedRemoval {
   readonly seal: Envelope;
 }
 
-/** Any key that signs: an integration key of a test, or the one that the service holds. */
-type Key = Pick<SigningKey | Signer, "keyId" | "sign">;
+/** Any key of a business: an integration key of a test, the one that the service holds, or a person's passkey. */
+export type RemovalSealer =
+  | Pick<SigningKey | Signer, "keyId" | "sign">
+  | { readonly keyId: string; seal(payloadType: string, payload: Uint8Array): Promise<Envelope> };
 
 export async function sealRemoval(
   business: Pick<TestBusiness, "certId">,
   removal: Pick<Withdrawal, "record_id"> & Partial<Withdrawal>,
-  key: Key,
+  key: RemovalSealer,
   changes: Partial<SealV2> & { readonly document?: Uint8Array } = {},
 ): Promise<SealedRemoval> {
   const now = formatTimestamp(Date.now());
@@ -45,6 +51,7 @@ export async function sealRemoval(
     ...claims,
   });
   const payloadType = payloadTypes["seal.v2"];
+  if ("seal" in key) return { document, seal: await key.seal(payloadType, payload) };
   const sig = await key.sign(pae(payloadType, payload));
   return { document, seal: makeEnvelope(payloadType, payload, [{ keyid: key.keyId, sig }]) };
 }
@@ -85,4 +92,29 @@ export async function publishAlone(
   const published = await publishRecord(deps, { businessUuid: uuid, collection, record, seal });
   if (!published.ok || published.value.record_id === null) throw new Error(JSON.stringify(published));
   return published.value.record_id;
+}
+
+let sent = 0;
+
+/** Sends a sealed document to the service, without HTTP. */
+export function removeBy(
+  services: NodeServices,
+  { key, party }: Pick<TestBusiness, "key" | "party">,
+  action: Withdrawal["action"],
+  sealed: SealedRemoval,
+  purgeAfterMs = 86_400_000,
+): Promise<Outcome> {
+  sent += 1;
+  const body = utf8(removalText(sealed));
+  const caller: Caller = {
+    ...{ key, party, nonce: `removal-${sent}`, expiresMs: Date.now() + 60_000 },
+    ...{ requestHash: "sha256:", tag: "svc-push" },
+  };
+  return removeRecord(
+    { ...services, crypto: nativeCrypto, regions: () => [services.config.region], purgeAfterMs },
+    {
+      ...{ caller, collection: "products", action, body, sourceIp: "127.0.0.1" },
+      ...{ contentDigest: contentDigest(body), idempotencyKey: `removal ${sent}` },
+    },
+  );
 }

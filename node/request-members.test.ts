@@ -56,8 +56,8 @@ async function opsDocument(): Promise<unknown> {
       listActors: async () => [],
     },
   };
-  const rest = { revocations: rubbish({}), audit: { record: () => {} }, cluster: rubbish({}) };
-  return (await buildOps({ ...deps, ...rest }).inject("/openapi.json")).json();
+  const absent = { purges: rubbish({}), revocations: rubbish({}), cluster: rubbish({}) } as const;
+  return (await buildOps({ ...deps, ...absent, audit: { record: () => {} } }).inject("/openapi.json")).json();
 }
 
 const unknownUuid = "90000000-0000-4000-8000-000000000009";

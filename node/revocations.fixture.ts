@@ -1,7 +1,7 @@
-// `svc revoke …` in this process, as an operator on the node's machine types it. For tests.
+// `svc revoke …` and other commands of operators in this process, as an operator on the node's machine types it. For tests.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type CommandContext, parseArguments } from "../cli/command.ts";
+import { type Command, type CommandContext, parseArguments } from "../cli/command.ts";
 import { failureOf } from "../cli/failure.ts";
 import { revoke } from "../cli/revoke.ts";
 import { createTerminal } from "../cli/terminal.ts";
@@ -15,7 +15,11 @@ export interface Run {
 /** `reply` is typed when the command asks; null if it cannot ask anybody. */
 export async function runRevoke(
   words: readonly string[],
-  { home, reply }: { readonly home: string; readonly reply: string | null },
+  {
+    home,
+    reply,
+    command = revoke,
+  }: { readonly home: string; readonly reply: string | null; readonly command?: Command },
 ): Promise<Run> {
   let [said, printed] = ["", ""];
   const out = { write: (text: string) => (printed += text) };
@@ -26,9 +30,9 @@ export async function runRevoke(
   };
   try {
     const where = words.includes("--ops-url") ? [] : ["--home", home];
-    const args = parseArguments(revoke, [...words, ...where]);
+    const args = parseArguments(command, [...words, ...where]);
     if (args === null) throw new Error("help");
-    return { code: await revoke.run(args, context), said, printed };
+    return { code: await command.run(args, context), said, printed };
   } catch (error) {
     const failure = failureOf(error);
     if (failure === null) throw error;

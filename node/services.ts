@@ -43,6 +43,7 @@ import { createHostedKeys } from "./hosted-keys.ts";
 import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
+import type { LatePurgeList } from "./late-purges.ts";
 import { logActivities, logDefinition, settleLogHome } from "./log-parts.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
@@ -87,6 +88,7 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly holdMs: number;
   readonly background: NodeBackground;
   readonly stalled: StalledPushes;
+  readonly latePurges: LatePurgeList;
   readonly notices: Notices;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
@@ -322,6 +324,7 @@ function createActors(
         records,
         regions,
         registerChanged: () => register.refresh(),
+        latePurges: services.latePurges,
       }),
       ...pushActivities({
         records,

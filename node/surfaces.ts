@@ -27,6 +27,7 @@ import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
 import { createLogReads } from "../service/log-reads.ts";
+import { readPurges } from "../service/purges.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
@@ -155,6 +156,10 @@ function opsOf(
     ready: () => readiness(services),
     inspect: (ref) => services.actors.inspect(ref),
     stalledPushes: () => services.stalled.list(),
+    purges: {
+      late: () => services.latePurges.list(),
+      ofBusiness: (uuid, after) => readPurges(services, uuid, after),
+    },
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
@@ -321,7 +326,7 @@ function verificationOf(
       records,
       actors,
     }),
-    verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
+    verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
     ...bounds,
   });
   const log = { log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 };

@@ -24,7 +24,9 @@ import {
   done,
   health,
   keyState,
+  latePurges,
   mandateState,
+  purgePage,
   readyReport,
   stalledPushes,
 } from "./shapes.ts";
@@ -122,6 +124,17 @@ const reads: readonly Operation[] = [
     "/ops/stalled-pushes",
     "Pushes on this node that made no step for ten minutes, 100 at most",
     stalledPushes,
+  ),
+  read(
+    "/ops/purges",
+    "Businesses whose purges are due and not done on this node, with what they wait for, 100 at most",
+    latePurges,
+  ),
+  read(
+    "/ops/purges/:business_uuid",
+    "Deletions of a business in their order, with the proofs of their purges; a page is made of 100 removals, and withdrawals are left out",
+    purgePage,
+    { parameters: [parameter("path", "business_uuid", "UUID of the business."), after] },
   ),
   read("/openapi.json", "This document", openApiDocument),
 ];

@@ -61,6 +61,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],
+    purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
     revocations: noRevocations,
     audit: { record: () => {} },
     cluster: null,

@@ -33,6 +33,35 @@ describe("operators", () => {
     expect((await openOps().inject("/ops/stalled-pushes")).json()).toEqual({ pushes: [] });
   });
 
+  it("are shown late purges, and the deletions of a business in pages", async () => {
+    const late = {
+      ...{ business_uuid: "10000000-0000-4000-8000-000000000001", purges: 2, waits_for: "region" as const },
+      ...{ regions: ["us-east1"], push_id: null, detail: "The index of region us-east1 has not purged yet." },
+      ...{ oldest_deleted_at: "2026-10-20T03:00:00.000Z", limit_at: "2026-11-19T03:00:00.000Z" },
+    };
+    const asked: unknown[] = [];
+    const server = openOps({
+      purges: {
+        late: () => Array.from({ length: 101 }, () => late),
+        ofBusiness: async (uuid, after) => {
+          asked.push([uuid, after]);
+          return { purges: [], next_after: after === 0 ? 250 : null };
+        },
+      },
+    });
+    const answer = (await server.inject("/ops/purges")).json();
+    expect([answer.late.length, answer.late[0]]).toEqual([100, late]);
+    expect((await server.inject("/ops/purges/u")).json()).toEqual({
+      ...{ business_uuid: "u", purges: [], next_after: 250 },
+    });
+    expect((await server.inject("/ops/purges/u?after=250")).json()).toMatchObject({ next_after: null });
+    expect(asked).toEqual([
+      ["u", 0],
+      ["u", 250],
+    ]);
+    expect((await server.inject("/ops/purges/u?after=x")).json()).toMatchObject({ code: "request_invalid" });
+  });
+
   it("each member of a request that names an actor counts", async () => {
     const asked: string[] = [];
     const listActors = async (kind: string, afterId: string): Promise<string[]> => {

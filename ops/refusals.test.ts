@@ -21,6 +21,7 @@ const server = buildOps({
   ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspect: async () => null,
   stalledPushes: () => [],
+  purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
   listActors: async () => [],
   revocations: noRevocations,
   audit: { record: () => {} },

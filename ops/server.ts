@@ -27,6 +27,7 @@ import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
+import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
 import type { ActorReport, ReadyReport, StalledPush } from "./shapes.ts";
@@ -45,6 +46,7 @@ export interface OpsDeps {
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   /** The pushes that stall on this node, those that stall longest first. */
   readonly stalledPushes: () => readonly StalledPush[];
+  readonly purges: PurgeReads;
   readonly revocations: Revocations;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
@@ -105,6 +107,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     else done();
   });
   addReads(server, deps);
+  addPurgeRoutes(server, deps.purges);
   addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));

@@ -1,6 +1,7 @@
 // The shapes of what operators send and receive.
 
 import { certificateStatuses } from "../protocol/certificate.ts";
+import { collectionNames } from "../protocol/identifiers.ts";
 import { grantLengthMax } from "../protocol/limits.ts";
 import {
   anyObject,
@@ -265,3 +266,64 @@ const stalledPush = named(
 );
 export type StalledPush = Of<typeof stalledPush>;
 export const stalledPushes = object({ pushes: listOf(stalledPush) });
+
+const latePurge = named(
+  "LatePurge",
+  object({
+    business_uuid: uuid,
+    purges: described(count, "How many are due, as far as the last attempt looked: 200 at most."),
+    oldest_deleted_at: moment("When the oldest of these deletions was accepted."),
+    limit_at: moment("30 days after it: by then its bytes have to be purged."),
+    waits_for: described(
+      oneOf(["region", "push", "store"]),
+      "`region`: the indexes of `regions` have not confirmed. `push`: `push_id` was accepted before the deletion and may still store such a version. `store`: see `detail`.",
+    ),
+    regions: listOf(region),
+    push_id: nullable(text(64)),
+    detail: described(anyText, "What the last attempt said."),
+  }),
+);
+export type LatePurge = Of<typeof latePurge>;
+export const latePurges = object({ late: listOf(latePurge) });
+
+const purgeState = named(
+  "PurgeState",
+  object({
+    record_id: anyText,
+    collection: oneOf(collectionNames),
+    generation: described(
+      count,
+      "The newest version that the deletion concerns; it concerns all before it as well.",
+    ),
+    document_hash: described(hash, "Of the sealed document, which is kept."),
+    number: described(count, "Its place among the pushes and removals of the business."),
+    deleted_at: moment("When the document was accepted."),
+    due_at: described(nullable(timestamp), "When the purge begins; null where it was not kept."),
+    limit_at: moment("30 days after `deleted_at`."),
+    state: described(
+      oneOf(["owed", "due", "purged"]),
+      "`due`: it should be done. `/ops/purges` of the node on which the business lives says what it waits for.",
+    ),
+    proof: nullable(
+      described(
+        object({
+          purged_at: timestamp,
+          versions: described(
+            listOf(object({ generation: count, hash })),
+            "The versions whose bytes, rows and sidecars were removed from the record store, by the hash of their bytes.",
+          ),
+          regions: described(
+            listOf(region),
+            "The regions whose index confirmed that its files have no more of the record.",
+          ),
+        }),
+        "Null until the bytes are purged everywhere.",
+      ),
+    ),
+  }),
+);
+export const purgePage = object({
+  business_uuid: anyText,
+  purges: described(listOf(purgeState), "The deletions in their order."),
+  next_after: described(nullable(count), "For the next page; null on the last."),
+});

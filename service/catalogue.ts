@@ -23,6 +23,7 @@ import { cataloguePageMax, ownIdLengthMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
 import type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.ts";
+import { confirmedWithinMs } from "../protocol/wire/live-in.ts";
 import type { RecordHead, RecordStore, ServedRecord, VersionOrigin } from "../storage/record-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -188,9 +189,6 @@ async function recordAnswer(deps: CatalogueDeps, { head, version, seal }: Served
   return { kind: "answer", status: 200, headers: { "content-type": "application/json" }, body };
 }
 
-/** How long a region may take to say whether a search there finds a record. */
-const findWithinMs = 2_000;
-
 /** A region that does not answer in time is not named. */
 async function regionsFinding(
   { actors, regions, crypto }: CatalogueDeps,
@@ -199,7 +197,9 @@ async function regionsFinding(
   const work_id = `find ${toHex(crypto.randomBytes(8))}`;
   const command = { type: "rows.find", work_id, collection: type as CollectionName, record_id } as const;
   const asked = regions().map(async (region) => {
-    const reply = await actors.ask(regionRef(region), command, { timeoutMs: findWithinMs }).catch(() => null);
+    const reply = await actors
+      .ask(regionRef(region), command, { timeoutMs: confirmedWithinMs })
+      .catch(() => null);
     return reply?.status === "found" && reply.found ? [region] : [];
   });
   return (await Promise.all(asked)).flat().sort();

@@ -5,6 +5,7 @@ import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, parseEnvelope } from "../protocol/dsse.ts";
 import { openReceipt } from "../protocol/receipt.ts";
+import { StoreError } from "../storage/actor-store.ts";
 import { type ReceiptRow, type ReceiptStore, servedAtOf } from "../storage/receipt-store.ts";
 import { companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import type { Caller } from "./caller.ts";
@@ -163,6 +164,31 @@ describe("a receipt", () => {
     const receipts = open({ environment });
     await issue(receipts, served(receipts, { rows: served_rows }));
     expect(rows[0]?.billable).toBe(billable);
+  });
+});
+
+describe("a receipt that is durable only", () => {
+  const minuteEnd = Date.parse("2026-03-02T00:00:00.000Z");
+
+  /** Issues a receipt of the minute before, whose write ends so many milliseconds after that minute. */
+  function durableAfter(lateMs: number): Promise<string> {
+    let atMs = nowMs;
+    const append = async (each: ReceiptRow) => {
+      atMs = minuteEnd + lateMs;
+      rows.push(each);
+    };
+    const store = { append } as unknown as ReceiptStore;
+    const receipts = open({ store, clock: { now: () => atMs } });
+    return issue(receipts, served(receipts));
+  }
+
+  it("20 seconds after its minute may miss the closing of its batch, and is not handed out (T3)", async () => {
+    await expect(durableAfter(20_001)).rejects.toThrow(StoreError);
+    await expect(durableAfter(3_600_000)).rejects.toThrow("too late");
+  });
+
+  it("before that is", async () => {
+    for (const lateMs of [-1, 0, 20_000]) expect(await durableAfter(lateMs)).toContain("receipt.v3");
   });
 });
 

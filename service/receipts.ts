@@ -2,6 +2,8 @@
 //   T1. A receipt is durable before the answer that carries it leaves.
 //   T2. Its batch is named after the minute of serving and this incarnation of the node; a node that lost its lease
 //       while writing does not answer, since its batch may be closed.
+//   T3. A receipt that became durable so late that its batch may be closed without it is not handed out: it would be in no
+//       root and no event stream. The caller asks again.
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
@@ -9,8 +11,8 @@ import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
 import { receiptEventText } from "../protocol/receipt-event.ts";
-import type { CommitOutcome } from "../storage/actor-store.ts";
-import type { ReceiptStore } from "../storage/receipt-store.ts";
+import { type CommitOutcome, StoreError } from "../storage/actor-store.ts";
+import { durableWithinMs, type ReceiptStore } from "../storage/receipt-store.ts";
 import type { Caller } from "./caller.ts";
 import type { Environment } from "./service-keys.ts";
 
@@ -66,7 +68,7 @@ export interface Receipts {
   unsigned(served: Served): string;
   /**
    * Makes the receipt durable; `after` is the commit without which it must not exist, if that is still in progress.
-   * Throws {@link LeaseLost}, or the error of the store; then nothing may be answered.
+   * Throws {@link LeaseLost}, or {@link StoreError}; then nothing may be answered.
    */
   keep(receipt: SignedReceipt, after: Promise<CommitOutcome> | null): Promise<void>;
 }
@@ -80,6 +82,7 @@ export class LeaseLost extends Error {
 }
 
 const payloadType = payloadTypes["receipt.v3"];
+const minuteMs = 60_000;
 
 export function createReceipts(deps: ReceiptDeps): Receipts {
   const draw = drawer(deps.crypto);
@@ -191,6 +194,12 @@ async function keepReceipt(
   await deps.store.append(row, after);
   // Another incarnation's lease says nothing about the batch that this one wrote to.
   if (deps.incarnation() !== incarnation) throw new LeaseLost();
+  if (deps.clock.now() > endOfMinute(retrieval.servedAtMs) + durableWithinMs)
+    throw new StoreError("unknown", "The receipt was written too late for its batch.");
+}
+
+function endOfMinute(ms: number): number {
+  return (Math.floor(ms / minuteMs) + 1) * minuteMs;
 }
 
 /** `YYYYMMDDHHMM-<incarnation>` for a timestamp. */

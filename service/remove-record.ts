@@ -22,6 +22,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
+import { confirmedWithinMs } from "../protocol/wire/live-in.ts";
 import type { RemovalAnswer } from "../protocol/wire/removal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
@@ -57,9 +58,6 @@ export interface RemovalRequest {
   /** The address that the request comes from; null if it cannot be determined. */
   readonly sourceIp: string | null;
 }
-
-/** How long the answer waits for the regions to confirm. */
-const confirmedWithinMs = 2_000;
 
 export async function removeRecord(deps: RemoveRecordDeps, request: RemovalRequest): Promise<Outcome> {
   const { actors } = deps;

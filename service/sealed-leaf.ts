@@ -3,7 +3,9 @@
 //   L1. Nothing is looked up for a batch seal that the business did not make: a forged seal reveals nothing.
 //   L2. All that is revealed is that the path of a record seal is that leaf's own. A caller who has that path was served
 //       the record; it is not possible to ask which leaves of a batch were published.
-//   L3. If a store or an actor is unreachable, or too little is left of a version, the leaf counts as unknown.
+//   L3. If a store or an actor is unreachable, or too little is left of a version, the leaf counts as unknown. So does a leaf of
+//       an uploaded file until its record is published: nobody but its business can have been given its path, and the file
+//       may be in the folder of another node.
 
 import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";

@@ -3,11 +3,13 @@
 // match give the same answer.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
+import type { Removal } from "../actors/messages/removal.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
-import { parseUtf8 } from "../protocol/bytes.ts";
+import { parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
-import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { type Envelope, parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import {
   type CollectionName,
@@ -19,16 +21,19 @@ import {
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
+import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
 import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
+import { readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
+  readonly actors: Pick<ActorSystem, "ask">;
   readonly register: Register;
   readonly statement: SignerAt;
   readonly clock: Clock;
@@ -104,11 +109,13 @@ interface Version {
   readonly status: "current" | "superseded" | "withdrawn" | "deleted";
   readonly certId: string;
   readonly published: PublishedVersion;
+  /** What keeps the record out of serving. */
+  readonly removal: Removal | null;
   readonly endpoints: Findings["endpoints"];
 }
 
 async function findVersion(
-  { records }: VerifyPageDeps,
+  { records, actors }: VerifyPageDeps,
   { recordId, origin, servedAt }: VerifyPageRequest,
 ): Promise<Version | null> {
   const hash = origin ?? "";
@@ -124,6 +131,7 @@ async function findVersion(
     status: statusOf(published, isCurrent),
     certId,
     published,
+    removal: head.live ? null : await readRemoval(actors, businessUuid, recordId),
     endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
   };
 }
@@ -165,7 +173,7 @@ function describe(
   const { published } = version;
   const checks = {
     cert: certCheck(request.cert, version),
-    served_at: servedAtCheck(request.servedAt, published, nowMs),
+    served_at: servedAtCheck(request.servedAt, version, nowMs),
   };
   const sourceLine = formatSourceLine({
     record_id: request.recordId,
@@ -189,6 +197,7 @@ function describe(
       ended_at: published.endedAtMs === null ? null : formatTimestamp(published.endedAtMs),
       sealed_under_cert_id: version.certId,
     },
+    removal: removalOf(version),
     checks,
     endpoints: version.endpoints,
     source_line: sourceLine,
@@ -220,17 +229,43 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
   return cert === version.certId ? "matches" : "differs";
 }
 
-/** `unknown` if a withdrawal ended the version: the time of that is not kept in memory. */
+function removalOf({ removal }: Version): Findings["removal"] {
+  if (removal === null) return null;
+  const { action, document, received_at, seal } = removal;
+  const bytes = utf8(document);
+  const opened = parseWithdrawal(bytes);
+  if (!opened.ok) throw new Error(`The stored document of ${removal.record_id} cannot be read.`);
+  return {
+    ...{ action, at: opened.value.at, received_at },
+    ...{ document_base64: toBase64(bytes), seal: JSON.parse(seal) as Envelope },
+  };
+}
+
+/**
+ * `unknown` if a withdrawal or deletion ended the version and it may have been served for a moment longer, or if an earlier
+ * document is in question whose time is not looked for.
+ */
 function servedAtCheck(
   servedAt: string | null,
-  version: PublishedVersion,
+  { published, removal }: Version,
   nowMs: number,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
   const at = parseDateTime(servedAt) ?? 0;
-  const { published_at_ms: since, endedAtMs, isServed } = version;
+  const { published_at_ms: since, endedAtMs, isServed, sidecar } = published;
   if (at < since || at > nowMs || (endedAtMs !== null && at >= endedAtMs)) return "outside";
-  return isServed || endedAtMs !== null ? "within" : "unknown";
+  if (isServed || endedAtMs !== null) return "within";
+  // Nothing happened to the record between the version and this document.
+  const ended = removal?.change === sidecar.change + 1 ? Date.parse(removal.received_at) : null;
+  return ended !== null && at < ended ? "within" : "unknown";
+}
+
+function removalRows({ action, received_at, seal }: NonNullable<Findings["removal"]>) {
+  const what = action === "delete" ? "Deleted" : "Withdrawn";
+  return [
+    [`${what} at`, received_at],
+    [`${what} by a document sealed with`, seal.signatures[0]?.keyid ?? ""],
+  ] as const;
 }
 
 const statusWords: Readonly<Record<Version["status"], string>> = {
@@ -243,7 +278,7 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 
-function htmlAnswer({ business, checks, version, status, ...findings }: Findings): Outcome {
+function htmlAnswer({ business, checks, version, status, removal, ...findings }: Findings): Outcome {
   const body = page(`A record of ${business.name}`, [
     `<p>${escapeHtml(statusWords[status])}</p>`,
     `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
@@ -251,6 +286,7 @@ function htmlAnswer({ business, checks, version, status, ...findings }: Findings
       ["Record", findings.record_id],
       ["Hash of its bytes", findings.adl_origin],
       ["Published at", version.published_at],
+      ...(removal === null ? [] : removalRows(removal)),
       ["Certificate named", checks.cert],
       ["Served at that time", checks.served_at],
       ["Checked at", findings.checked_at],

@@ -2,12 +2,18 @@
 //   T1. Once `append` has returned, the receipt survives the loss of the process; only then may the answer be sent.
 //   T2. Appending the same (region, batch, retrieval_id) again changes nothing.
 //   T3. A batch is (minute, incarnation). A late row goes into the batch that its writer names, closed or not, and is
-//       found by `readBatch`, so the node that closes batches re-reads those that it closed.
+//       found by `readBatch`. No such receipt is ever handed out: what is durable within `durableWithinMs` of the end of its
+//       minute is read when the batch is closed, `closedAfterMs` after it, and an answer with a later one does not leave.
 //   T4. A row appended `after` a commit is kept only if that commit was applied, and never without it.
 //   T5. Only `forgetReceipts` removes receipts, those of one closed batch. The root and size of the batch stay for good,
 //       so that it can still be shown whether a receipt that somebody kept was part of it.
 
 import type { CommitOutcome } from "./actor-store.ts";
+
+/** How long after its minute a batch is closed, in milliseconds. */
+export const closedAfterMs = 30_000;
+/** The difference to {@link closedAfterMs} is far longer than the clocks of two nodes may differ. */
+export const durableWithinMs = 20_000;
 
 export interface ReceiptRow {
   readonly region: string;

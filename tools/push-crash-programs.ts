@@ -26,6 +26,8 @@ export interface ProgramRun extends Run {
   /** Exit code; null after a kill. */
   readonly ended: Promise<number | null>;
   eventCount(): number;
+  /** Whether an event after the first `count` says that records of a batch were still to be settled. */
+  wasUnsettledAfter(count: number): boolean;
   lastEvent(): string;
   /** Resolves once `count` events were reported, or the program ended. */
   events(count: number): Promise<void>;
@@ -65,6 +67,11 @@ export function startPush(
   return {
     ...run,
     eventCount: () => told().length,
+    wasUnsettledAfter: (count) =>
+      told()
+        .slice(count)
+        .map((line) => JSON.parse(line) as { type: string; settled?: number; records?: number })
+        .some(({ type, settled = 0, records = 0 }) => type === "batch.progress" && settled < records),
     lastEvent: () => /"type":"([^"]+)"/.exec(told().at(-1) ?? "")?.[1] ?? "nothing",
     events: (count) => run.until(() => told().length >= count || run.hasEnded()),
   };

@@ -1,7 +1,8 @@
 // Pushes many stones while the node and the pushing program are killed (kill -9) at seeded moments, and then proves that
 // every stone is live once, in its first generation, found by search and verifiable offline.
 // Usage: node tools/run.mjs tools/push-crash.ts [--csv CSV[.gz]] [--stones N] [--kills N] [--seed N] [--batch-size N | --file]
-//   C1. Every kill really happens during the push: a push that finished earlier is a failure of this check.
+//   C1. Every kill really happens during the push: after the last one the service still reports records that are not settled.
+//       A push that was finished earlier is a failure of this check.
 //   C2. The proof reads the stores of the node itself after it was stopped, and relies on nothing that was reported.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -62,16 +63,20 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
   let program: ProgramRun | null = null;
   const killed: Target[] = [];
   let runs = 0;
+  /** The events of the present program before the last kill. */
+  let earlier = 0;
   try {
     for (const { target, events, delayMs } of planKills(options)) {
       if (program === null || program.hasEnded()) {
         program = startPush(pushing);
         runs += 1;
+        earlier = 0;
       }
       await program.events(program.eventCount() + events);
       await new Promise((wake) => setTimeout(wake, delayMs));
       if (program.hasEnded())
         throw new Error(`The push ended before kill ${killed.length + 1}: ${program.output()}`);
+      earlier = program.eventCount();
       if (target !== "node") await program.kill();
       if (target !== "program") {
         await node.kill();
@@ -83,8 +88,11 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
     if (program === null || program.hasEnded()) {
       program = startPush(pushing);
       runs += 1;
+      earlier = 0;
     }
     await expectPublished(program);
+    if (options.kills > 0 && !program.wasUnsettledAfter(earlier))
+      throw new Error(`Every stone was settled before kill ${options.kills}: push more stones.`);
     const again = startPush(pushing);
     await expectPublished(again);
     const sentAgain = again.output().includes('"batch.sent"');

@@ -3,7 +3,7 @@
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import { regionRef } from "../messages/refs.ts";
-import { type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
+import { type PurgeWatch, type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { purgeRecords } from "./purge-records.ts";
 
@@ -14,6 +14,8 @@ export interface BusinessPorts {
   readonly regions: () => readonly string[];
   /** Called after the register has changed, so that this node's cache need not wait for its next poll. */
   readonly registerChanged: () => Promise<void>;
+  /** Who is told of purges that are late; absent where nobody watches. */
+  readonly latePurges?: PurgeWatch;
 }
 
 export function businessActivities(ports: BusinessPorts): Record<string, Activity> {

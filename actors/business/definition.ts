@@ -33,7 +33,7 @@ import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
-import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
+import { bareHeads, duePurges, finishPurges, selectDone, selectDue, selectHeadsOf } from "./purge.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
 import { admissions, answerKey, answers, heads, purged, removals, selectRegister } from "./rows.ts";
@@ -79,13 +79,18 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       },
     }),
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
-    "purges.due": (command, view) => ({ reply: { purges: duePurges(command, view) } }),
+    "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
+    "purges.bare": bareHeads,
     "purges.done": finishPurges,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
-  absent: { "acts.read": { reply: { acts: [] } }, "holds.read": { reply: { holds: [] } } },
+  absent: {
+    "acts.read": { reply: { acts: [] } },
+    "holds.read": { reply: { holds: [] } },
+    "removals.list": { reply: { places: [] } },
+  },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },
@@ -151,6 +156,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":
       return selectDue();
+    case "purges.bare":
+      return selectHeadsOf(command);
     case "purges.done":
       return selectDone(command);
     case "removals.list":

@@ -1,4 +1,4 @@
-// What a business's changes tell the log: each thing once, under a hash that whoever holds it can compute.
+// What a business's changes tell the log: each thing once, under a hash that anyone who holds it can compute.
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { utf8 } from "../../protocol/bytes.ts";

@@ -5,6 +5,7 @@
 //   Z3. Nothing is reported as purged before every region that is notified has confirmed.
 //   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
 //       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
+//   Z5. Unused space is overwritten last, when everything that had the bytes has been written again; the actor's rows share the file.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
@@ -12,7 +13,7 @@ import { openSidecar } from "../../protocol/sidecar.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { remainsText } from "../../storage/version-remains.ts";
 import { regionRef } from "../messages/refs.ts";
-import type { Purge, Purged } from "../messages/removal.ts";
+import type { DuePurges, LatePurges, Purge, Purged } from "../messages/removal.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { BusinessPorts } from "./activities.ts";
 import { purgesMax } from "./purge.ts";
@@ -20,23 +21,51 @@ import { purgesMax } from "./purge.ts";
 /** Versions read at a time. */
 const pageSize = 100;
 
+type Ports = Pick<BusinessPorts, "records" | "regions" | "latePurges">;
+
 export async function purgeRecords(
-  ports: Pick<BusinessPorts, "records" | "regions">,
+  ports: Ports,
   context: ActivityContext<"business">,
 ): Promise<{ readonly type: "purges.done"; readonly purged: readonly Purged[] }> {
-  const { purges } = await context.ask(context.actor, { type: "purges.due", limit: purgesMax });
+  const due = await context.ask(context.actor, { type: "purges.due", limit: purgesMax });
+  const purged = await purgeDue(ports, due.purges, context).catch((error: unknown) => {
+    ports.latePurges?.note(lateAfter(error, context.actor.id, due));
+    throw error;
+  });
+  if (due.waiting.length === 0) ports.latePurges?.forget(context.actor.id);
+  else ports.latePurges?.note(lateBehindPush(context.actor.id, due));
+  return { type: "purges.done", purged };
+}
+
+function lateAfter(error: unknown, business_uuid: string, { purges, waiting }: DuePurges): LatePurges {
+  const regions = error instanceof RegionsAway ? error.regions : [];
+  const detail = error instanceof Error ? error.message : String(error);
+  const late = { business_uuid, purges: [...purges, ...waiting], push_id: null, regions, detail };
+  return { ...late, waits_for: regions.length > 0 ? "region" : "store" };
+}
+
+function lateBehindPush(business_uuid: string, { waiting: purges, push_id }: DuePurges): LatePurges {
+  const detail = `Push ${push_id} was accepted before the deletion and is not finished.`;
+  return { business_uuid, purges, waits_for: "push", regions: [], push_id, detail };
+}
+
+async function purgeDue(
+  ports: Ports,
+  purges: readonly Purge[],
+  context: ActivityContext<"business">,
+): Promise<readonly Purged[]> {
   const found: { readonly purge: Purge; readonly versions: readonly PurgedVersion[] }[] = [];
   for (const purge of purges) found.push({ purge, versions: await versionsOf(ports.records, purge) });
   for (const { versions } of found) await ports.records.purgeVersions(versions);
+  if (purges.length > 0) await context.ask(context.actor, { type: "purges.bare", purges });
   const regions = purges.length === 0 ? [] : await purgeIndexes(ports, purges, context);
   if (purges.length > 0) await ports.records.overwriteUnused();
-  const purged = found.map(({ purge, versions }) => ({
+  return found.map(({ purge, versions }) => ({
     ...purge,
     purged_at_ms: context.nowMs(),
     versions: versions.map(({ generation, hash }) => ({ generation, hash })),
     regions,
   }));
-  return { type: "purges.done", purged };
 }
 
 /** The versions that the deletion concerns, with what remains of each. */
@@ -86,6 +115,16 @@ async function purgeIndexes(
     const reply = replies[index];
     return reply?.status !== "fulfilled" || reply.value.status !== "applied";
   });
-  if (missing.length > 0) throw new Error(`The index of region ${missing.join(", ")} has not purged yet.`);
+  if (missing.length > 0) throw new RegionsAway(missing);
   return asked;
+}
+
+/** Regions whose index has not confirmed a purge. */
+class RegionsAway extends Error {
+  readonly regions: readonly string[];
+
+  constructor(regions: readonly string[]) {
+    super(`The index of region ${regions.join(", ")} has not purged yet.`);
+    this.regions = regions;
+  }
 }

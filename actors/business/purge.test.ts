@@ -4,7 +4,7 @@ import { sidecarText } from "../../protocol/sidecar.fixture.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
-import type { Purge, Purged } from "../messages/removal.ts";
+import type { LatePurges, Purge, Purged } from "../messages/removal.ts";
 import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
@@ -47,6 +47,8 @@ const erase = (business: Business, index: number, inMs: number, document_hash = 
   });
 
 const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
+
+const bare = (business: Business, purges: readonly Purge[]) => business.send({ type: "purges.bare", purges });
 
 const done = (business: Business, purges: readonly Purge[]) => {
   const versions = [{ generation: 1, hash: "hash 1" }];
@@ -102,11 +104,15 @@ describe("a purge", () => {
     erase(business, 1, 1_000);
     publish(business, "q", 2);
     business.nowMs += 1_000;
-    expect(due(business)).toEqual([]);
+    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+      ...{ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "p" },
+    });
     done(business, []);
     expect(timer(business)).toBe(60_000);
     finish(business, "p");
-    expect(due(business)).toHaveLength(1);
+    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+      ...{ purges: [{ deleted_at_ms: business.nowMs - 1_000 }], waiting: [], push_id: null },
+    });
   });
 
   it("is proved by a row and an event, and leaves the head without content", () => {
@@ -115,7 +121,9 @@ describe("a purge", () => {
     finish(business, "p");
     erase(business, 1, 1_000);
     business.nowMs += 1_000;
-    done(business, due(business));
+    const purges = due(business);
+    bare(business, purges);
+    done(business, purges);
     const { purged } = business.send({ type: "removal.read", document_hash: "document 1" });
     expect(purged).toMatchObject({
       record_id: recordId(1),
@@ -139,8 +147,10 @@ describe("a purge", () => {
     publish(business, "q", 1);
     finish(business, "q");
     business.nowMs += 1_000;
-    expect(due(business)).toMatchObject([{ generation: 1 }]);
-    done(business, due(business));
+    const purges = due(business);
+    expect(purges).toMatchObject([{ generation: 1 }]);
+    bare(business, purges);
+    done(business, purges);
     const { head } = business.send({ type: "record.read", record_id: recordId(1) });
     expect(head).toMatchObject({
       live: true,
@@ -164,7 +174,8 @@ describe("the work of a purge", () => {
     },
   };
 
-  function world({ live = false, replies = ["applied", "applied"] } = {}) {
+  function world({ live = false, replies = ["applied", "applied"], waiting = [] as readonly Purge[] } = {}) {
+    const late: (LatePurges | string)[] = [];
     const purged: PurgedVersion[] = [];
     const records = part<RecordStore>({
       readHead: async () =>
@@ -175,20 +186,25 @@ describe("the work of a purge", () => {
           .map((generation) => ({ generation, hash: `h${generation}`, published_at_ms: 0 })),
       readPublished: async () => part({ sidecar: sidecarText({ change: 7 }) }),
       purgeVersions: async (versions) => void purged.push(...versions),
-      overwriteUnused: async () => {},
+      overwriteUnused: async () => void order.push("overwritten"),
     });
     const left = [...replies];
     const waited: (number | undefined)[] = [];
+    const order: string[] = [];
     const context = {
       ...{ actor: { kind: "business", id: uuid }, workId: "w", nowMs: () => 5, signal: { aborted: false } },
       ask: async (_to: unknown, { type }: { readonly type: string }, options?: AskOptions) => {
-        if (type === "purges.due") return { purges: [purge] };
+        order.push(type);
+        if (type === "purges.due")
+          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null };
+        if (type === "purges.bare") return { status: "done" };
         waited.push(options?.timeoutMs);
         return { status: left.shift() };
       },
     };
-    const run = () => purgeRecords({ records, regions: () => ["one", "two"] }, rubbish(context));
-    return { purged, run, waited };
+    const latePurges = { note: (each: LatePurges) => late.push(each), forget: (id: string) => late.push(id) };
+    const run = () => purgeRecords({ records, regions: () => ["one", "two"], latePurges }, rubbish(context));
+    return { purged, run, waited, late, order };
   }
 
   it("waits for a region's answer no longer than for any other, as it may be lost (Z4)", async () => {
@@ -209,8 +225,33 @@ describe("the work of a purge", () => {
     expect(JSON.parse(purged[0]?.remains ?? "")).toMatchObject({ purged: { change: 7 } });
   });
 
+  it("lets what the actor knew of the content go before unused space is overwritten (Z5)", async () => {
+    const { run, order } = world();
+    await run();
+    expect(order).toEqual(["purges.due", "purges.bare", "rows.purge", "rows.purge", "overwritten"]);
+  });
+
   it("proves nothing before every region has confirmed (Z3)", async () => {
     await expect(world({ replies: ["applied", "unavailable"] }).run()).rejects.toThrow("region two");
+  });
+
+  it("says what it waits for: regions, a store, an earlier push; and when it waits for nothing more", async () => {
+    const reported = async (...options: Parameters<typeof world>) => {
+      const { run, late } = world(...options);
+      await run().catch(() => {});
+      return late;
+    };
+    expect(await reported({ replies: ["applied", "unavailable"] })).toMatchObject([
+      { business_uuid: uuid, purges: [purge], waits_for: "region", regions: ["two"], push_id: null },
+    ]);
+    expect(await reported({ live: true })).toMatchObject([
+      { waits_for: "store", regions: [], detail: "svc_a is still served." },
+    ]);
+    expect(await reported({ waiting: [purge] })).toMatchObject([
+      { purges: [purge], waits_for: "push", push_id: "p" },
+    ]);
+    expect(await reported({ live: true, waiting: [purge] })).toMatchObject([{ purges: [purge, purge] }]);
+    expect(await reported()).toEqual([uuid]);
   });
 
   it("purges nothing that the store still serves (Z2)", async () => {

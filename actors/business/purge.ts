@@ -8,7 +8,7 @@ import type { BusinessEvent, PurgeTimer } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { Purge, Purged, RemoveRecord } from "../messages/removal.ts";
+import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { pendingMax } from "./admit.ts";
 import { admissions, heads, purged, purges } from "./rows.ts";
@@ -23,12 +23,14 @@ type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
 /** What a deletion adds to its decision. */
 export function owePurge(
-  { purge_at_ms: dueMs, action }: RemoveRecord,
-  deleted: Omit<Purge, "due_ms">,
+  { purge_at_ms: dueMs, action, sealed }: RemoveRecord,
+  deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: PurgeTimer } {
   if (action !== "delete" || dueMs === undefined) return { puts: [] };
-  const puts = [purges.write(deleted.document_hash, { ...deleted, due_ms: dueMs }, { k: dueMs })];
+  const deletedAtMs = sealed === undefined ? view.nowMs : Date.parse(sealed.received_at);
+  const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
+  const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;
   if (setFor !== null && setFor <= dueMs) return { puts };
   return { puts, timer: timerFor(dueMs, view) };
@@ -42,23 +44,49 @@ export function selectDue(): readonly RowSelection[] {
   return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
 }
 
-export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): readonly Purge[] {
+export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {
   const oldest = oldestPending(view);
-  const due = purges.readAll(view).filter(({ k, value }) => k <= view.nowMs && value.number < oldest);
-  return due.slice(0, Math.min(limit, purgesMax)).map(({ value }) => value);
+  const due = purges.readAll(view).filter(({ k }) => k <= view.nowMs);
+  const first = (isReady: boolean): readonly Purge[] =>
+    due
+      .filter(({ value }) => value.number < oldest.number === isReady)
+      .slice(0, Math.min(limit, purgesMax))
+      .map(({ value }) => value);
+  const waiting = first(false);
+  return { purges: first(true), waiting, push_id: waiting.length === 0 ? null : oldest.push_id };
 }
 
-/** The number of the push that is pending longest (Y2). */
-function oldestPending(view: BusinessView): number {
-  const numbers = view.snapshot.context.pending.map((id) => admissions.read(view, id)?.number ?? 0);
-  return Math.min(Number.POSITIVE_INFINITY, ...numbers);
+/** The push that is pending longest (Y2). */
+function oldestPending(view: BusinessView): { readonly push_id: string | null; readonly number: number } {
+  const pending = view.snapshot.context.pending.map((push_id) => {
+    return { push_id, number: admissions.read(view, push_id)?.number ?? 0 };
+  });
+  const none = { push_id: null, number: Number.POSITIVE_INFINITY };
+  return pending.reduce<ReturnType<typeof oldestPending>>(
+    (oldest, each) => (each.number < oldest.number ? each : oldest),
+    none,
+  );
+}
+
+export function selectHeadsOf(command: Asked<"purges.bare">): readonly RowSelection[] {
+  return [heads.select(command.purges.map(({ record_id }) => record_id))];
+}
+
+/** The heads of records that were not published again keep nothing that their bytes said. */
+export function bareHeads(
+  { purges: due }: Asked<"purges.bare">,
+  view: BusinessView,
+): Decision<DoneReply, BusinessEvent> {
+  const puts = due.flatMap(({ record_id, generation }) => {
+    const head = heads.read(view, record_id);
+    if (!head?.deleted || head.generation > generation) return [];
+    return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
+  });
+  return { reply: { status: "done" }, puts };
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
-  return [
-    purges.selectPage(command.purged.length + 1),
-    heads.select(command.purged.map(({ record_id }) => record_id)),
-  ];
+  return [purges.selectPage(command.purged.length + 1)];
 }
 
 export function finishPurges(
@@ -75,14 +103,7 @@ export function finishPurges(
   return {
     reply: { status: "done" },
     events: [{ type: "records.purged", purged: done, timer: atMs === null ? null : timerFor(atMs, view) }],
-    puts: done.flatMap((each) => [purged.write(each.document_hash, each), ...bareHead(each, view)]),
+    puts: done.map((each) => purged.write(each.document_hash, each)),
     deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
   };
-}
-
-/** The head of a record that was not published again keeps nothing that its bytes said. */
-function bareHead({ record_id, generation }: Purged, view: BusinessView): readonly PartitionRow[] {
-  const head = heads.read(view, record_id);
-  if (!head?.deleted || head.generation > generation) return [];
-  return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
 }

@@ -41,7 +41,8 @@ function apply(
   head: HeadRow,
   view: BusinessView,
 ): Decision<RemoveReply, BusinessEvent> {
-  const { record_id, action, document_hash, sealed } = command;
+  const { record_id, action, document_hash, sealed, purge_at_ms } = command;
+  const due = purge_at_ms === undefined ? {} : { purge_at_ms };
   const { collection, generation, hash } = head;
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
@@ -52,7 +53,7 @@ function apply(
   const puts = [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out)];
   if (sealed) {
     puts.push(
-      removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place }),
+      removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
       removalOrder.write(document_hash, document_hash, { k: number }),
     );
   }

@@ -11,6 +11,7 @@ import { parseCheckpoint } from "../../protocol/log/note.ts";
 import { consistencyProof, inclusionProof } from "../../protocol/log/proofs.ts";
 import { entriesPath } from "../../protocol/log/tiles.ts";
 import { leafHash, rootFromPath, verifyConsistency } from "../../protocol/merkle.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
@@ -68,10 +69,10 @@ async function perform(effect: Effect, log: LogStore): Promise<void> {
   if (effect.kind !== "activity") throw new Error("The sequencer tells nobody anything.");
   const context: ActivityContext = {
     ...{ actor: logRef(), workId: "w", nowMs: () => actor.nowMs, signal: { aborted: false } },
-    ask: (async (_to: unknown, command: never) => actor.send(command)) as never,
+    ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
   };
   const result = await activitiesOver(log)[effect.name]?.(effect.params, context);
-  actor.send(result as never);
+  actor.send(rubbish(result));
 }
 
 /** Appends, lets the interval pass and does the work. */
@@ -173,7 +174,7 @@ describe("the log's sequencer", () => {
         (effect as { params: unknown }).params,
         {
           ...{ actor: logRef(), workId: "w", nowMs: () => 0, signal: { aborted: false } },
-          ask: (async (_to: unknown, command: never) => actor.send(command)) as never,
+          ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
         },
       );
       expect(result).not.toBeNull();
@@ -181,7 +182,7 @@ describe("the log's sequencer", () => {
       await perform(effect, store);
       // What arrives once more changes nothing.
       const before = JSON.stringify(actor.snapshot.context);
-      actor.send(result as never);
+      actor.send(rubbish(result));
       expect(JSON.stringify(actor.snapshot.context)).toBe(before);
     }
     expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 6));

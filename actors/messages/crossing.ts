@@ -40,6 +40,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "removal.read": "ask",
   "removals.list": "ask",
   "purges.due": "ask",
+  "purges.bare": "never",
   "purges.done": "never",
   "register.read": "ask",
   "acts.read": "ask",

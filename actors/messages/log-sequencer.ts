@@ -17,7 +17,7 @@ export interface PendingEntry {
 }
 
 export interface LogSequencerProtocol {
-  /** Repeatable: an entry of one leaf is in the log once, whoever appends it and how often. At most {@link appendedMax}. */
+  /** Repeatable: an entry of one leaf is in the log once, no matter who appends it and how often. At most {@link appendedMax}. */
   "log.append"(command: { readonly entries: readonly LogEntry[] }): DoneReply;
   /** The entries of the batch that is being sequenced, or else the oldest that wait; read-only. */
   "log.pending"(command: {

@@ -19,8 +19,10 @@ export interface RemovalProtocol {
   "removals.list"(command: { readonly after: number; readonly limit: number }): {
     readonly places: readonly RemovalPlace[];
   };
-  /** Read-only: the purges that are due, oldest first, and that no earlier push may still undo. */
-  "purges.due"(command: { readonly limit: number }): { readonly purges: readonly Purge[] };
+  /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
+  "purges.due"(command: { readonly limit: number }): DuePurges;
+  /** The actor itself forgets what these records' bytes said; asked by its own work. */
+  "purges.bare"(command: { readonly purges: readonly Purge[] }): DoneReply;
   /** The bytes were purged everywhere; told by the actor's own work. */
   "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
 }
@@ -49,7 +51,9 @@ export interface SealedRemoval {
 }
 
 /** A document that was accepted, with everything that a transparency log needs of it. */
-export interface Removal extends SealedRemoval, Pick<RemoveRecord, "record_id" | "action" | "document_hash"> {
+export interface Removal
+  extends SealedRemoval,
+    Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "purge_at_ms"> {
   readonly collection: CollectionName;
   /** Its place among the pushes and removals of the business. */
   readonly number: number;
@@ -65,6 +69,36 @@ export interface Removal extends SealedRemoval, Pick<RemoveRecord, "record_id" |
 export interface Purge
   extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
   readonly due_ms: number;
+  /** When the deletion was accepted; absent for deletions that earlier releases accepted. */
+  readonly deleted_at_ms?: number;
+}
+
+export interface DuePurges {
+  readonly purges: readonly Purge[];
+  /** Those that wait for a push which was numbered before their deletion. */
+  readonly waiting: readonly Purge[];
+  /** The push that they wait for; null if there are none. */
+  readonly push_id: string | null;
+}
+
+/** Why the purges of a business that are due are not done. */
+export interface LatePurges {
+  readonly business_uuid: string;
+  /** The purges that the last round of work knew of, oldest first. */
+  readonly purges: readonly Purge[];
+  readonly waits_for: "region" | "push" | "store";
+  /** The regions whose index has not confirmed. */
+  readonly regions: readonly string[];
+  readonly push_id: string | null;
+  /** What the last attempt said. */
+  readonly detail: string;
+}
+
+export interface PurgeWatch {
+  /** Called after every round of work that leaves something due, which is every minute at least. */
+  note(late: LatePurges): void;
+  /** Called when nothing of the business is late. */
+  forget(businessUuid: string): void;
 }
 
 /** The proof of a purge: what was purged of which versions, when, and where it was confirmed. */

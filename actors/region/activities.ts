@@ -9,7 +9,7 @@ import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
 import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
-import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import { closedAfterMs, type ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RowReference } from "../messages/push.ts";
@@ -30,8 +30,6 @@ export interface RegionPorts {
 
 /** Maximum number of batches closed in one run; the rest waits for the next minute. */
 const batchesMax = 1_000;
-/** How long after its minute a batch is closed, so that it includes receipts that were under way when the minute ended. */
-const closeLagMs = 30_000;
 /** Number of receipts removed in one step, so that nothing else is delayed. */
 const forgottenAtOnce = 64;
 /** The same for events, which are small. */
@@ -167,7 +165,7 @@ export async function closeReceiptBatches(
   region: string,
   nowMs: number,
 ): Promise<number> {
-  const names = await ports.receipts.openBatches(region, minuteName(nowMs - closeLagMs), batchesMax);
+  const names = await ports.receipts.openBatches(region, minuteName(nowMs - closedAfterMs), batchesMax);
   for (const batch of names) {
     const rows = await ports.receipts.readBatch(region, batch);
     // Before the batch is closed: what is interrupted is done again, and no event is left out.

@@ -1,4 +1,4 @@
-// What becomes a leaf of the log, and under which hash (specification, «Events»). Whoever holds a seal, a certificate, a key's entry
+// What becomes a leaf of the log, and under which hash (specification, «Events»). Anyone who holds a seal, a certificate, a key's entry
 // in the register, a custody statement or a batch of receipts can compute its entry.
 
 import { canonicalBytes, type JsonValue } from "../canonical-json.ts";

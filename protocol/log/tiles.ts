@@ -221,7 +221,7 @@ function rootOfHashes(hashes: Uint8Array, sha256: Sha256): Uint8Array {
 
 /**
  * The tiles that appending leaves makes, computed from the partial tiles of the tree as it was. The result depends on nothing
- * else, so it is the same whoever computes it and how often.
+ * else, so it is the same no matter who computes it, and how often.
  */
 export async function extendTree(
   tree: { readonly size: number; readonly read: ReadTiles; readonly sha256: Sha256 },

@@ -4,18 +4,8 @@ import { collectionNames } from "../identifiers.ts";
 import { cataloguePageMax, cursorLengthMax, ownIdLengthMax } from "../limits.ts";
 import { recordShape } from "../records/json-schema.ts";
 import { recordSealShape } from "../seal.ts";
-import {
-  described,
-  list,
-  listOf,
-  named,
-  nullable,
-  type Of,
-  object,
-  oneOf,
-  text,
-  timestamp,
-} from "../shape.ts";
+import { described, list, named, nullable, type Of, object, oneOf, text, timestamp } from "../shape.ts";
+import { foundIn } from "./live-in.ts";
 import { recordId } from "./push.ts";
 
 const ownId = described(text(ownIdLengthMax), "The business's own id of the record.");
@@ -54,10 +44,7 @@ export const catalogueRecord = named(
       "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
     ),
     seal: recordSealShape,
-    live_in: described(
-      listOf(text(64)),
-      "The regions whose index confirmed, within two seconds, that a search there finds the record.",
-    ),
+    live_in: foundIn,
     last_updated: lastUpdated,
     source,
   }),

@@ -2,7 +2,8 @@
 
 import { parseBase64 } from "../bytes.ts";
 import { envelopeShape } from "../dsse.ts";
-import { described, list, matching, named, type Of, object, oneOf, text } from "../shape.ts";
+import { described, matching, named, type Of, object, oneOf } from "../shape.ts";
+import { maybeFoundIn } from "./live-in.ts";
 import { recordId } from "./push.ts";
 
 /** A document has about 120 characters, and as base64 about 160. */
@@ -32,10 +33,7 @@ export const removalAnswer = named(
   object({
     record_id: recordId,
     action: oneOf(removalActions),
-    live_in: described(
-      list(text(64), { min: 0, max: 256 }),
-      "The regions in which the record may still be found. It is empty once every region has confirmed that a search and a fetch no longer find it; a region that is named here is told again until it confirms. After a document that was accepted before is sent again, it is every region if the record was published again since.",
-    ),
+    live_in: maybeFoundIn,
   }),
 );
 export type RemovalAnswer = Of<typeof removalAnswer>;

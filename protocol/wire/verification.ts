@@ -32,6 +32,7 @@ import {
   uuid,
 } from "../shape.ts";
 import { recordId } from "./push.ts";
+import { removalActions } from "./removal.ts";
 import { sourceLine, webAddress } from "./retrieval.ts";
 
 const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -199,9 +200,24 @@ export const verifyPageAnswer = named(
       }),
       "The version of `served_at`, else the newest with these bytes.",
     ),
+    removal: described(
+      nullable(
+        object({
+          action: oneOf(removalActions),
+          at: described(timestamp, "What the document says."),
+          received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
+          document_base64: described(anyText, "The document's exact bytes, in base64."),
+          seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
+        }),
+      ),
+      "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",
+    ),
     checks: object({
       cert: oneOf(["matches", "differs", "not_given"]),
-      served_at: oneOf(["within", "outside", "unknown", "not_given"]),
+      served_at: described(
+        oneOf(["within", "outside", "unknown", "not_given"]),
+        "`unknown` where it depends on when a withdrawal or deletion ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version it is `within`.",
+      ),
     }),
     endpoints: described(
       nullable(

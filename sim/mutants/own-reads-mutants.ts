@@ -38,7 +38,7 @@ export const ownReadsMutants: readonly Mutant[] = [
     "the own id of a record stays when the record is purged",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
-      if (command.type !== "purges.done") return decision;
+      if (command.type !== "purges.bare") return decision;
       return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [] };
     }),
     { seedsMax: 600 },

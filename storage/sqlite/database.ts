@@ -13,6 +13,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts";
+import { overwriteInPages } from "./secure-delete.ts";
 import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
 
 /**
@@ -94,7 +95,7 @@ export class SqliteDatabase implements AsyncDisposable {
       timeout: options.busyTimeoutMs ?? 5_000,
     });
     try {
-      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;
+      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; ${overwriteInPages};
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
         PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);

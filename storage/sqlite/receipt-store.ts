@@ -8,6 +8,7 @@ import type { CommitOutcome } from "../actor-store.ts";
 import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { overwritingFreed } from "./secure-delete.ts";
 
 /** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
 export const receiptMigrations: readonly string[] = [
@@ -104,13 +105,8 @@ class SqliteReceiptStore implements ReceiptStore {
       const found = this.#sql.closedNumber.get(region, batch);
       if (found === undefined) return true;
       const no = numberOf(found["no"]);
-      // Traces of who asked for what must not remain in free pages: with this setting they are overwritten with zeros.
-      db.exec("PRAGMA secure_delete = ON");
-      try {
-        if (Number(this.#sql.forget.run(no, limit).changes) === limit) return false;
-      } finally {
-        db.exec("PRAGMA secure_delete = FAST");
-      }
+      const forgotten = overwritingFreed(db, () => Number(this.#sql.forget.run(no, limit).changes));
+      if (forgotten === limit) return false;
       this.#sql.markForgotten.run(no);
       return true;
     });

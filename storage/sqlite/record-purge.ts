@@ -2,6 +2,7 @@
 
 import type { PurgedVersion } from "../record-store.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { overwritingFreed } from "./secure-delete.ts";
 
 const purge = `UPDATE record_version SET bytes = x'', row = '', sidecar = ? WHERE generation = ? AND hash = ?
   AND record_no = (SELECT no FROM record_head WHERE record_id = ?)`;
@@ -11,14 +12,10 @@ export async function purgeVersions(
   versions: readonly PurgedVersion[],
 ): Promise<void> {
   await database.write((db) => {
-    // What is freed in this transaction is overwritten with zeros, wherever it was.
-    db.exec("PRAGMA secure_delete = ON");
-    try {
+    overwritingFreed(db, () => {
       const statement = database.prepare(purge);
       for (const { record_id, generation, hash, remains } of versions)
         statement.run(remains, generation, hash, record_id);
-    } finally {
-      db.exec("PRAGMA secure_delete = FAST");
-    }
+    });
   });
 }

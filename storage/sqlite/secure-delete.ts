@@ -1,6 +1,12 @@
-// What is removed from some tables must not remain in the file: who asked for what.
+// What is removed must not remain in the file: the bytes of purged records, and who asked for what.
 
 import type { DatabaseSync } from "node:sqlite";
+
+/**
+ * What every connection overwrites with zeros: what it frees within pages that it writes anyway. Free pages are left to those who ask
+ * for more.
+ */
+export const overwriteInPages = "PRAGMA secure_delete = FAST";
 
 /**
  * Runs `work`, within its transaction, so that SQLite overwrites what is freed with zeros: what it removes, and also what it
@@ -12,6 +18,6 @@ export function overwritingFreed<T>(db: DatabaseSync, work: () => T): T {
   try {
     return work();
   } finally {
-    db.exec("PRAGMA secure_delete = OFF");
+    db.exec(overwriteInPages);
   }
 }

@@ -1,0 +1,120 @@
+// What the verify page says of a record that its business withdrew or deleted: the sealed document, its seal and its time.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
+import { parseBase64 } from "../protocol/bytes.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { openSeal } from "../protocol/seal.ts";
+import { createVerifyPage } from "../service/verify-page.ts";
+import { StoreError } from "../storage/actor-store.ts";
+import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+
+let world: Verifiable;
+let seq = 1;
+
+beforeAll(async () => {
+  world = await openVerifiable();
+});
+afterAll(() => world.surfaces[Symbol.asyncDispose]());
+
+interface Removed {
+  readonly action: string;
+  readonly at: string;
+  readonly received_at: string;
+  readonly document_base64: string;
+  readonly seal: object;
+}
+
+async function published(id: string): Promise<{ readonly record_id: string; readonly origin: string }> {
+  const { services } = world.surfaces;
+  const bytes = product(id);
+  seq += 1;
+  await sealAndPublish(services, world.business, [bytes], { seq, aiPolicyVersion: 1 });
+  const record_id = services.recordIdOf(world.business.party.uuid, "products", id);
+  return { record_id, origin: hashOf(bytes) };
+}
+
+async function remove(record_id: string, action: "withdraw" | "delete") {
+  const claims = { ai_policy_version: 1 };
+  const { business, surfaces } = world;
+  const sealed = await sealRemoval(business, { record_id, action }, business.signingKey, claims);
+  const answer = await removeBy(surfaces.services, business, action, sealed);
+  expect(answer).toMatchObject({ kind: "answer", status: 200 });
+  return sealed;
+}
+
+const page = async (
+  { record_id, origin }: { readonly record_id: string; readonly origin: string },
+  query: Readonly<Record<string, string>> = {},
+) => {
+  const { json } = await world.get(`/v1/verify/${record_id}?${new URLSearchParams({ origin, ...query })}`);
+  return json as Readonly<Record<string, unknown>> & { readonly removal: Removed | null };
+};
+
+describe.each(["withdraw", "delete"] as const)("after a document to %s", (action) => {
+  it("the page shows the exact document, its seal, and when the service took it; the statement covers them", async () => {
+    const version = await published(`shown-${action}`);
+    expect((await page(version)).removal).toBeNull();
+    const before = formatTimestamp(Date.now());
+    const sealed = await remove(version.record_id, action);
+    const after = formatTimestamp(Date.now());
+    const answer = await page(version);
+    expect(answer).toMatchObject({ status: "withdrawn", valid: true });
+    const { removal } = answer;
+    if (removal === null) throw new Error("No removal is shown.");
+    expect(removal).toMatchObject({ action, seal: sealed.seal });
+    expect(parseBase64(removal.document_base64)).toEqual(sealed.document);
+    const opened = openSeal(rubbish(removal.seal));
+    expect(opened.ok && opened.value).toMatchObject({ hash: hashOf(sealed.document) });
+    expect(before <= removal.received_at && removal.received_at <= after).toBe(true);
+    const { payload } = answer["statement"] as { readonly payload: string };
+    expect(JSON.parse(atob(payload)).removal).toEqual(removal);
+    const html = await world.get(`/v1/verify/${version.record_id}?origin=${version.origin}&format=html`);
+    expect(html.text).toContain(action === "delete" ? "Deleted at" : "Withdrawn at");
+    expect(html.text).toContain(removal.received_at);
+    expect(html.text).toContain(world.business.signingKey.keyId);
+  });
+
+  it("what was served before it is within, and what may have been served a moment longer is unknown", async () => {
+    const version = await published(`times-${action}`);
+    const servedAt = formatTimestamp(Date.now());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await remove(version.record_id, action);
+    const received = (await page(version)).removal?.received_at ?? "";
+    const checked = async (served_at: string) =>
+      ((await page(version, { served_at }))["checks"] as Readonly<Record<string, string>>)["served_at"];
+    expect(await checked(servedAt)).toBe("within");
+    expect(await checked(received)).toBe("unknown");
+    // A second document does not say when the first one ended the version.
+    await remove(version.record_id, action);
+    expect(await checked(servedAt)).toBe("unknown");
+  });
+
+  it("nothing is shown any more once the record was published again", async () => {
+    const version = await published(`again-${action}`);
+    await remove(version.record_id, action);
+    expect((await page(version)).removal).not.toBeNull();
+    await published(`again-${action}`);
+    expect(await page(version)).toMatchObject({ status: "current", removal: null });
+  });
+
+  it("the page answers without it while the home of the business does not answer", async () => {
+    const version = await published(`away-${action}`);
+    await remove(version.record_id, action);
+    const { services, verifyUrl } = world.surfaces;
+    const { records, register, keys, clock } = services;
+    const away = new StoreError("not_applied", "the store is away");
+    const ask = createVerifyPage({
+      ...{ records, register, clock, verifyUrl, statement: keys.statement },
+      actors: { ask: () => Promise.reject(away) },
+    });
+    const { record_id: recordId, origin } = version;
+    const outcome = await ask({ recordId, origin, cert: null, servedAt: null, format: "json" });
+    expect(outcome.kind === "answer" && JSON.parse(String(outcome.body))).toMatchObject({
+      ...{ status: "withdrawn", removal: null, valid: true },
+    });
+  });
+});

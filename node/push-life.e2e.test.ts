@@ -1,0 +1,32 @@
+// The whole life of a catalogue on a single node with the embedded stores.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe } from "vitest";
+import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
+import { filesWithAny } from "./files-with.fixture.ts";
+import { type StoryPlace, tellPushLife } from "./push-life.fixture.ts";
+import type { Sandbox } from "./sandbox/sandbox-file.ts";
+
+describe("on the embedded default, a catalogue's life", () => {
+  let node: AttackNode;
+  let place: StoryPlace;
+  beforeAll(async () => {
+    process.env["SVC_PURGE_AFTER_HOURS"] = "0";
+    node = await openAttackNode();
+    delete process.env["SVC_PURGE_AFTER_HOURS"];
+    const { home } = node.running.config;
+    const sandbox = JSON.parse(await readFile(join(home, "sandbox.json"), "utf8")) as Sandbox;
+    place = {
+      ...{ sandbox, regions: [sandbox] },
+      at: { upload: sandbox, import: sandbox, decide: sandbox, remove: sandbox },
+      disturb: async () => {},
+      settleFiles: async () => {},
+      filesWith: async (words) =>
+        (await filesWithAny(home, words)).map(({ file, words: found }) => `${file}: ${found.join(" ")}`),
+      expectedFiles: [/^store\.db/],
+    };
+  });
+  afterAll(() => node?.close());
+  tellPushLife(() => place);
+});

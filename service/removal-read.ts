@@ -1,0 +1,31 @@
+// The removal that keeps a record out of serving, as the business's own actor has it.
+
+import { businessRef } from "../actors/messages/refs.ts";
+import type { Removal } from "../actors/messages/removal.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import { failureAnswer } from "./failure.ts";
+
+/** The maximum time that a page waits for the business's actor, which may live in another region. */
+const askMs = 2_000;
+
+/**
+ * Null while the record is served, if an earlier release took the document without keeping it, and if the actor cannot be
+ * reached in time.
+ */
+export async function readRemoval(
+  actors: Pick<ActorSystem, "ask">,
+  businessUuid: string,
+  record_id: string,
+): Promise<Removal | null> {
+  const business = businessRef(businessUuid);
+  const patience = { timeoutMs: askMs };
+  try {
+    const { head } = await actors.ask(business, { type: "record.read", record_id }, patience);
+    const document_hash = head?.removed_by;
+    if (document_hash === undefined) return null;
+    return (await actors.ask(business, { type: "removal.read", document_hash }, patience)).removal;
+  } catch (error) {
+    if (failureAnswer(error) === null) throw error;
+    return null;
+  }
+}

@@ -92,7 +92,7 @@ describe("the transparency log", () => {
     await proven({ leaf, leaf_type: "certificate", subject: uuid });
   });
 
-  it("is followed by its tiles alone: they hold its entries, and give its root", async () => {
+  it("is followed by its tiles alone, which hold its entries and give its root", async () => {
     const { size, root } = await checkpoint();
     const entries: Uint8Array[] = [];
     for (let index = 0; index * 256 < size; index += 1) {
@@ -109,7 +109,7 @@ describe("the transparency log", () => {
       expect(await getBytes(`/${tilePath(tile)}`)).toEqual(new Uint8Array(tile.hashes));
   });
 
-  it("only grows: an earlier checkpoint is proven to be its beginning", async () => {
+  it("only grows, and proves that an earlier checkpoint is its beginning", async () => {
     const first = await checkpoint();
     const { body } = await batchBody(business, [product("second", { product_name: "A pan" })], { seq: 2 });
     await publishOver(node, business, body);

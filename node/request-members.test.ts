@@ -19,6 +19,7 @@ import { businessReads } from "./business-reads-effects.fixture.ts";
 import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { logProofs } from "./log-members.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
@@ -325,6 +326,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...publishing(),
   ...readsOfInsight,
   ...bulkProofs,
+  ...logProofs,
   ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),

@@ -6,14 +6,18 @@ import { join, resolve } from "node:path";
 import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
-import { measureCluster } from "./sections/cluster.ts";
+import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
+import { measureImport } from "./sections/import.ts";
+import { measureLargeBusiness } from "./sections/large-business.ts";
+import { measureMeanwhile } from "./sections/meanwhile.ts";
 import { measureMillion } from "./sections/million.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureSearch } from "./sections/search.ts";
 import { measureSim } from "./sections/sim.ts";
 import { measureStart } from "./sections/start.ts";
 import { measureTransport } from "./sections/transport.ts";
+import { measureValidate } from "./sections/validate.ts";
 import { World } from "./world.ts";
 
 export type Section = (world: World) => Promise<readonly Figure[]>;
@@ -27,7 +31,12 @@ const sections: Readonly<Record<SectionName, Section>> = {
   cluster: measureCluster,
   sim: measureSim,
   start: measureStart,
+  import: measureImport,
+  validate: measureValidate,
+  meanwhile: measureMeanwhile,
   million: measureMillion,
+  "large-business": measureLargeBusiness,
+  "cluster-import": measureClusterImport,
 };
 
 async function run(options: BenchOptions): Promise<void> {
@@ -36,7 +45,8 @@ async function run(options: BenchOptions): Promise<void> {
   const profileTo = options.profileTo === null ? null : resolve(options.profileTo);
   const figures: Figure[] = [];
   try {
-    const world = new World({ folder, prepared: options.prepared, quick: options.quick, profileTo });
+    const { prepared, quick, records } = options;
+    const world = new World({ folder, prepared, quick, records, profileTo });
     for (const name of sectionNames) {
       if (!options.sections.includes(name)) continue;
       world.say(name);

@@ -2,10 +2,18 @@ import { describe, expect, it } from "vitest";
 import { parseOptions, sectionNames } from "./options.ts";
 
 describe("the options of the benchmark", () => {
-  it("run the million records only where they are named", () => {
-    expect(parseOptions([]).sections).toEqual(sectionNames.filter((name) => name !== "million"));
+  it("run what takes long only where it is named", () => {
+    const named = ["million", "large-business", "cluster-import"];
+    expect(parseOptions([]).sections).toEqual(sectionNames.filter((name) => !named.includes(name)));
     expect(parseOptions(["--quick"]).sections).not.toContain("million");
     expect(parseOptions(["--only", "start,million"]).sections).toEqual(["start", "million"]);
+  });
+
+  it("say how many records a bulk file has, within what one may have", () => {
+    expect(parseOptions([]).records).toBeNull();
+    expect(parseOptions(["--records", "30000"]).records).toBe(30_000);
+    for (const records of ["0", "1.5", "many", "100001"])
+      expect(() => parseOptions(["--records", records])).toThrow("--records is a number from 1 to 100000");
   });
 
   it("name no section that there is not", () => {

@@ -1,6 +1,7 @@
 // Options of `npm run bench`.
 
 import { parseArgs } from "node:util";
+import { bulkRecordsMax } from "../protocol/limits.ts";
 
 export const sectionNames = [
   "fetch",
@@ -11,16 +12,23 @@ export const sectionNames = [
   "cluster",
   "sim",
   "start",
+  "import",
+  "validate",
+  "meanwhile",
   "million",
+  "large-business",
+  "cluster-import",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
-/** Runs only when it is named: filling its home takes longer than all the others together. */
-const onlyNamed: readonly SectionName[] = ["million"];
+/** Run only when they are named: each takes longer than all the others together. */
+const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster-import"];
 
 export interface BenchOptions {
   readonly sections: readonly SectionName[];
   /** Small sizes: for trying the benchmark, not for its figures. */
   readonly quick: boolean;
+  /** Records of a bulk file; null for as many as one may have. */
+  readonly records: number | null;
   /** Path of the JSON report, `-` for standard output, null for none. */
   readonly json: string | null;
   /** Folder for CPU profiles of the measured processes. */
@@ -35,6 +43,7 @@ export const usage = `npm run bench -- [options]
   --only NAMES     sections to run, separated by commas: ${sectionNames.join(",")};
                    without it all but ${onlyNamed.join(",")}
   --quick          small sizes, to see that everything runs
+  --records N      records of a bulk file, instead of 100,000
   --json FILE      writes the figures as JSON; - for standard output
   --profile DIR    writes CPU profiles of the measured processes
   --dir DIR        where temporary files go (a disk; default: the system's)
@@ -47,6 +56,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     options: {
       only: { type: "string" },
       quick: { type: "boolean", default: false },
+      records: { type: "string" },
       json: { type: "string" },
       profile: { type: "string" },
       dir: { type: "string" },
@@ -63,9 +73,17 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   return {
     sections,
     quick: values.quick,
+    records: values.records === undefined ? null : recordsOf(values.records),
     json: values.json ?? null,
     profileTo: values.profile ?? null,
     dir: values.dir ?? null,
     prepared: values.prepared ?? null,
   };
+}
+
+function recordsOf(text: string): number {
+  const records = Number(text);
+  if (!Number.isInteger(records) || records < 1 || records > bulkRecordsMax)
+    throw new Error(`--records is a number from 1 to ${bulkRecordsMax}, not ${text}.`);
+  return records;
 }

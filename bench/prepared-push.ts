@@ -31,6 +31,7 @@ export async function preparePushOf(
   businessUrl: string,
   { uuid, certId, aiPolicyVersion, caller }: Publisher,
   range: ProductRange,
+  path = "/v1/publish/products",
 ): Promise<PreparedPush> {
   const records = Array.from({ length: range.count }, (_, index) => productBytes(range.first + index));
   const nowMs = Date.now();
@@ -47,7 +48,7 @@ export async function preparePushOf(
   const body = publishBody(batch.batch_seal, records);
   const request = await makeRequest(businessUrl, caller, {
     method: "POST",
-    path: "/v1/publish/products",
+    path,
     tag: "svc-push",
     body,
     headers: { "idempotency-key": batch.push_id },

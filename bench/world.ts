@@ -4,9 +4,10 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
+import { bulkRecordsMax } from "../protocol/limits.ts";
 import { Child } from "./child.ts";
 import { sendOne } from "./load.ts";
-import { type PreparedPush, type ProductRange, preparePushOf } from "./prepared-push.ts";
+import { type PreparedPush, type ProductRange, type Publisher, preparePushOf } from "./prepared-push.ts";
 import { type Caller, callerOf, targetOf } from "./requests.ts";
 
 /** Limit of one push. */
@@ -17,6 +18,8 @@ export interface WorldOptions {
   /** Where prepared homes are kept between runs; null to create them each time. */
   readonly prepared: string | null;
   readonly quick: boolean;
+  /** Number of records of a bulk file; null for the usual number. */
+  readonly records: number | null;
   readonly profileTo: string | null;
 }
 
@@ -43,6 +46,11 @@ export class World {
   /** A size: the second one for a quick run. */
   size(full: number, quick: number): number {
     return this.options.quick ? quick : full;
+  }
+
+  /** Records of a bulk file: as many as one may have. */
+  get bulkRecords(): number {
+    return this.options.records ?? this.size(bulkRecordsMax, 2_000);
   }
 
   /** A path that is not in use yet. */
@@ -159,23 +167,36 @@ export function companyOf(sandbox: Sandbox): Caller {
 /** The AI policy version that is in force for the samples' merchant. */
 const merchantPolicy = 1;
 
+/** The sandbox's merchant, as it publishes. */
+export function publisherOf(sandbox: Sandbox): Publisher {
+  return { ...merchantOf(sandbox), aiPolicyVersion: merchantPolicy };
+}
+
 /** Prepares a batch of the sandbox's merchant. */
 export function preparePush(sandbox: Sandbox, range: ProductRange): Promise<PreparedPush> {
-  const publisher = { ...merchantOf(sandbox), aiPolicyVersion: merchantPolicy };
-  return preparePushOf(sandbox.business_url, publisher, range);
+  return preparePushOf(sandbox.business_url, publisherOf(sandbox), range);
 }
 
 /** Sends a batch and waits until it is complete. Throws when one of its records is not published. */
-export async function push({ child, sandbox }: OpenNode, prepared: PreparedPush): Promise<void> {
-  const { request, batch, records } = prepared;
+export function push(node: OpenNode, { request, batch, records }: PreparedPush): Promise<void> {
+  const { uuid } = merchantOf(node.sandbox);
+  return publish(node, request, { businessUuid: uuid, pushId: batch.push_id, records: records.length });
+}
+
+/** Sends what begins a push and waits until it is complete. Throws when one of its records is not published as new. */
+export async function publish(
+  { child, sandbox }: OpenNode,
+  request: Uint8Array,
+  { records, ...push }: { readonly businessUuid: string; readonly pushId: string; readonly records: number },
+): Promise<void> {
   const answer = await sendOne(targetOf(sandbox.business_url), request);
   if (answer.status !== 202 && answer.status !== 200)
     throw new Error(`push: ${answer.status} ${answer.body.slice(0, 500)}`);
-  const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>("awaitPush", {
-    businessUuid: merchantOf(sandbox).uuid,
-    pushId: batch.push_id,
-  });
-  if (ended.state !== "complete" || ended.counts["accepted"] !== records.length) {
+  const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>(
+    "awaitPush",
+    push,
+  );
+  if (ended.state !== "complete" || ended.counts["accepted"] !== records) {
     throw new Error(`push: ${JSON.stringify(ended)}`);
   }
 }

@@ -12,10 +12,13 @@ import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
 import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
+import { createRightOfWay } from "./right-of-way.ts";
 import type { NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
 
 const dayMs = 86_400_000;
+/** About as long as a search takes by itself. */
+const patienceMs = 10;
 
 type PushParts = Pick<
   NodeServices,
@@ -27,6 +30,7 @@ type PushParts = Pick<
   | "latePurges"
   | "notices"
   | "pause"
+  | "rightOfWay"
   | "holdMs"
 >;
 
@@ -42,8 +46,9 @@ export function pushPartsOf(
   },
 ): PushParts {
   const pause = (): Promise<void> => nextTurn();
+  const rightOfWay = createRightOfWay(patienceMs);
   return {
-    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause }),
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause: rightOfWay.pause }),
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),
@@ -51,6 +56,7 @@ export function pushPartsOf(
     latePurges: createLatePurges(parts),
     notices: openNotices(config, parts),
     pause,
+    rightOfWay,
     holdMs: config.retention.holdDays * dayMs,
   };
 }

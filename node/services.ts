@@ -51,6 +51,7 @@ import type { Notices } from "./notices/notices.ts";
 import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "./operator-files.ts";
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
+import type { RightOfWay } from "./right-of-way.ts";
 import { servingRegions } from "./serving-regions.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -84,6 +85,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly insight: Insight;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** Searches and fetches go before the processing of pushes. */
+  readonly rightOfWay: RightOfWay;
   /** How long a hold waits for a decision. */
   readonly holdMs: number;
   readonly background: NodeBackground;
@@ -333,7 +336,7 @@ function createActors(
         sidecar: keys.sidecar,
         leaves: services.leaves,
         planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
-        pause: services.pause,
+        pause: services.rightOfWay.pause,
         holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,

@@ -22,7 +22,7 @@ import { createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
-import { createFetch } from "../service/fetch.ts";
+import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
@@ -33,7 +33,7 @@ import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { createSearch } from "../service/search.ts";
+import { createSearch, type SearchCall } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
@@ -265,7 +265,7 @@ function retrievalOf(
   urls: SandboxUrls,
   { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
 ) {
-  const { register, records, index, clock, insight } = services;
+  const { register, records, index, clock, insight, rightOfWay } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
@@ -276,20 +276,22 @@ function retrievalOf(
     clock,
   });
   const { eventStore, config } = services;
+  const search = createSearch({ index, register, receipts, insight, budget });
+  const fetch = createFetch({
+    records,
+    register,
+    receipts,
+    insight,
+    budget,
+    clock,
+    verifyUrl: urls.verify_url,
+    delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
+  });
   return {
     events: (request: CompanyEventsRequest) =>
       readCompanyEvents({ eventStore, region: config.region }, request),
-    search: createSearch({ index, register, receipts, insight, budget }),
-    fetch: createFetch({
-      records,
-      register,
-      receipts,
-      insight,
-      budget,
-      clock,
-      verifyUrl: urls.verify_url,
-      delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
-    }),
+    search: (call: SearchCall) => rightOfWay.during(() => search(call)),
+    fetch: (request: FetchRequest) => rightOfWay.during(() => fetch(request)),
   };
 }
 

@@ -17,6 +17,12 @@ export const regressions: readonly Regression[] = [
   { name: "rows of an earlier version in other regions, version 1 instead of 8", seed: 200_237 },
   { name: "rows of an earlier version in the home region, told by reference", seed: 300_371 },
   { name: "actors that fill the memory and wait for one that is not in it", seed: 20_501 },
+  { name: "actors that fill the memory and only wait for their time", seed: 126_270_786 },
+  { name: "a purge that stands still because one answer was lost", seed: 23_812_656 },
+  { name: "a file whose preparation fails, prepared for ever", seed: 655_870_421 },
+  { name: "the same, and a finished push that a late resend makes a cancelled one", seed: 970_660_900 },
+  { name: "the simulator took a replayed refusal for an answer", seed: 621_291_991 },
+  { name: "the simulator took for abandoned what had been staged again", seed: 621_291_643 },
 ];
 
 export function keptOf({ kept }: Regression): Kept {

@@ -5,6 +5,7 @@
 
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
+import { checkInForce } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
@@ -159,6 +160,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (truth === null) return;
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
+  checkInForce(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, journal, truth.heads);
   checkHistories(world);

@@ -1,14 +1,18 @@
 // The parties of a world and their agents, drawn from its seed.
 
 import type { ServedChecker } from "./checkers/served.ts";
+import type { SimSigner } from "./crypto/sim-crypto.ts";
 import type { Random } from "./kernel/random.ts";
 import { BusinessAgent } from "./workload/business-agent.ts";
 import type { BusinessPlan } from "./workload/business-plan.ts";
 import { CompanyAgent } from "./workload/company-agent.ts";
 import type { Journal } from "./workload/journal.ts";
+import { keysChange } from "./workload/key-changes.ts";
+import { mandateNote } from "./workload/key-standing.ts";
 import { PortalAgent } from "./workload/portal-agent.ts";
-import type { NewBusiness } from "./world/setup.ts";
+import type { KeyEnds, NewBusiness } from "./world/setup.ts";
 import {
+  firstMandate,
   registerBusiness,
   registerCompany,
   registerNamed,
@@ -30,9 +34,9 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
   const named = { uuid: draw.fork("named").uuid(), home: draw.fork("named home").pick(regions) };
   world.parts.homes.set(named.uuid, named.home);
   await registerNamed(world.parts, await anyNode(world, named.home), named.uuid);
-  const businesses = await openBusinesses(world, draw);
+  const businesses = await openBusinesses(world, draw, journal);
   const agents = businesses.flatMap((business, index) =>
-    business.keys.map((key, at) => {
+    keysOf(business).map((key, at) => {
       const random = draw.fork(`business ${index} key ${at}`);
       const given = { business, key, plan: { ...plan, region: random.pick(regions) }, random };
       return new BusinessAgent(world, journal, { name: `business-${index}.${at}`, ...given });
@@ -63,7 +67,11 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
   return { agents, companies, portals } satisfies Cast;
 }
 
-async function openBusinesses(world: World, draw: Random): Promise<readonly SimBusiness[]> {
+function keysOf({ keys, successor }: SimBusiness): readonly SimSigner[] {
+  return successor === null ? keys : [...keys, successor];
+}
+
+async function openBusinesses(world: World, draw: Random, journal: Journal): Promise<readonly SimBusiness[]> {
   const { parts } = world;
   const resumable = await resumableParties(world, draw);
   const businesses: SimBusiness[] = [];
@@ -72,7 +80,7 @@ async function openBusinesses(world: World, draw: Random): Promise<readonly SimB
     const uuid = draw.uuid();
     const home = draw.pick(parts.regions);
     const given: Omit<NewBusiness, "uuid"> = {
-      ...{ keys: draw.pick([1, 1, 2]), hasPolicy: draw.chance(0.5) },
+      ...{ keys: draw.pick([1, 1, 2]), hasPolicy: draw.chance(0.5), ends: drawEnds(world, index) },
       caps: {
         records_per_hour: draw.pick([12, 1_000_000, 1_000_000]),
         bytes_per_day: draw.pick([20_000, 1e9, 1e9]),
@@ -82,12 +90,29 @@ async function openBusinesses(world: World, draw: Random): Promise<readonly SimB
     if (known !== undefined) {
       const node = await anyNode(world, parts.homes.get(known) ?? home);
       businesses.push(await resumeBusiness(parts, node, { uuid: known, ...given }));
-      continue;
+    } else {
+      parts.homes.set(uuid, home);
+      businesses.push(await registerBusiness(parts, await anyNode(world, home), { uuid, ...given }));
     }
-    parts.homes.set(uuid, home);
-    businesses.push(await registerBusiness(parts, await anyNode(world, home), { uuid, ...given }));
+    for (const [at, key] of businesses.at(-1)?.keys.entries() ?? []) {
+      const { keyUntilMs = Infinity, mandateUntilMs } = given.ends?.[at] ?? {};
+      const { id, fromMs, untilMs } = firstMandate(parts, key, mandateUntilMs);
+      const mandates = [mandateNote(id, fromMs, untilMs, parts.kernel.events)];
+      journal.standing.noteRegistered({ keyId: key.keyId, untilMs: keyUntilMs, mandates });
+    }
   }
   return businesses;
+}
+
+/** In some worlds keys are rotated, and keys and mandates end; then there is a draw for each key that a business may have. */
+function drawEnds(world: World, business: number): readonly KeyEnds[] | null {
+  if (!keysChange(world.random)) return null;
+  const nowMs = world.parts.kernel.now();
+  return [0, 1].map((at) => {
+    const random = world.random.fork(`ends of key ${business}.${at}`);
+    const end = (): number => (random.chance(0.4) ? nowMs + random.between(3_000, 20_000) : Infinity);
+    return { keyUntilMs: end(), mandateUntilMs: end() };
+  });
 }
 
 /** Businesses of a journal that may publish, in an order drawn from the seed; all its parties are settled at home here. */

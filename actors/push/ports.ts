@@ -53,7 +53,7 @@ export interface PushPorts {
   };
   /** What a pending push of the business would leave for each record. */
   readonly planOf: (businessUuid: string, pushId: string) => Promise<PlannedListings>;
-  /** Yields to whatever else waits. */
+  /** Lets go first what somebody waits for; resolves when the next step may begin. */
   readonly pause: () => Promise<void>;
   /** How long a hold waits for a decision (default 30 days). */
   readonly holdMs?: number | undefined;

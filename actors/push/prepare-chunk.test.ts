@@ -48,17 +48,26 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
   change: 1,
 });
 
+interface PreparedBy {
+  readonly version?: number;
+  readonly judgedBy?: number;
+  readonly pause?: () => Promise<void>;
+}
+
+const leavesOf = ({ records: count }: PushFacts): readonly Uint8Array[] =>
+  Array.from({ length: count }, (_, leaf) => records[leaf % records.length] as Uint8Array);
+
 /** Prepares the chunk under these lists; the business answers with `remembered`, or according to the request. */
 async function prepare(
   protectedNames: readonly string[],
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
-  { version, judgedBy }: { readonly version?: number; readonly judgedBy?: number } = {},
+  { version, judgedBy, pause }: PreparedBy = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
-    leaves: part({ load: async () => records }),
+    leaves: part({ load: async () => leavesOf(of) }),
     parsed: {
       take: (_push: string, leaf: number) =>
         judgedBy === undefined ? undefined : { ...admitted(leaf), listsVersion: judgedBy },
@@ -66,6 +75,7 @@ async function prepare(
     },
     lists: { protectedNames, exemptNames: [], blockedHosts: [], certified, ...(version ? { version } : {}) },
     crypto: part({ sha256 }),
+    pause: pause ?? (async () => {}),
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     projection: () => signer,
     sidecar: () => signer,
@@ -150,5 +160,26 @@ describe("a chunk that is judged again after its rules changed", () => {
 
   it("takes no answer for a leaf that is not of the chunk", async () => {
     await expect(prepare([], [assignmentOf(3)])).rejects.toThrow("a leaf that it was not asked about");
+  });
+});
+
+describe("the pauses of a chunk", () => {
+  const pausesOf = async (of: PushFacts): Promise<number> => {
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      pauses += 1;
+    };
+    await prepare([], undefined, of, noCertifiedNames, { pause });
+    return pauses;
+  };
+
+  it("are so many that nobody waits for long: one for 20 leaves judged, and one for 50 versions signed", async () => {
+    const queued = { ...named, mode: "queued" } as const;
+    expect(await pausesOf({ ...queued, records: 20 })).toBe(1 + 1);
+    expect(await pausesOf({ ...queued, records: 120 })).toBe(6 + 3);
+  });
+
+  it("are none while a caller waits for the chunk", async () => {
+    expect(await pausesOf({ ...named, mode: "inline", records: 45 })).toBe(0);
   });
 });

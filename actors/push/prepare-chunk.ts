@@ -18,6 +18,10 @@ import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
+/** Leaves judged, and versions signed, before other work gets its turn: about two milliseconds of this thread each. */
+const stepLeaves = 20;
+const stepVersions = 50;
+
 export interface Leaf {
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -62,7 +66,11 @@ export async function assignChunk(
   const bytes = await ports.leaves.load(facts, first, count);
   // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
-  const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
+  const judged: JudgedLeaf[] = [];
+  for (const [offset, leaf] of bytes.entries()) {
+    if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
+    judged.push(judge(ports, facts, first + offset, leaf));
+  }
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
   const sealed_at_ms = Date.parse(facts.sealed_at);
@@ -71,6 +79,11 @@ export async function assignChunk(
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };
+}
+
+/** Processing within a request lets nothing else go first: its caller waits. */
+async function pauseQueued({ pause }: Pick<PushPorts, "pause">, { mode }: PushFacts): Promise<void> {
+  if (mode === "queued") await pause();
 }
 
 /** Signs the rows and sidecars of the published records. */
@@ -83,7 +96,13 @@ export async function signChunk(
   // Uses the keys in force when the generations were assigned: a chunk that is repeated after a crash is signed by the same keys.
   const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
-  const signed = await signVersions(signers, facts, kept.map(unsignedOf), assigned_at_ms);
+  const unsigned = kept.map(unsignedOf);
+  const signed: SignedVersion[] = [];
+  for (let from = 0; from < unsigned.length; from += stepVersions) {
+    await pauseQueued(ports, facts);
+    const some = unsigned.slice(from, from + stepVersions);
+    signed.push(...(await signVersions(signers, facts, some, assigned_at_ms)));
+  }
   return {
     outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),

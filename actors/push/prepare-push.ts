@@ -1,15 +1,17 @@
 // Decides whether a push whose records are in a file is held, before anything of it is published. It may be repeated.
 //   H1. The file is read in pieces, and nothing of a piece is kept but counts, the largest changes and the ids of its records.
 //   H2. A record counts as it would be published: the first leaf that would be accepted, compared with the catalogue as it is
-//       when the piece is compared, and with what pending pushes will make of it.
+//       when the piece is compared, and with what pending pushes will make of it. Leaves of records without listings are not
+//       judged here: whatever becomes of them changes no listing that there is.
 //   H3. Nothing waits for this, and an import that is being prepared counts in nobody else's comparison.
 //   H4. A preparation that keeps failing for a reason of its own ends its push: nobody knows whether the push should be held,
 //       and nothing of it is published yet.
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { parseUtf8 } from "../../protocol/bytes.ts";
 import { holdThreshold, type Listings, listingsOf } from "../../protocol/listings.ts";
 import { PriceShock } from "../../protocol/price-shock.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { isObject } from "../../std/is-object.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { ListingsReply } from "../messages/listings.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
@@ -21,8 +23,9 @@ import { failureOf, unfit } from "./process-chunk.ts";
 
 /** Leaves read and compared at a time. */
 const pieceLeaves = 200;
-/** Leaves judged before other work gets its turn: about two milliseconds. */
+/** Leaves judged, and leaves read, before other work gets its turn: about two milliseconds. */
 const stepLeaves = 20;
+const stepRead = 100;
 
 type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "pause" | "holdMs">;
 
@@ -84,41 +87,75 @@ async function shockOf(
     const count = Math.min(pieceLeaves, facts.records - first);
     const leaves = await ports.leaves.load(facts, first, count);
     if (leaves.length < count) throw new Error(`A leaf of ${facts.push_id} is not staged.`);
-    const planned = await planPiece(ports, facts, { leaves, seen });
-    const { records } = await askListings(ask, facts, [...planned.keys()]);
+    const named = await readPiece(ports, facts, leaves);
+    const { records } = await askListings(ask, facts, [...new Set(named.map(({ recordId }) => recordId))]);
     const applied = new Map(records.map((each) => [each.record_id, each]));
-    for (const [recordId, after] of planned) {
-      const head = applied.get(recordId);
-      const before = pending.get(recordId) ?? head?.listings ?? {};
-      shock.add({ recordId, before, after, ownId: head?.bpid ?? null });
-    }
+    const listed = named.flatMap((each): readonly ListedLeaf[] => {
+      const head = applied.get(each.recordId);
+      const before = pending.get(each.recordId) ?? head?.listings ?? {};
+      return countOf(before) === 0 ? [] : [{ ...each, before, ownId: head?.bpid ?? null }];
+    });
+    for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen }))
+      shock.add({ ...leaf, after });
   }
   return shock;
 }
 
-/** The listings that the leaves would leave for records that no earlier leaf names (H2). */
-async function planPiece(
-  { lists, recordIdOf, pause }: Preparing,
-  facts: PushFacts,
-  { leaves, seen }: { readonly leaves: readonly Uint8Array[]; readonly seen: Set<string> },
-): Promise<ReadonlyMap<string, Listings>> {
-  const { collection, countries, own_names: ownNames = null, business_uuid: uuid } = facts;
-  const rules = { collection, countries, lists, ownNames };
-  const planned = new Map<string, Listings>();
-  for (const [index, leaf] of leaves.entries()) {
-    if (index % stepLeaves === 0) await pause();
-    const judged = judgeRecord(leaf, rules);
-    if (!judged.ok) continue;
-    const recordId = recordIdOf(uuid, collection, ownIdOf(judged.record));
-    if (seen.has(recordId)) continue;
-    seen.add(recordId);
-    planned.set(recordId, listingsOf(judged.record));
-  }
-  return planned;
+interface NamedLeaf {
+  readonly bytes: Uint8Array;
+  readonly recordId: string;
 }
 
-function ownIdOf(record: JsonObject): string {
-  return String(record["business_product_id"]);
+/** A leaf of a record that has listings. */
+interface ListedLeaf extends NamedLeaf {
+  readonly before: Listings;
+  readonly ownId: string | null;
+}
+
+/** The leaves that name a record. One that could not be accepted may be among them. */
+async function readPiece(
+  { recordIdOf, pause }: Preparing,
+  { business_uuid: uuid, collection }: PushFacts,
+  leaves: readonly Uint8Array[],
+): Promise<readonly NamedLeaf[]> {
+  const named: NamedLeaf[] = [];
+  for (const [index, bytes] of leaves.entries()) {
+    if (index % stepRead === 0) await pause();
+    const ownId = ownIdIn(bytes);
+    if (ownId !== null) named.push({ bytes, recordId: recordIdOf(uuid, collection, ownId) });
+  }
+  return named;
+}
+
+/** The business's own id in a record that would be accepted; for any other anything. */
+function ownIdIn(bytes: Uint8Array): string | null {
+  try {
+    const record: unknown = JSON.parse(parseUtf8(bytes) ?? "");
+    const id = isObject(record) ? record["business_product_id"] : null;
+    return typeof id === "string" ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The leaves that would be published, with the listings that each would leave: of a record the first one (H2). */
+async function planPiece(
+  { lists, pause }: Preparing,
+  facts: PushFacts,
+  { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
+): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
+  const { collection, countries, own_names: ownNames = null } = facts;
+  const rules = { collection, countries, lists, ownNames };
+  const planned: (readonly [ListedLeaf, Listings])[] = [];
+  for (const [index, leaf] of leaves.entries()) {
+    if (index % stepLeaves === 0) await pause();
+    if (seen.has(leaf.recordId)) continue;
+    const judged = judgeRecord(leaf.bytes, rules);
+    if (!judged.ok) continue;
+    seen.add(leaf.recordId);
+    planned.push([leaf, listingsOf(judged.record)]);
+  }
+  return planned;
 }
 
 /** The number of listings before this push: those applied, and what pending pushes will add or remove. */

@@ -48,13 +48,15 @@ export class ActivationTable {
   }
 
   /**
-   * Passivates one actor if the table is full: one unused since the last scan, or else the first that can leave. If a caller
-   * waits for the new actor (`isAsked`), one that only waits for a retry may have to leave: what it waits for may be the very
-   * actor for which there is no room. Returns false if there is no room and none can be made.
+   * Passivates one actor if the table is full: one unused since the last scan, or else the first that can leave, or else one
+   * that only waits for its time, since the new actor has something to do now. If a caller waits for the new actor
+   * (`isAsked`), one that only waits for a retry may have to leave: what it waits for may be the very actor for which there
+   * is no room. Returns false if there is no room and none can be made.
    */
   makeRoom(nowMs: number, isAsked: boolean): boolean {
     if (this.#order.size < this.#limits.activationsMax) return true;
     let candidate: Activation | null = null;
+    let early: Activation | null = null;
     let stuck: Activation | null = null;
     let scanned = 0;
     for (const activation of this.#order) {
@@ -62,6 +64,7 @@ export class ActivationTable {
       scanned += 1;
       const canLeave = activation.canPassivate(nowMs);
       if (canLeave) candidate ??= activation;
+      if (early === null && activation.onlyWaitsForTime(nowMs)) early = activation;
       if (isAsked && stuck === null && activation.canStepAside()) stuck = activation;
       if (canLeave && !activation.touched) {
         candidate = activation;
@@ -71,7 +74,7 @@ export class ActivationTable {
       this.#order.delete(activation);
       this.#order.add(activation);
     }
-    const leaving = candidate ?? stuck;
+    const leaving = candidate ?? early ?? stuck;
     leaving?.end("restarting", "not_applied");
     return leaving !== null;
   }

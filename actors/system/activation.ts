@@ -126,12 +126,14 @@ export abstract class Activation {
 
   /** Whether it can leave memory now without losing or delaying anything. */
   canPassivate(nowMs: number): boolean {
-    if (this.phase !== "idle" || this.load > 0 || this.queued) return false;
-    if (this.outbox !== null && (this.outbox.pending.size > 0 || this.outbox.acknowledgedCount > 0))
-      return false;
-    const horizonMs = this.keepsTimers ? nowMs + this.host.limits.timerHorizonMs : Number.POSITIVE_INFINITY;
-    for (const timer of this.state?.timers.values() ?? []) if (timer.dueMs <= horizonMs) return false;
-    return true;
+    return this.#isAtRestUntilAfter(
+      this.keepsTimers ? nowMs + this.host.limits.timerHorizonMs : Number.POSITIVE_INFINITY,
+    );
+  }
+
+  /** Whether it only waits for a time to come, at which the store will find it due, up to a poll later. */
+  onlyWaitsForTime(nowMs: number): boolean {
+    return this.keepsTimers && this.#isAtRestUntilAfter(nowMs);
   }
 
   /**
@@ -313,6 +315,15 @@ export abstract class Activation {
 
   /** Whether timers survive the activation. */
   protected get keepsTimers(): boolean {
+    return true;
+  }
+
+  /** Whether it has nothing to do, and none of its timers is due at `untilMs` or earlier. */
+  #isAtRestUntilAfter(untilMs: number): boolean {
+    if (this.phase !== "idle" || this.load > 0 || this.queued) return false;
+    const { outbox } = this;
+    if (outbox !== null && (outbox.pending.size > 0 || outbox.acknowledgedCount > 0)) return false;
+    for (const timer of this.state?.timers.values() ?? []) if (timer.dueMs <= untilMs) return false;
     return true;
   }
 

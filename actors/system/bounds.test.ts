@@ -146,6 +146,33 @@ describe("A7: everything is bounded", () => {
     expect(await ask(node, "sum", read)).toMatchObject({ n: 3 });
   });
 
+  it("actors that fill the memory and only wait for their time make room for callers, and are woken in time", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { activationsMax: 3, timerHorizonMs: 60_000 } });
+    await node.start();
+    for (const id of ["a", "b", "c"]) await ask(node, id, { type: "arm" });
+    const heads = async (): Promise<unknown[]> =>
+      Promise.all(["a", "b", "c"].map(async (id) => (await store.readHead(counter(id)))?.head));
+    expect(await heads()).toEqual([1, 1, 1]);
+    await time.advance(10_000);
+    expect(await ask(node, "d", add)).toBe(1);
+    await time.advance(52_000);
+    expect(await heads()).toEqual([2, 2, 2]);
+  });
+
+  it("actors that fill the memory and only wait for their time make room for one that is due now", async () => {
+    const { system, store, time } = newWorld();
+    const gone = system({ timers: { schedule: () => () => {} } });
+    await ask(gone, "due", { type: "arm" });
+    const head = (await store.readHead(counter("due")))?.head ?? 0;
+    await time.advance(30_000);
+    const node = system({ limits: { activationsMax: 3, timerHorizonMs: 60_000, outboxWakeMs: 0 } });
+    await node.start();
+    for (const id of ["a", "b", "c"]) await ask(node, id, { type: "arm" });
+    await time.advance(32_000);
+    expect((await store.readHead(counter("due")))?.head).toBe(head + 1);
+  });
+
   it("a caller is told that its time is over: in the mailbox nothing happened, in a turn nobody knows", async () => {
     const { system, store, time } = newWorld();
     const node = system({ limits: { askTimeoutMs: 30_000, batchCommandsMax: 1 } });

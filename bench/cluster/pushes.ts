@@ -5,7 +5,7 @@ import type { Child } from "../child.ts";
 import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
 import type { EnginePush, EnginePushResult } from "../floor/engine-push.ts";
 import { sendOne } from "../load.ts";
-import { type PreparedPush, type ProductRange, type Publisher, preparePushOf } from "../prepared-push.ts";
+import { type ProductRange, type Publisher, preparePushOf } from "../prepared-push.ts";
 import type { Figure } from "../report.ts";
 import { targetOf } from "../requests.ts";
 import { compare, median, takeRounds } from "../rounds.ts";
@@ -71,17 +71,32 @@ export async function measurePushes(
 }
 
 /** A push of a new business, from the first byte of the request until it is complete, which every index has to confirm. */
-async function pushOnce(
-  { setting, node, nodes }: Common,
-  range: ProductRange,
-): Promise<{ readonly measured: Measured; readonly ids: readonly string[] }> {
-  const { child, urls } = node;
-  const publisher = await newPublisher(setting.keysFolder, urls.business_url);
+async function pushOnce(common: Common, range: ProductRange): Promise<Pushed> {
+  const { child, urls } = common.node;
+  const publisher = await newPublisher(common.setting.keysFolder, urls.business_url);
   const prepared = await preparePushOf(urls.business_url, publisher, range);
+  const pushId = prepared.batch.push_id;
+  return await timePush(common, { publisher, range }, async () => {
+    await requestPush(urls, prepared.request);
+    await untilComplete(child, { publisher, pushId, records: range.count });
+  });
+}
+
+export interface Pushed {
+  readonly measured: Measured;
+  readonly ids: readonly string[];
+}
+
+/** Times a push, and sees that every region has its records. */
+export async function timePush(
+  { node: { child }, nodes }: Pick<Common, "node" | "nodes">,
+  { publisher, range }: { readonly publisher: Publisher; readonly range: ProductRange },
+  push: () => Promise<void>,
+): Promise<Pushed> {
   const before = await Promise.all(nodes.map(indexedProducts));
   const cpuBefore = await child.call<CpuTimes>("cpuTimes", null);
   const startedMs = performance.now();
-  await pushUntilComplete(child, { urls, publisher, prepared });
+  await push();
   const elapsedMs = performance.now() - startedMs;
   const cpu = cpuBetween(cpuBefore, await child.call<CpuTimes>("cpuTimes", null));
   const after = await Promise.all(nodes.map(indexedProducts));
@@ -92,22 +107,21 @@ async function pushOnce(
   return { measured: { elapsedMs, cpu }, ids };
 }
 
-async function pushUntilComplete(
-  child: Child,
-  parts: {
-    readonly urls: ClusterNode["urls"];
-    readonly publisher: Publisher;
-    readonly prepared: PreparedPush;
-  },
-): Promise<void> {
-  const { urls, publisher, prepared } = parts;
-  const answer = await sendOne(targetOf(urls.business_url), prepared.request);
+export async function requestPush({ business_url }: ClusterNode["urls"], request: Uint8Array): Promise<void> {
+  const answer = await sendOne(targetOf(business_url), request);
   if (answer.status !== 202) throw new Error(`push: ${answer.status} ${answer.body.slice(0, 500)}`);
+}
+
+export async function untilComplete(
+  child: Child,
+  push: { readonly publisher: Publisher; readonly pushId: string; readonly records: number },
+): Promise<void> {
+  const { publisher, pushId, records } = push;
   const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>("awaitPush", {
     businessUuid: publisher.uuid,
-    pushId: prepared.batch.push_id,
+    pushId,
   });
-  if (ended.state !== "complete" || ended.counts["accepted"] !== prepared.records.length)
+  if (ended.state !== "complete" || ended.counts["accepted"] !== records)
     throw new Error(`push: ${JSON.stringify(ended)}`);
 }
 
@@ -115,10 +129,12 @@ function indexedProducts({ child }: ClusterNode): Promise<number> {
   return child.call<number>("indexedProducts", null);
 }
 
-async function pushToFloor(
-  { world, setting, node }: Common,
+/** Writes what ours stored again, `copies` times under other ids. */
+export async function pushToFloor(
+  { world, setting, node }: Pick<Common, "world" | "setting" | "node">,
   stored: readonly Stored[],
   round: number,
+  copies = 1,
 ): Promise<EnginePushResult> {
   await using child = world.start("floor/engine-push.ts");
   const { regions, elastic } = setting.engines;
@@ -126,10 +142,12 @@ async function pushToFloor(
     elastic: elastic[at] ?? "",
     alias: rowsAlias(new IndexNames(setting.indexPrefix(region), "products").generation(1)),
   }));
-  const params = (mark: string, some: readonly Stored[]): EnginePush => ({
-    ...{ place: setting.placeOf(node.region), indexes, stored: some, mark },
+  const params = (marks: readonly string[], some: readonly Stored[]): EnginePush => ({
+    ...{ place: setting.placeOf(node.region), indexes, stored: some, marks },
   });
-  const digit = "abcdefghijklmnopqrstuvwxyz"[round] ?? "";
-  await child.call("run", params(`${digit}aaa`, stored.slice(0, warmUpRecords)));
-  return await child.call<EnginePushResult>("run", params(`${digit}bbb`, stored));
+  const digits = "abcdefghijklmnopqrstuvwxyz";
+  const digit = digits[round] ?? "";
+  const marks = Array.from({ length: copies }, (_, copy) => `${digit}bb${digits[copy]}`);
+  await child.call("run", params([`${digit}aaa`], stored.slice(0, warmUpRecords)));
+  return await child.call<EnginePushResult>("run", params(marks, stored));
 }

@@ -108,7 +108,7 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
     try {
       const alias = rowsAlias(new IndexNames(options.prefix, "products").generation(1));
       const push: EnginePush = {
-        ...{ place: place(), stored, mark: "abcd" },
+        ...{ place: place(), stored, marks: ["abcd"] },
         indexes: [{ elastic: elasticUrl, alias }],
       };
       await using floor = start("floor/engine-push.ts");
@@ -134,7 +134,7 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
       await expect(
         floor.call("run", {
           ...push,
-          mark: "abce",
+          marks: ["abce"],
           indexes: [{ elastic: elasticUrl, alias: `${alias}.none` }],
         }),
       ).rejects.toThrow("a row was refused");

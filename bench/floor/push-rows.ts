@@ -1,7 +1,9 @@
-// Thread of push.ts: inserts rows with their terms into its own file, each list in one transaction, and reports when.
+// Thread of push.ts: inserts rows with their terms into its own file, each list in one transaction, and reports when. As in the
+// service, the threads that others wait for go first.
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { lowerPriority } from "../../storage/sqlite/thread-priority.ts";
 
 export interface FloorRow {
   readonly record_id: string;
@@ -9,6 +11,7 @@ export interface FloorRow {
   readonly texts: readonly (string | null)[];
 }
 
+lowerPriority();
 const db = new DatabaseSync(String(workerData));
 db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
   PRAGMA wal_autocheckpoint = 4000;

@@ -1,10 +1,11 @@
-// Child process, floor of a push: the work between a batch's body and its searchable rows that no implementation could
-// skip. Parsing, hashing, the Merkle tree, the canonical form of each row, two signatures per record, and inserts of exactly
+// Child process, floor of a push: the work between a batch's body, or a bulk file, and its searchable rows that no
+// implementation could skip. Parsing, hashing, the Merkle tree, the canonical form of each row, two signatures per record, and inserts of exactly
 // the bytes that the service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or
 // analysed. The threads are those of the service; as there, the next chunk is signed while one is written, and rows are
 // inserted (push-rows.ts) while the main thread continues; the push is done when everything is committed.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
@@ -15,6 +16,7 @@ import { packMessages } from "../../protocol/packed-messages.ts";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { answerParent } from "../answer-parent.ts";
 import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
+import { readStoredRecords } from "../stored-records.ts";
 import type { FloorRow } from "./push-rows.ts";
 
 /** What the service made of one record. */
@@ -136,11 +138,41 @@ export interface FloorPushResult {
 }
 
 async function run({ file, pushId, body, stored }: FloorPush): Promise<FloorPushResult> {
+  return await timed(file, { pushId, stored }, async () => {
+    const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
+    return records;
+  });
+}
+
+/** A file of records, one line of base64 each. */
+export interface FloorImport {
+  /** Path of the store file. */
+  readonly file: string;
+  readonly path: string;
+  readonly pushId: string;
+  /** Home of a node that is not running, where the service stored the records of this push. */
+  readonly home: string;
+}
+
+/** What the service stored is read before the time begins. */
+async function runFile({ file, path, pushId, home }: FloorImport): Promise<FloorPushResult> {
+  const stored = readStoredRecords(home, pushId);
+  return await timed(file, { pushId, stored }, async () => {
+    const lines = (await readFile(path, "latin1")).split("\n");
+    lines.pop();
+    return lines;
+  });
+}
+
+async function timed(
+  file: string,
+  { pushId, stored }: Pick<FloorPush, "pushId" | "stored">,
+  read: () => Promise<readonly string[]>,
+): Promise<FloorPushResult> {
   store ??= new FloorStore(file);
   const cpuBefore = cpuTimes();
   const startedMs = performance.now();
-  const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
-  const leaves = records.map((text) => Buffer.from(text, "base64"));
+  const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
   merkleRoot(leaves);
   const signFrom = (first: number): ReturnType<typeof signChunk> =>
     signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
@@ -207,4 +239,4 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return level[0] ?? new Uint8Array();
 }
 
-answerParent({ run }, async () => store?.close());
+answerParent({ run, runFile }, async () => store?.close());

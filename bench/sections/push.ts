@@ -1,19 +1,18 @@
 // A push of the largest batch, until it is complete and searchable, against the work that no implementation could skip.
 
-import { setTimeout as delay } from "node:timers/promises";
-import type { Child } from "../child.ts";
 import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
 import type { FloorPush, FloorPushResult, StoredRecord } from "../floor/push.ts";
 import { sendOne } from "../load.ts";
 import type { PreparedPush } from "../prepared-push.ts";
+import { recordSearch } from "../record-search.ts";
 import type { Figure } from "../report.ts";
-import { makeRequest, targetOf } from "../requests.ts";
+import { targetOf } from "../requests.ts";
 import { compare, median, takeRounds } from "../rounds.ts";
 import { readStoredRecords } from "../stored-records.ts";
-import { batchRecords, companyOf, type OpenNode, preparePush, push, type World } from "../world.ts";
+import { memorySampleMs, watchMemory } from "../watch-memory.ts";
+import { batchRecords, type OpenNode, preparePush, push, type World } from "../world.ts";
 
 const warmUpRecords = 500;
-const memorySampleMs = 10;
 const megabyte = 1_000_000;
 
 /** The measured push, with what the service stored for it. */
@@ -115,7 +114,7 @@ async function pushToService(
     warmUp = await preparePush(node.sandbox, { first, count: warmUpRecords });
     prepared = await preparePush(node.sandbox, { first: first + warmUpRecords, count: records });
     await push(node, warmUp);
-    await sendOne(targetOf(node.sandbox.base_url), await lastRecordSearch(node, warmUp));
+    await sendOne(targetOf(node.sandbox.base_url), await lastSearch(node, warmUp));
     measured = await timePush(node, prepared);
   }
   const storedOf = (each: PreparedPush) => ({
@@ -129,7 +128,7 @@ async function pushToService(
 async function timePush(node: OpenNode, prepared: PreparedPush): Promise<Measured> {
   const records = prepared.records.length;
   const productsBefore = await node.child.call<number>("indexedProducts", null);
-  const search = await lastRecordSearch(node, prepared);
+  const search = await lastSearch(node, prepared);
   const memory = watchMemory(node.child);
   const cpuBefore = await node.child.call<CpuTimes>("cpuTimes", null);
   const startedMs = performance.now();
@@ -145,24 +144,8 @@ async function timePush(node: OpenNode, prepared: PreparedPush): Promise<Measure
   return measured;
 }
 
-/** A search for the batch's last record, by its name and its price. */
-async function lastRecordSearch({ sandbox }: OpenNode, { records }: PreparedPush): Promise<Uint8Array> {
-  const last = JSON.parse(Buffer.from(records.at(-1) ?? new Uint8Array()).toString()) as {
-    product_name: string;
-    prices: readonly { amount: string; country: string }[];
-  };
-  const [price] = last.prices;
-  const body = Buffer.from(
-    JSON.stringify({
-      collection: "products",
-      q: last.product_name,
-      query_by: ["product_name"],
-      filter: { all: [{ country: price?.country }, { price_amount: price?.amount }] },
-      sort_by: "published_at:desc",
-    }),
-  );
-  const plan = { method: "POST", path: "/v1/search", tag: "svc-retrieval", body } as const;
-  return await makeRequest(sandbox.base_url, companyOf(sandbox), plan);
+function lastSearch({ sandbox }: OpenNode, { records }: PreparedPush): Promise<Uint8Array> {
+  return recordSearch(sandbox, records.at(-1) ?? new Uint8Array());
 }
 
 async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture): Promise<FloorPushResult> {
@@ -174,26 +157,4 @@ async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture):
   };
   await run(warmUp.prepared, warmUp.stored);
   return await run(prepared, stored);
-}
-
-/** Reads a child's resident memory until stopped; returns by how much its highest reading exceeds the first. */
-function watchMemory(child: Child): { stop(): Promise<number | null> } {
-  let stopped = false;
-  const watch = async (): Promise<number | null> => {
-    const before = await child.residentBytes();
-    if (before === null) return null;
-    let highest = before;
-    while (!stopped) {
-      highest = Math.max(highest, (await child.residentBytes()) ?? 0);
-      await delay(memorySampleMs);
-    }
-    return highest - before;
-  };
-  const watching = watch();
-  return {
-    stop: () => {
-      stopped = true;
-      return watching;
-    },
-  };
 }

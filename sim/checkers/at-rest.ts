@@ -263,7 +263,7 @@ function checkOrder(
       // A version acknowledged before the removal was requested is older than the removal.
       const isOlder =
         last.batch.acknowledgedAt !== null &&
-        last.batch.acknowledgedAt < removal.sentAt &&
+        last.batch.acknowledgedAt < removal.sent.at &&
         last.batch.settled;
       if (head.live && isOlder)
         observed.violate(

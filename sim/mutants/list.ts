@@ -4,6 +4,7 @@ import { actorMutants } from "./actor-mutants.ts";
 import { bulkMutants } from "./bulk-mutants.ts";
 import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
+import { keyMutants } from "./key-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...portMutants,
   ...actorMutants,
   ...holdMutants,
+  ...keyMutants,
   ...insightMutants,
   ...bulkMutants,
   ...ownReadsMutants,

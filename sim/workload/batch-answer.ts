@@ -5,6 +5,7 @@ import type { World } from "../world/world.ts";
 import type { HeardResult, SentBatch } from "./batch.ts";
 import { type Heard, passing } from "./client.ts";
 import type { Journal } from "./journal.ts";
+import type { Moment } from "./key-standing.ts";
 
 interface Sender {
   readonly world: World;
@@ -12,13 +13,14 @@ interface Sender {
   readonly key: SimSigner;
 }
 
-/** `sentAt` is the position in the world's events at which the request was sent. */
+/** `sent` is when the request was sent. */
 export function noteAnswer(
   { world, journal, key }: Sender,
   batch: SentBatch,
   heard: Heard,
-  { name, sentAt }: { readonly name: string; readonly sentAt: number },
+  { name, sent }: { readonly name: string; readonly sent: Moment },
 ): void {
+  const sentAt = sent.at;
   const { observed, parts } = world;
   observed.mark(`publish.${heard.code}`);
   if (heard.status === 200 || heard.status === 202) {
@@ -26,12 +28,23 @@ export function noteAnswer(
     // An earlier acceptance may be reported again; a new batch may not be accepted.
     if (batch.sentAt > revokedAt && sentAt > revokedAt)
       observed.violate("revocation-holds", `${batch.pushId} was accepted although its key had been revoked`);
+    if (batch.key !== key) observed.mark("publish.resumed");
     batch.acknowledgedAt ??= parts.kernel.events;
     if (heard.status === 200) noteOutcomes({ world, journal }, batch, heard, name);
   } else if (!passing.has(heard.code)) {
+    const isWithout = heard.code === "mandate_missing";
+    // A replayed refusal says what was in force when it was first given.
+    const isNew = heard.outcome.kind === "problem";
+    if (
+      isWithout &&
+      isNew &&
+      !world.mayReadOld &&
+      journal.standing.isCovered(key.keyId, sent, parts.kernel.now())
+    )
+      observed.violate("in-force-publishes", `${batch.pushId} was refused although a mandate is in force`);
     // A request in flight in parallel with the accepted one may have been judged before it.
     const wasAcknowledged = batch.acknowledgedAt !== null && sentAt > batch.acknowledgedAt;
-    const isLost = wasAcknowledged && heard.code !== "idempotency_key_reused";
+    const isLost = wasAcknowledged && heard.code !== "idempotency_key_reused" && !isWithout;
     if (isLost && !world.mayReadOld)
       observed.violate(
         "acknowledged-is-kept",

@@ -9,6 +9,7 @@ import { sealPayload } from "../../protocol/seal.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { WorldParts } from "../world/world-parts.ts";
+import type { Moment } from "./key-standing.ts";
 import { type ProductChoice, productBytes } from "./product.ts";
 
 export interface SentLeaf {
@@ -28,6 +29,8 @@ export interface SentBatch {
   /** Position in the world's events when it was first sent. */
   readonly sentAt: number;
   readonly sealedAtMs: number;
+  /** When it was first sent, which may be long after it was sealed. */
+  firstSent: Moment;
   /** Position at which a 200 or 202 was received; null before. */
   acknowledgedAt: number | null;
   /** Results of the first 200 that was received. */
@@ -85,6 +88,7 @@ export function sealBatch(
     })),
     sentAt: kernel.events,
     sealedAtMs: kernel.now(),
+    firstSent: { at: kernel.events, ms: kernel.now() },
     acknowledgedAt: null,
     results: null,
     settled: false,

@@ -18,12 +18,16 @@ import {
 } from "./business-plan.ts";
 import { Client, type Heard, isCapped, passing } from "./client.ts";
 import type { Journal } from "./journal.ts";
+import { momentOf } from "./key-standing.ts";
+import { KeyUse } from "./key-use.ts";
 import { checkAttempts, checkCatalogue, type ReadPage, readAttempts, readCatalogue } from "./own-reads.ts";
 import { cancel, type LifeParts, validateOnly } from "./push-life.ts";
 import { removeRecord } from "./removal-request.ts";
 import { type RequestParts, type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
+/** How often a successor looks whether it is registered. */
+const registeredMs = 500;
 /** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
 
@@ -42,6 +46,7 @@ export class BusinessAgent {
   readonly #journal: Journal;
   readonly #business: SimBusiness;
   readonly #key: SimSigner;
+  readonly #use: KeyUse;
   readonly #plan: BusinessPlan;
   readonly #name: string;
   readonly #draws: Random;
@@ -67,6 +72,7 @@ export class BusinessAgent {
     this.#journal = journal;
     this.#business = given.business;
     this.#key = given.key;
+    this.#use = new KeyUse(world, journal, given.business, given.key);
     this.#plan = given.plan;
     this.#name = given.name;
     this.#draws = given.random;
@@ -79,7 +85,6 @@ export class BusinessAgent {
     this.#journal.onRevoked(given.key.keyId, () => this.#goOn());
   }
 
-  /** Starts nothing more. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -88,7 +93,7 @@ export class BusinessAgent {
   async evening(): Promise<void> {
     const begun: Promise<void>[] = [];
     for (let batch = 1; batch <= eveningBatches; batch += 1) {
-      if (this.#journal.revocations.has(this.#key.keyId)) break;
+      if (this.#use.isRevoked || !this.#use.isRegistered) break;
       if (this.#world.takes(`${this.#name}#evening-${batch}`)) begun.push(this.#push(this.#newBatch()));
       await this.#client.pause(this.#random.between(1, 20));
     }
@@ -96,6 +101,8 @@ export class BusinessAgent {
   }
 
   async run(): Promise<void> {
+    // A successor begins once it is registered.
+    while (!this.#isStopped && !this.#use.isRegistered) await this.#client.pause(registeredMs);
     for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
       this.#step(`step ${step}`);
       await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
@@ -114,6 +121,8 @@ export class BusinessAgent {
         cancel: known.length > 0 ? 1 : 0,
         overtake: 1,
         import: 2,
+        late: this.#use.endsSoon ? 6 : 0,
+        resume: this.#use.inherited().length > 0 ? 3 : 0,
       });
       if (what === "push") await this.#push(this.#newBatch());
       else if (what === "again") await this.#push(this.#random.pick(known));
@@ -127,6 +136,8 @@ export class BusinessAgent {
       else if (what === "cancel") await cancel(this.#lifeParts(), this.#random.pick(known));
       else if (what === "overtake") await this.#overtake(this.#newBatch());
       else if (what === "import") await this.#import(this.#newBatch());
+      else if (what === "late") await this.#sendLate(this.#newBatch());
+      else if (what === "resume") await this.#push(this.#random.pick(this.#use.inherited()));
       else await this.#remove();
     }
   }
@@ -136,8 +147,8 @@ export class BusinessAgent {
    * `latestMs`.
    */
   async finish(latestMs: number): Promise<void> {
-    // A revoked key is refused permanently; what was acknowledged under it continues on its own.
-    if (this.#journal.revocations.has(this.#key.keyId)) return;
+    // A key that is out of force is refused permanently; what was acknowledged under it continues on its own.
+    if (!this.#use.mayPublish) return;
     this.#step("finish");
     if (latestMs > 0) await this.#client.pause(this.#random.below(latestMs));
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
@@ -153,7 +164,7 @@ export class BusinessAgent {
 
   /** For the liveness phase: a small batch is answered in time although an index does not answer. */
   async publishWithoutIndex(): Promise<void> {
-    if (this.#journal.revocations.has(this.#key.keyId)) return;
+    if (!this.#use.mayPublish) return;
     this.#step("index away");
     if (!this.#world.takes(`${this.#name}#index-away`)) return;
     const { kernel } = this.#world.parts;
@@ -177,19 +188,18 @@ export class BusinessAgent {
   /** For the liveness phase, in some worlds: a batch under a used seq is refused, and this is kept. */
   async beRefused(): Promise<void> {
     const [used] = this.#journal.batchesOf(this.#key.keyId).filter((batch) => batch.acknowledgedAt !== null);
-    if (used === undefined || this.#journal.revocations.has(this.#key.keyId)) return;
+    if (used === undefined || !this.#use.mayPublish) return;
     this.#step("be refused");
     const batch = this.#newBatch({ usedSeq: used.seq, leaves: 1 });
     this.#journal.addBatch(batch);
     const heard = await this.#publish(batch, this.#nextName("refused"));
     if (heard?.code !== "seq_not_increasing") return;
-    const { uuid } = this.#business;
-    this.#journal.refusals.set(uuid, [...(this.#journal.refusals.get(uuid) ?? []), batch.pushId]);
+    this.#journal.noteRefused(this.#business.uuid, batch.pushId);
   }
 
   /** What it reads of its own data at rest; null if its key is revoked, or somebody does not answer. */
   async readOwn(): Promise<OwnReads | null> {
-    if (this.#journal.revocations.has(this.#key.keyId)) return null;
+    if (!this.#use.mayRead) return null;
     this.#step("own reads");
     const catalogue = await readCatalogue(this.#readPage);
     const attempts = await readAttempts(this.#readPage);
@@ -215,19 +225,26 @@ export class BusinessAgent {
     this.#client.draw(this.#random.fork("client"));
   }
 
-  /** Continues as a holder of the key that does not know, or does not care, that it was just revoked. */
+  /** Continues in every region, as if the holder did not know that the key or a mandate of it was just revoked. */
   async #goOn(): Promise<void> {
     if (this.#isStopped) return;
-    await this.#push(this.#newBatch());
+    for (const region of this.#world.parts.regions) await this.#push(this.#newBatch(), region);
+  }
+
+  /** Sends a batch only when something has ended that was in force when it was sealed. */
+  async #sendLate(batch: SentBatch): Promise<void> {
+    await this.#client.pause(this.#use.endedInMs);
+    batch.firstSent = momentOf(this.#world);
+    await this.#push(batch);
   }
 
   /** Sends a batch until there is a definite answer, at most a few times. */
-  async #push(batch: SentBatch): Promise<void> {
+  async #push(batch: SentBatch, region = this.#plan.region): Promise<void> {
     this.#journal.addBatch(batch);
     const attempts = this.#random.between(1, 4);
     let name = batch.idempotencyKey;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const heard = await this.#publish(batch, name);
+      const heard = await this.#publish(batch, name, region);
       if (heard !== null && !passing.has(heard.code)) return;
       if (this.#random.chance(0.3)) name = this.#nextName("again");
       await this.#client.pause(this.#random.between(1, 800));
@@ -269,24 +286,27 @@ export class BusinessAgent {
       );
   }
 
-  async #publish(batch: SentBatch, idempotencyKey: string): Promise<Heard | null> {
+  async #publish(
+    batch: SentBatch,
+    idempotencyKey: string,
+    region = this.#plan.region,
+  ): Promise<Heard | null> {
     const request = this.#sign("publish", batch, idempotencyKey);
-    const sentAt = this.#world.parts.kernel.events;
-    const heard = await this.#client.send(request, this.#plan.region);
+    const sent = momentOf(this.#world);
+    const heard = await this.#client.send(request, region);
     if (heard !== null)
       noteAnswer({ world: this.#world, journal: this.#journal, key: this.#key }, batch, heard, {
         name: idempotencyKey,
-        sentAt,
+        sent,
       });
     return heard;
   }
 
   /** Publishes a batch as a file. */
   async #import(batch: SentBatch): Promise<void> {
-    const { kernel } = this.#world.parts;
     this.#journal.addBatch(batch);
     this.#journal.imported.add(batch.pushId);
-    const sentAt = kernel.events;
+    const sent = momentOf(this.#world);
     const name = this.#nextName("import");
     const path = { upload: "/v1/bulk-uploads", import: "/v1/bulk-imports" } as const;
     const heard = await importBatch(
@@ -304,7 +324,7 @@ export class BusinessAgent {
     this.#world.observed.mark(`import.${heard.code}`);
     noteAnswer({ world: this.#world, journal: this.#journal, key: this.#key }, batch, heard, {
       name,
-      sentAt,
+      sent,
     });
   }
 

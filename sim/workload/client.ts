@@ -126,12 +126,13 @@ export class Client {
 
 function heardOf(outcome: Outcome): Heard {
   const text = outcome.kind === "answer" && typeof outcome.body === "string" ? outcome.body : null;
-  return {
-    status: statusOf(outcome),
-    code: codeOf(outcome),
-    body: text === null ? null : (JSON.parse(text) as unknown),
-    outcome,
+  const body = text === null ? null : (JSON.parse(text) as unknown);
+  const status = statusOf(outcome);
+  // A refusal that is replayed under its Idempotency-Key is an answer like any other.
+  const { code = codeOf(outcome) } = (status >= 400 && body !== null ? body : {}) as {
+    readonly code?: string;
   };
+  return { status, code, body, outcome };
 }
 
 /** Answers that a retry of the same batch may change. */

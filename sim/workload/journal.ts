@@ -4,13 +4,16 @@ import type { Observed } from "../checkers/observed.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
 import type { HeardResult, SentBatch } from "./batch.ts";
+import { KeyStanding, type Moment } from "./key-standing.ts";
 
 export interface Removal {
   readonly business: SimBusiness;
   readonly recordId: string;
   readonly action: "withdraw" | "delete";
-  /** Position in the world's events at the first request. */
-  readonly sentAt: number;
+  /** The key that sealed and signed it. */
+  readonly keyId: string;
+  /** When it was sealed and first sent. */
+  readonly sent: Moment;
   /** Hash of the sealed document. */
   readonly document: string;
   acknowledgedAt: number | null;
@@ -18,10 +21,12 @@ export interface Removal {
   isRemoved: boolean;
 }
 
-/** Positions in the world's events. */
+/** Positions in the world's events, and the moments that were stated. */
 export interface Revocation {
   readonly askedAt: number;
   doneAt: number;
+  readonly revokedAt: string;
+  readonly compromisedFrom: string | null;
 }
 
 interface Block {
@@ -33,12 +38,15 @@ interface Block {
 export class Journal {
   /** Revocations by key_id. */
   readonly revocations = new Map<string, Revocation>();
+  readonly standing = new KeyStanding();
   readonly #blocks = new Map<string, Block>();
   readonly batches = new Map<string, SentBatch>();
   /** Batches that were validated and never sent to be published. */
   readonly validated: SentBatch[] = [];
   /** Pushes that were sent as files, perhaps as batches as well. */
   readonly imported = new Set<string>();
+  /** Pushes whose cancellation was requested. */
+  readonly cancelling = new Set<string>();
   /** Pushes whose cancellation was answered. */
   readonly cancelled = new Set<string>();
   readonly removals: Removal[] = [];
@@ -51,7 +59,7 @@ export class Journal {
   /** Decisions on holds that were answered as done, by push_id. */
   readonly decisions = new Map<string, string>();
 
-  /** Registers what the holder of a key does as soon as it was revoked. */
+  /** Registers what the holder of a key does as soon as the key or a mandate of it was revoked. */
   onRevoked(keyId: string, act: () => Promise<void>): void {
     this.#revokedListeners.set(keyId, act);
   }
@@ -86,6 +94,11 @@ export class Journal {
     this.decisions.set(pushId, known);
     if (known !== decision)
       observed.violate("hold-decided-once", `${pushId} was answered ${known} and then ${decision}`);
+  }
+
+  /** By business, the pushes that were refused, answered, and refused while nothing failed. */
+  noteRefused(uuid: string, pushId: string): void {
+    this.refusals.set(uuid, [...(this.refusals.get(uuid) ?? []), pushId]);
   }
 
   policyVersion(business: SimBusiness): number {

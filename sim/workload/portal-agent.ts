@@ -1,5 +1,5 @@
 // What people do in the business portal: settle holds, seal the next AI policy, block a group and unblock it, revoke a key,
-// and register one that every business of the world wants. Each request is retried until it is answered, so that what is
+// change keys and mandates, and register a key that every business of the world wants. Each request is retried until it is answered, so that what is
 // recorded as done is done.
 
 import type { RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
@@ -19,6 +19,7 @@ import { acceptPolicy, registerKey, type SimBusiness } from "../world/setup.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { answerOf, type Journal } from "./journal.ts";
+import { changeKeys, keysInUse } from "./key-changes.ts";
 
 const attemptsMax = 60;
 
@@ -71,11 +72,13 @@ export class PortalAgent {
       await this.#pause(this.#random.skewed(50, this.#watchesHolds ? 2_000 : 5_000));
       if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
       const hold = this.#watchesHolds ? 20 : 4;
-      const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2, contest: 2 });
+      const keys = this.#business.successor === null ? 0 : 6;
+      const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2, contest: 2, keys });
       if (what === "hold") await this.settleHolds();
       else if (what === "policy") await this.#sealPolicy();
       else if (what === "block") await this.#block();
       else if (what === "contest") await this.#contest();
+      else if (what === "keys") await this.#changeKeys();
       else await this.#revoke();
     }
   }
@@ -151,22 +154,25 @@ export class PortalAgent {
 
   /** Revokes a key, but only of a business that has another one. */
   async #revoke(): Promise<void> {
-    const { keys } = this.#business;
-    const key = keys.at(-1);
-    if (keys.length < 2 || key === undefined || this.#journal.revocations.has(key.keyId)) return;
+    const { keys, successor } = this.#business;
+    const isRotated = keysInUse({ journal: this.#journal, business: this.#business }).length > keys.length;
+    const key = isRotated ? this.#random.pick(keys) : keys.at(-1);
+    if (keys.length < (isRotated ? 1 : 2) || key === undefined) return;
+    if (this.#journal.revocations.has(key.keyId)) return;
     const { kernel } = this.#world.parts;
-    const revocation = { askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY };
-    this.#journal.revocations.set(key.keyId, revocation);
     const revoked_at = formatTimestamp(kernel.now());
-    const reply = await this.#ask({
-      type: "key.revoke",
-      key_id: key.keyId,
-      revoked_at,
-      compromised_from: null,
-    });
+    // Where keys change, some were in other hands for a while, and some are only retired.
+    const isStolen = successor !== null && this.#random.chance(0.5);
+    const compromised_from = isStolen ? formatTimestamp(kernel.now() - this.#random.between(0, 8_000)) : null;
+    const revocation = {
+      ...{ askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY },
+      ...{ revokedAt: revoked_at, compromisedFrom: compromised_from },
+    };
+    this.#journal.revocations.set(key.keyId, revocation);
+    const reply = await this.#ask({ type: "key.revoke", key_id: key.keyId, revoked_at, compromised_from });
     if (reply?.status !== "done") return;
     revocation.doneAt = kernel.events;
-    this.#world.observed.mark("key.revoked");
+    this.#world.observed.mark(isStolen ? "key.revoked_from" : "key.revoked");
     await this.#journal.revoked(key.keyId);
   }
 
@@ -185,6 +191,13 @@ export class PortalAgent {
     );
     if (told === "registered") this.#journal.noteOwner(this.#world.observed, key.keyId, uuid);
     if (told !== null) this.#world.observed.mark(`key.${told}`);
+  }
+
+  #changeKeys(): Promise<void> {
+    return changeKeys({
+      ...{ world: this.#world, journal: this.#journal, business: this.#business, random: this.#random },
+      insist: (ask) => this.#insist(ask),
+    });
   }
 
   #ask(command: RegisterCommand): Promise<RegisterReply | null> {

@@ -36,6 +36,7 @@ export async function validateOnly({ world, journal, send }: LifeParts, batch: S
 /** Asks a few times: a push that is on its way does not exist yet. */
 export async function cancel(parts: LifeParts, batch: SentBatch): Promise<void> {
   const { world, journal, random, send, pause } = parts;
+  journal.cancelling.add(batch.pushId);
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const heard = await send("cancel", batch);
     if (heard !== null) world.observed.mark(`cancel.${heard.code}`);

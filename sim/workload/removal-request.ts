@@ -11,6 +11,7 @@ import type { World } from "../world/world.ts";
 import type { WorldParts } from "../world/world-parts.ts";
 import type { Heard } from "./client.ts";
 import type { Journal, Removal } from "./journal.ts";
+import { momentOf } from "./key-standing.ts";
 
 /** How often a removal is sent that is not answered. */
 const removalsMax = 4;
@@ -24,8 +25,11 @@ export async function removeRecord(
   const { parts, observed } = world;
   const policyVersion = journal.policyVersion(given.business);
   const { document, body } = sealRemoval(parts, { ...given, policyVersion });
-  const sentAt = parts.kernel.events;
-  const removal: Removal = { ...given, document, sentAt, acknowledgedAt: null, isRemoved: false };
+  const { business, recordId, action, key } = given;
+  const removal: Removal = {
+    ...{ business, recordId, action, document, keyId: key.keyId, sent: momentOf(world) },
+    ...{ acknowledgedAt: null, isRemoved: false },
+  };
   journal.removals.push(removal);
   for (let attempt = 0; attempt < removalsMax; attempt += 1) {
     const heard = await send(body);

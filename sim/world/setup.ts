@@ -35,6 +35,8 @@ export interface SimBusiness {
   readonly policyVersion: number;
   readonly owner: SimSigner;
   readonly keys: readonly SimSigner[];
+  /** A key that is registered while the others are still used; null where none is. */
+  readonly successor: SimSigner | null;
   readonly caps: Caps;
 }
 
@@ -43,10 +45,18 @@ export interface SimCompany {
   readonly key: SimSigner;
 }
 
+/** When a key and its first mandate end; infinity if they outlast the world. */
+export interface KeyEnds {
+  readonly keyUntilMs: number;
+  readonly mandateUntilMs: number;
+}
+
 export interface NewBusiness {
   readonly uuid: string;
   /** Number of its integration keys. */
   readonly keys: number;
+  /** Where its keys and mandates have ends within the world's time; null where nothing ends. */
+  readonly ends: readonly KeyEnds[] | null;
   readonly caps: Caps;
   readonly hasPolicy: boolean;
 }
@@ -80,16 +90,19 @@ async function addKeys(
   parts: WorldParts,
   { parties }: SimNode,
   given: NewBusiness,
-): Promise<Pick<SimBusiness, "owner" | "keys">> {
-  const { uuid, caps } = given;
+): Promise<Pick<SimBusiness, "owner" | "keys" | "successor">> {
+  const { uuid, caps, ends } = given;
   const owner = parts.crypto.newSigner();
   await parties.registerKey(keyFacts(parts, uuid, owner, "sealing"));
   const keys = Array.from({ length: given.keys }, () => parts.crypto.newSigner());
-  for (const key of keys) {
-    await parties.registerKey(keyFacts(parts, uuid, key, "integration"));
-    await parties.acceptMandate(mandateOf(parts, { uuid, owner, key, caps }));
+  for (const [at, key] of keys.entries()) {
+    const { keyUntilMs = Infinity, mandateUntilMs = Infinity } = ends?.[at] ?? {};
+    await parties.registerKey(keyFacts(parts, uuid, key, "integration", keyUntilMs));
+    await parties.acceptMandate(
+      mandateOf(parts, { uuid, owner, key, caps, ...firstMandate(parts, key, mandateUntilMs) }),
+    );
   }
-  return { owner, keys };
+  return { owner, keys, successor: ends === null ? null : parts.crypto.newSigner() };
 }
 
 /** Registers a key as a portal does that knows whose key it is. */
@@ -131,7 +144,13 @@ async function openParty(
   });
 }
 
-function keyFacts(parts: WorldParts, uuid: string, key: SimSigner, role: KeyFacts["role"]): KeyFacts {
+function keyFacts(
+  parts: WorldParts,
+  uuid: string,
+  key: SimSigner,
+  role: KeyFacts["role"],
+  untilMs = Infinity,
+): KeyFacts {
   return {
     key_id: key.keyId,
     party_uuid: uuid,
@@ -141,15 +160,30 @@ function keyFacts(parts: WorldParts, uuid: string, key: SimSigner, role: KeyFact
     ...(role === "sealing" ? { person_role: "owner" } : {}),
     cose: role === "sealing" ? toBase64(coseKeyOf(key.publicJwk) ?? new Uint8Array()) : null,
     valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
-    valid_until: null,
+    valid_until: Number.isFinite(untilMs) ? formatTimestamp(untilMs) : null,
     revoked_at: null,
     compromised_from: null,
   };
 }
 
-function mandateOf(
+/** The times and the id of a mandate. */
+export interface MandateTerms {
+  readonly id: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** The mandate that a key has from the beginning, for longer than the world lasts unless it ends earlier. */
+export function firstMandate(parts: WorldParts, key: SimSigner, untilMs = Infinity): MandateTerms {
+  const { startMs } = parts.kernel;
+  const endMs = Number.isFinite(untilMs) ? untilMs : startMs + 30 * dayMs;
+  return { id: `mdt_${key.keyId}`, fromMs: startMs - dayMs, untilMs: endMs };
+}
+
+/** The owner seals a mandate. */
+export function mandateOf(
   parts: WorldParts,
-  given: {
+  given: MandateTerms & {
     readonly uuid: string;
     readonly owner: SimSigner;
     readonly key: SimSigner;
@@ -158,7 +192,7 @@ function mandateOf(
 ) {
   const payload = mandatePayload({
     v: 1,
-    mandate_id: `mdt_${given.key.keyId}`,
+    mandate_id: given.id,
     business_uuid: given.uuid,
     key_id: given.key.keyId,
     scope: {
@@ -168,8 +202,8 @@ function mandateOf(
       caps: given.caps,
       source_ip_allow_list: null,
     },
-    valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
-    valid_until: formatTimestamp(parts.kernel.startMs + 30 * dayMs),
+    valid_from: formatTimestamp(given.fromMs),
+    valid_until: formatTimestamp(given.untilMs),
   });
   return sealedByPerson(parts.crypto, given.owner, payloadTypes["mandate.v1"], payload);
 }

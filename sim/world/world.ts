@@ -205,14 +205,27 @@ export class World {
     const known = new Set(before.pushes.map(({ id }) => id));
     const untilMs = kernel.now() - sweepTimes(night).afterMs - skewMaxMs;
     return regions.some((region) =>
-      [...this.#leaves().arrived(region).values()].some(
-        ({ value: { pushId, stagedAtMs } }) =>
+      [...this.#lastStaged(region)].some(
+        ([pushId, stagedAtMs]) =>
           stagedAtMs < untilMs &&
           this.#isAtHome(pushId, region) &&
           !this.observed.staged.isAccepted(pushId) &&
           !known.has(pushId),
       ),
     );
+  }
+
+  /** When anything of a push was last staged, by push. */
+  #lastStaged(region: string): ReadonlyMap<string, number> {
+    const last = new Map<string, number>();
+    for (const table of [
+      this.#leaves(),
+      this.parts.stores.tables.of<Pick<StagedLeaf, "pushId" | "stagedAtMs">>("staged_document"),
+    ]) {
+      for (const { value } of table.arrived(region).values())
+        last.set(value.pushId, Math.max(last.get(value.pushId) ?? 0, value.stagedAtMs));
+    }
+    return last;
   }
 
   #isAtHome(pushId: string, region: string): boolean {

@@ -1,0 +1,62 @@
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createRightOfWay } from "./right-of-way.ts";
+
+const long = 60_000;
+
+describe("the right of way", () => {
+  it("R1: lets steps in the background go one at a time, in the order in which they wait", async () => {
+    const { pause } = createRightOfWay(long);
+    const gone: number[] = [];
+    for (const step of [1, 2, 3]) void pause().then(() => gone.push(step));
+    expect(gone).toEqual([]);
+    for (const turn of [1, 2, 3]) {
+      await nextTurn();
+      expect(gone).toEqual([1, 2, 3].slice(0, turn));
+    }
+  });
+
+  it("R2: lets no step go while something is under way that somebody waits for", async () => {
+    const { pause, during } = createRightOfWay(long);
+    const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const answers = [during(() => first.promise), during(() => second.promise)];
+    let isGone = false;
+    const step = pause().then(() => {
+      isGone = true;
+    });
+    first.resolve("a");
+    await answers[0];
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    expect(isGone).toBe(false);
+    second.resolve("b");
+    await step;
+    expect(await Promise.all(answers)).toEqual(["a", "b"]);
+  });
+
+  it("R2: does not begin a step that was to go when something is under way again", async () => {
+    const { pause, during } = createRightOfWay(long);
+    const gone = pause();
+    const answer = Promise.withResolvers<void>();
+    const answered = during(() => answer.promise);
+    expect(await Promise.race([gone.then(() => "gone"), wait(20, "waits")])).toBe("waits");
+    answer.resolve();
+    await Promise.all([gone, answered]);
+  });
+
+  it("R2: lets one step go whenever its patience ends, however busy the foreground is", async () => {
+    const { pause, during } = createRightOfWay(15);
+    const answer = Promise.withResolvers<void>();
+    const answered = during(() => answer.promise);
+    const beganMs = performance.now();
+    await Promise.all([pause(), pause()]);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(28);
+    answer.resolve();
+    await answered;
+  });
+
+  it("goes on after something that failed", async () => {
+    const { pause, during } = createRightOfWay(long);
+    await expect(during(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    await pause();
+  });
+});

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { bulkFileBytesMax, bulkRecordsMax, requestBytesMax } from "../protocol/limits.ts";
+import { bulkFileBytesMax, bulkRecordsMax, requestBytesMax, validatedPageMax } from "../protocol/limits.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import {
   bulkImportBody,
@@ -13,18 +13,20 @@ import {
   uploadForm,
   uploadId,
 } from "../protocol/wire/bulk.ts";
-import { pushStatus } from "../protocol/wire/push.ts";
+import { pushStatus, recordOutcomes } from "../protocol/wire/push.ts";
+import { fileValidation } from "../protocol/wire/validation.ts";
 import { type Outcome, refused } from "../service/answer.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { FileRequest, FormEvent } from "../service/bulk-file.ts";
 import type { BulkRequest } from "../service/bulk-upload.ts";
+import type { ValidateImportRequest } from "../service/validate-import.ts";
 import { arrivingBody, type BodyPiece } from "./arriving-body.ts";
 import { closeUnread, hasBody, leaveBodyUnread, lengthFault } from "./body.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import type { Edge } from "./edge.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "./multipart.ts";
 import { send } from "./reply.ts";
-import { isRefused, parseQuery, single, sourceOfRequest } from "./request-parts.ts";
+import { isRefused, parseFlag, parseQuery, type Query, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
@@ -34,6 +36,8 @@ export interface Bulk {
   issueUpload(request: BulkRequest): Promise<Outcome>;
   receiveFile(request: FileRequest): Promise<Outcome>;
   importFile(request: BulkRequest): Promise<Outcome>;
+  /** The same request, which changes nothing and answers what the import would come to. */
+  validateImport(request: ValidateImportRequest): Promise<Outcome>;
 }
 
 export interface BulkRoutesDeps {
@@ -63,22 +67,29 @@ export function bulkRoutes(deps: BulkRoutesDeps): readonly Route[] {
   return [issueRoute(deps), fileRoute(deps), importRoute(deps)];
 }
 
-function signed(deps: BulkRoutesDeps, answer: (request: BulkRequest) => Promise<Outcome>): Route["handle"] {
+function signed<N extends string>(
+  deps: BulkRoutesDeps,
+  queryNames: readonly N[],
+  answer: (request: BulkRequest, query: Query<N>) => Promise<Outcome>,
+): Route["handle"] {
   const { edge } = deps.http;
   return signedHandler({
     authentication: deps.authentication,
     accepted: acceptedWith(deps, "svc-push"),
     limits: { bytesMax: requestBytesMax, edge },
-    queryNames: [],
+    queryNames,
     claimsMeanwhile: false,
-    answer: ({ authenticated, body, request }: SignedCall) =>
-      answer({
-        caller: authenticated.caller,
-        idempotencyKey: single(request.headers["idempotency-key"]),
-        contentDigest: verifiedDigest(request),
-        body,
-        sourceIp: sourceOfRequest(request, edge),
-      }),
+    answer: async ({ authenticated, body, query, request }: SignedCall<N>) =>
+      answer(
+        {
+          caller: authenticated.caller,
+          idempotencyKey: single(request.headers["idempotency-key"]),
+          contentDigest: verifiedDigest(request),
+          body,
+          sourceIp: sourceOfRequest(request, edge),
+        },
+        query,
+      ),
   });
 }
 
@@ -97,7 +108,7 @@ function issueRoute(deps: BulkRoutesDeps): Route {
       },
       problems: [...acceptProblems, "type_not_publishable"],
     },
-    handle: signed(deps, (request) => deps.bulk.issueUpload(request)),
+    handle: signed(deps, [], (request) => deps.bulk.issueUpload(request)),
   };
 }
 
@@ -108,11 +119,32 @@ function importRoute(deps: BulkRoutesDeps): Route {
     tags: ["svc-push"],
     doc: {
       summary: "Publish the records of an uploaded file",
-      description:
-        "The seal names exactly the records of the file: line i is leaf i. The same request again answers with the state now, and resumes an import that stopped.",
-      parameters: [sandboxKey, idempotencyKey],
+      description: `The seal names exactly the records of the file: line i is leaf i. The same request again answers with the state now, and resumes an import that stopped. With \`validate_only=true\` nothing is stored, numbered or charged, the file stays for its import, and the answer says what would become of every line, in pages of ${validatedPageMax}.`,
+      parameters: [
+        sandboxKey,
+        {
+          name: "validate_only",
+          in: "query",
+          description: "`true` to validate the file only; the signature covers it with `@query`.",
+          schema: { enum: ["true", "false"] },
+        },
+        {
+          name: "outcome",
+          in: "query",
+          description: "Of a validation: only results of this outcome.",
+          schema: { enum: recordOutcomes },
+        },
+        {
+          name: "cursor",
+          in: "query",
+          description: "Of a validation: `next_cursor` of the previous page.",
+          schema: { type: "string" },
+        },
+        idempotencyKey,
+      ],
       body: bulkImportBody,
       answers: {
+        200: { description: "What the import would come to", body: fileValidation },
         202: {
           description: "The push was accepted and is processed; `Location` names where to poll",
           body: pushStatus,
@@ -121,8 +153,20 @@ function importRoute(deps: BulkRoutesDeps): Route {
       },
       problems: [...acceptProblems, "not_found", "seal_invalid", "seq_not_increasing", "upload_conflict"],
     },
-    handle: signed(deps, (request) => deps.bulk.importFile(request)),
+    handle: signed(deps, ["validate_only", "outcome", "cursor"], async (request, query) => {
+      const validateOnly = parseFlag(query, "validate_only");
+      if (typeof validateOnly !== "boolean") return validateOnly;
+      const { outcome, cursor } = query;
+      if (validateOnly) return deps.bulk.validateImport({ ...request, outcome, cursor });
+      return outcome === null && cursor === null ? deps.bulk.importFile(request) : notAValidation(query);
+    }),
   };
+}
+
+function notAValidation({ outcome }: Query<"outcome" | "cursor">): Outcome {
+  const name = outcome === null ? "cursor" : "outcome";
+  const detail = `${name} belongs to validate_only=true; GET /v1/pushes/{push_id} has the results of an import.`;
+  return refused(problem("request_invalid", detail, { pointer: `/query/${name}` }));
 }
 
 function fileRoute(deps: BulkRoutesDeps): Route {

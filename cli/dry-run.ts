@@ -3,6 +3,7 @@
 import { SvcProblemError } from "../client/errors.ts";
 import { type ValidationDeps, validateRecords } from "../client/validate-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { showHeldReasons } from "./held-reasons.ts";
 import type { ProductInput } from "./product-input.ts";
 import { formatFaults } from "./push-faults.ts";
 import { number, type ProgressStyle } from "./push-progress.ts";
@@ -38,7 +39,7 @@ export async function dryRun(
   } else {
     for (const line of formatFaults(placed, input.placeName)) terminal.print(line);
     if (held) terminal.print("It would be held until an owner or admin confirms it:");
-    for (const { code, detail } of reasons) terminal.print(`  ${code}: ${detail}`);
+    showHeldReasons(terminal, reasons);
     const parts = [
       `${number(accepted)} would be published`,
       `${number(updated)} updated`,

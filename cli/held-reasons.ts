@@ -1,12 +1,11 @@
 // Why a push is held, as lines for a person: each reason, and the listings that it names.
 
-import type { PushStatus } from "../client/service-client.ts";
+import type { PushReason } from "../client/push-state.ts";
 import { type Terminal, visible } from "./terminal.ts";
 
-type HeldReason = PushStatus["held_reasons"][number];
 type Price = { readonly amount: string; readonly currency: string } | null;
 
-export function showHeldReasons(terminal: Terminal, reasons: readonly HeldReason[]): void {
+export function showHeldReasons(terminal: Terminal, reasons: readonly PushReason[]): void {
   for (const { code, detail, largest = [], count = largest.length } of reasons) {
     terminal.print(`held: ${code} ${visible(detail)}`);
     for (const { record_id, business_product_id, country, before, after, change } of largest) {

@@ -2,6 +2,7 @@
 
 import type { BatchResult, PushState } from "../client/push-state.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { showHeldReasons } from "./held-reasons.ts";
 import type { ProductInput } from "./product-input.ts";
 import { formatFaults, type PlacedFaults } from "./push-faults.ts";
 import { number } from "./push-progress.ts";
@@ -68,7 +69,8 @@ function showResult(
   for (const [index, { sealed, result }] of state.batches.entries()) {
     if (result === null || result.state === "complete") continue;
     terminal.print(`Batch ${index + 1} (${sealed?.push_id}) is ${result.state}.`);
-    for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
+    if (result.state === "held") showHeldReasons(terminal, result.reasons);
+    else for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
     if (result.state === "held")
       terminal.print(
         `  An owner or admin can confirm it (svc hold confirm ${sealed?.push_id}); then run this command again.`,

@@ -119,6 +119,17 @@ it("--dry-run judges by all checks of the service, and publishes nothing", async
   expect(await svc("catalogue", "dry/0")).toMatchObject({ code: 1 });
 });
 
+it("--dry-run judges more products than a batch may have as one file", { timeout: 120_000 }, async () => {
+  const file = join(sandbox.home, "large.csv");
+  const rows = Array.from({ length: 10_001 }, (_, index) => row(`large/${index % 10_000}`));
+  await writeFile(file, [header, ...rows].join("\n"));
+  const judged = await svc("push", file, "--dry-run");
+  expect(judged.code, judged.output).toBe(1);
+  // In a batch of its own the last product would not be named twice.
+  expect(judged.output).toContain("10,000 would be published, 0 updated, 1 rejected. Nothing was published.");
+  expect(judged.output).toContain("  line 10002");
+});
+
 it.each([
   ["withdraw without an id", ["withdraw"], 2, "ID is missing"],
   ["withdraw of a record that nobody has", ["withdraw", `svc_${"a".repeat(26)}`], 3, "404"],

@@ -4,6 +4,7 @@
 import type { Envelope } from "../protocol/dsse.ts";
 import type { BulkUpload, UploadedFile } from "../protocol/wire/bulk.ts";
 import type { PushStatus } from "../protocol/wire/push.ts";
+import type { FileValidation } from "../protocol/wire/validation.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer } from "./json-answer.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
@@ -16,6 +17,12 @@ export interface BulkImportRequest {
   readonly idempotencyKey: string;
 }
 
+/** Query parameters of a validation of a file. */
+export interface ValidationPage {
+  readonly outcome?: string;
+  readonly cursor?: string;
+}
+
 export interface BulkClient {
   requestUpload(request: {
     readonly type: string;
@@ -25,7 +32,12 @@ export interface BulkClient {
   sendFile(upload: BulkUpload, file: Blob): Promise<UploadedFile>;
   /** Asks for the import; the same request again answers with the state now, and resumes an import that stopped. */
   importFile(request: BulkImportRequest): Promise<JsonAnswer<PushStatus>>;
+  /** What the same import would come to; nothing is stored, and the file may be imported afterwards. */
+  validateImport(request: BulkImportRequest, page?: ValidationPage): Promise<JsonAnswer<FileValidation>>;
 }
+
+/** What publishing a file takes. */
+export type UploadingClient = Pick<BulkClient, "requestUpload" | "sendFile" | "importFile">;
 
 /** How often a file is sent that the service says it cannot take again. */
 const uploadsMax = 5;
@@ -35,7 +47,11 @@ const uploadsMax = 5;
  * another upload id, and the service deletes what it has of the first.
  */
 export async function uploadFile(
-  how: { readonly client: BulkClient; readonly patience: Patience; readonly runId: string },
+  how: {
+    readonly client: Pick<BulkClient, "requestUpload" | "sendFile">;
+    readonly patience: Patience;
+    readonly runId: string;
+  },
   file: Blob,
 ): Promise<string> {
   let attempt = 0;
@@ -59,7 +75,8 @@ function isConflict(error: unknown): boolean {
   return error instanceof SvcProblemError && error.code === "upload_conflict";
 }
 
-/** False if the error says that this service takes no bulk files. */
+/** False if the error says that this service takes no bulk files, or that its operator does not let it. */
 export function isBulkOffered(error: unknown): boolean {
-  return !(error instanceof SvcProblemError && error.code === "not_offered");
+  if (!(error instanceof SvcProblemError)) return true;
+  return error.code !== "not_offered" && error.problem["reason"] !== "bulk_import_unavailable";
 }

@@ -139,6 +139,12 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
         idempotencyKey,
         timeoutMs,
       }),
+    validateImport: ({ uploadId, batchSeal, idempotencyKey }, page = {}) =>
+      post(`/v1/bulk-imports${queryOf({ validate_only: "true", ...page })}`, {
+        body: jsonBody({ upload_id: uploadId, batch_seal: batchSeal }),
+        idempotencyKey,
+        timeoutMs,
+      }),
   };
 }
 

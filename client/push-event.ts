@@ -1,6 +1,6 @@
 // What a push needs, and what it reports while it runs.
 
-import type { BulkClient } from "./bulk.ts";
+import type { UploadingClient } from "./bulk.ts";
 import type { BatchResult, PushJournal } from "./push-state.ts";
 import type { PushStatus, SvcClient } from "./service-client.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -49,7 +49,8 @@ export type PushEvent =
   | { readonly type: "waiting"; readonly seconds: number; readonly reason: string };
 
 export interface PushDeps {
-  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> & Partial<BulkClient>;
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> &
+    Partial<UploadingClient>;
   readonly key: SigningKey;
   readonly journal: PushJournal;
   /** Unix milliseconds. */

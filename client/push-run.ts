@@ -16,7 +16,7 @@ import {
   rootOf,
   sealLeaves,
 } from "./batch.ts";
-import { type BulkClient, isBulkOffered, uploadFile } from "./bulk.ts";
+import { isBulkOffered, type UploadingClient, uploadFile } from "./bulk.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { PushDeps, PushEvent } from "./push-event.ts";
 import { inlineResult, queuedResult } from "./push-result.ts";
@@ -148,7 +148,7 @@ async function newState(deps: PushDeps, records: RecordSet, root: string): Promi
   };
 }
 
-function bulkOf({ client }: PushDeps): BulkClient | null {
+function bulkOf({ client }: PushDeps): UploadingClient | null {
   const { requestUpload, sendFile, importFile } = client;
   return requestUpload && sendFile && importFile ? { requestUpload, sendFile, importFile } : null;
 }

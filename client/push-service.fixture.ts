@@ -6,12 +6,12 @@ import type { Envelope } from "../protocol/dsse.ts";
 import { pushIdOf } from "../protocol/identifiers.ts";
 import { openBatchSeal } from "../protocol/seal.ts";
 import { recordsRoot } from "./batch.ts";
-import type { BulkClient } from "./bulk.ts";
+import type { UploadingClient } from "./bulk.ts";
 import { SvcProblemError } from "./errors.ts";
 import type { JsonAnswer, PushStatus, SvcClient } from "./service-client.ts";
 
 export interface ModelService {
-  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> & BulkClient;
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext"> & UploadingClient;
   /** How many times each record (keyed by its text) was published. */
   readonly published: ReadonlyMap<string, number>;
   /** The batches accepted so far. */
@@ -127,11 +127,11 @@ type Accept = (
   texts: () => readonly string[],
 ) => { readonly isNew: boolean; readonly status: () => PushStatus };
 
-function bulkRoutes(service: Uploads, accept: Accept): BulkClient {
+function bulkRoutes(service: Uploads, accept: Accept): UploadingClient {
   let issued = 0;
   return {
     requestUpload: async () => {
-      if (!service.offersBulk) throw problem(501, "not_offered");
+      if (!service.offersBulk) throw bulkUnavailable;
       issued += 1;
       const limits = {
         max_bytes: 268_435_456,
@@ -174,6 +174,12 @@ const nothing = { retryAfterSeconds: null, problem: {} };
 function refusal(code: string, detail: string): SvcProblemError {
   return new SvcProblemError({ ...nothing, status: 422, code, detail });
 }
+
+/** As a service answers whose operator takes no files. */
+const bulkUnavailable = new SvcProblemError({
+  ...{ status: 503, code: "unavailable", detail: "", retryAfterSeconds: 3_600 },
+  problem: { reason: "bulk_import_unavailable" },
+});
 
 function problem(status: number, code: string): SvcProblemError {
   return new SvcProblemError({ ...nothing, status, code, detail: "" });

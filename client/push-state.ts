@@ -1,7 +1,7 @@
 // The saved state of a push in progress, from which it can be resumed after a crash at any moment. Plain JSON.
 
 import type { SealedBatch } from "./batch.ts";
-import type { PublishOutcome } from "./service-client.ts";
+import type { PublishOutcome, PushStatus } from "./service-client.ts";
 
 export interface PushState {
   readonly v: 1;
@@ -29,6 +29,11 @@ export interface BulkState {
   readonly upload_id: string | null;
 }
 
+/** A reason to hold says which listings it is about, the largest changes first; an error does not. */
+export type PushReason = { readonly code: string; readonly detail: string } & Partial<
+  Pick<PushStatus["held_reasons"][number], "count" | "of" | "largest">
+>;
+
 export interface BatchResult {
   readonly state: "complete" | "held" | "failed";
   readonly accepted: number;
@@ -37,7 +42,7 @@ export interface BatchResult {
   /** Rejected records, at most {@link faultsKeptMax}; `leaf_index` counts within the batch. */
   readonly faults: readonly Pick<PublishOutcome, "leaf_index" | "record_id" | "errors">[];
   /** Why the batch is held or failed. */
-  readonly reasons: readonly { readonly code: string; readonly detail: string }[];
+  readonly reasons: readonly PushReason[];
 }
 
 export const faultsKeptMax = 1_000;

@@ -4,6 +4,7 @@ import type { Proof } from "./request-effects.fixture.ts";
 
 const seal = (title: string): Proof => ({ shownBy: `node/bulk-seal.test.ts: ${title}` });
 const imports = (title: string): Proof => ({ shownBy: `node/bulk-import.test.ts: ${title}` });
+const validations = (title: string): Proof => ({ shownBy: `node/validate-import.test.ts: ${title}` });
 const unknown = "of an unknown upload, of another business's, or without a file is refused by name";
 const byIdempotencyKey =
   "is answered with the state now when it is requested again, with any Idempotency-Key";
@@ -17,6 +18,11 @@ export const bulkProofs: Readonly<Record<string, Proof>> = {
   "POST /v1/bulk-uploads/{upload_id}/file path upload_id": {
     shownBy: "node/bulk-upload.test.ts: that was never issued is unknown, whatever its token",
   },
+  [`${importing} query validate_only`]: validations(
+    "comes to what its import then comes to, line by line, and nothing changes",
+  ),
+  [`${importing} query outcome`]: validations("is held as its import would be, for the same reasons"),
+  [`${importing} query cursor`]: validations("is answered in pages, with the counts of the whole file"),
   [`${importing} header Idempotency-Key`]: imports(byIdempotencyKey),
   [`${importing} body /upload_id`]: imports(unknown),
   [`${importing} body /batch_seal`]: seal("that is empty"),

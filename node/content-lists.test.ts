@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
+import { nameIndexOf, noCertifiedNames, prepareNames } from "../protocol/records/content-lists.ts";
+import { contentFaults } from "../protocol/records/content-rules.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { loadConfig } from "./config.ts";
 import { contentListsBytesMax, loadContentLists } from "./content-lists.ts";
 import {
@@ -110,6 +113,19 @@ describe("the file of content lists", () => {
       }),
       /\/protected_names\/21 in .* exceeds the limit for 0.*; use at most 4096 bytes/,
     ],
+    ['{"protected_names":["Fellside",],"blocked_hosts":[]}', /\/protected_names\/1 in .* strict JSON/],
+    ['{"protected_names":["Fellside" "Moor"],"blocked_hosts":[]}', /\/protected_names in .* strict JSON/],
+    ['{"protected_names":["Fellside","blocked_hosts":[]}', /\/protected_names in .* strict JSON/],
+    ['{"protected_names":["Fells\\ud800ide"],"blocked_hosts":[]}', /\/protected_names\/0 in .* strict JSON/],
+    [
+      '{"protected_names":[{"name":"Moor","name":"Fell","owners":[]}],"blocked_hosts":[]}',
+      /\/protected_names\/0\/name in .* strict JSON/,
+    ],
+    ['{"protected_names":[],"blocked_hosts":[],"exempt_names":null}', /\/exempt_names in .* is not an array/],
+    [
+      `{"protected_names":[],"blocked_hosts":[],"blocked_hosts":[${'"a.example",'.repeat(7_000)}"b.example"]}`,
+      /has more than its lists; write/,
+    ],
     ['{"protected_names":[],"blocked_hosts":["ok.example","bad.example/x"]}', /\/blocked_hosts\/1 in/],
     ['{"protected_names":[],"blocked_hosts":[7]}', /\/blocked_hosts\/0 in .* is 7; write a host/],
     ['{"protected_names":[],"blocked_hosts":["localhost"]}', /\/blocked_hosts\/0 in/],
@@ -129,6 +145,47 @@ describe("the file of content lists", () => {
     const large = await fileOf("");
     await truncate(large, contentListsBytesMax + 1);
     await expect(loadContentLists(large)).rejects.toThrow(/^SVC_CONTENT_LISTS: .*; use at most 33554432/);
+  });
+
+  it("is read and prepared in many turns of the event loop, of which none does much", async () => {
+    const [names, hosts] = [60_000, 40_000];
+    const path = await fileOf(
+      JSON.stringify({
+        protected_names: Array.from({ length: names }, (_, index) => `Fellside ${index} Traders`),
+        blocked_hosts: Array.from({ length: hosts }, (_, index) => `h${index}.bad.example`),
+      }),
+    );
+    let pauses = 0;
+    const lists = await loadContentLists(path, async () => {
+      pauses += 1;
+    });
+    expect([lists.protectedNames.length, lists.blockedHosts.length]).toEqual([names, hosts]);
+    // Items are parsed a thousand at a time, and prepared 500 names or 2,000 hosts at a time.
+    const least = (names + hosts) / 1_000 + names / 1_000 + names / 500 + hosts / 2_000;
+    expect(pauses).toBeGreaterThanOrEqual(least);
+    // The rules find what was prepared, and do not prepare it once more in the middle of a request.
+    expect(nameIndexOf(lists.protectedNames)).toBe(nameIndexOf(lists.protectedNames));
+    expect([...prepareNames(lists.protectedNames)]).toHaveLength(names / 500);
+    // By itself it gives way to everything else that the node does.
+    let [turns, isOver] = [0, false];
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    await loadContentLists(path);
+    isOver = true;
+    expect(turns).toBeGreaterThanOrEqual(least);
+  });
+
+  it("is judged as it was prepared", async () => {
+    const path = await fileOf('{"protected_names":["Fellside Traders"],"blocked_hosts":["bad.example"]}');
+    const { protectedNames, blockedHosts } = await loadContentLists(path);
+    const lists = { protectedNames, blockedHosts, exemptNames: [], certified: noCertifiedNames };
+    const record = { ...sampleRecords.products, short_description: "Better than fellside traders" };
+    expect(contentFaults("products", record, lists)).toMatchObject([{ code: "scope_violation" }]);
+    const linked = { ...sampleRecords.products, product_url: "https://bad.example/x" };
+    expect(contentFaults("products", linked, lists)).toMatchObject([{ code: "url_flagged" }]);
   });
 
   it("stops the start of a node where it cannot be used", async () => {

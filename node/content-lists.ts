@@ -2,15 +2,23 @@
 // refuse the wrong things, so parsing is strict.
 
 import { readFile, stat } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
-import { isFindable, type OperatorLists, type ProtectedName } from "../protocol/records/content-lists.ts";
+import { type ItemPlace, splitArray } from "../protocol/json-records.ts";
+import {
+  isFindable,
+  type OperatorLists,
+  type ProtectedName,
+  prepareNames,
+} from "../protocol/records/content-lists.ts";
 import { isArray } from "../protocol/records/record-validator.ts";
-import { parseBlocked } from "../protocol/records/url-rule.ts";
+import { parseBlocked, prepareBlocked } from "../protocol/records/url-rule.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
+import { inSteps } from "../std/steps.ts";
 import { ConfigError } from "./config-error.ts";
 
 const setting = "SVC_CONTENT_LISTS";
@@ -18,17 +26,28 @@ export const contentListsBytesMax = 32 * 1024 * 1024;
 const nameLengthMax = 200;
 const ownersMax = 100;
 const assignedBytesMax = 4_096;
+/** What one step reads: bytes of the file, then items of its lists. */
+const stepBytes = 262_144;
+const itemsPerStep = 1_000;
+/** The file without the items of its lists is a few words. */
+const restBytesMax = 65_536;
 const members = ["protected_names", "blocked_hosts", "exempt_names"] as const;
 const form = '{"protected_names":[…],"blocked_hosts":[…],"exempt_names":[…]}';
 
-/** Throws {@link ConfigError}, which names the place in the file. */
-export async function loadContentLists(path: string): Promise<OperatorLists> {
-  const parsed = parseStrictJson(await read(path));
-  if (!parsed.ok) {
-    const { pointer = "", detail } = parsed;
-    throw refused(path, pointer, `is not strict JSON (${detail}); write ${form}`);
-  }
-  return parseLists(path, parsed.value);
+/**
+ * Reads the lists and prepares them for the rules. A node does so while it serves: it pauses after every step, however long
+ * the file is. Throws {@link ConfigError}, which names the place in the file.
+ */
+export async function loadContentLists(
+  path: string,
+  pause: () => Promise<void> = () => nextTurn(),
+): Promise<OperatorLists> {
+  const bytes = await read(path);
+  const lists = await inSteps(parseLists(path, bytes), pause);
+  await inSteps(prepareNames(lists.protectedNames), pause);
+  await inSteps(prepareNames(lists.exemptNames), pause);
+  await inSteps(prepareBlocked(lists.blockedHosts), pause);
+  return lists;
 }
 
 async function read(path: string): Promise<Uint8Array> {
@@ -52,26 +71,77 @@ async function read(path: string): Promise<Uint8Array> {
   );
 }
 
-function parseLists(path: string, value: JsonValue): OperatorLists {
+type Member = (typeof members)[number];
+
+/** Where the items of a list lie in some bytes. */
+interface Slices {
+  readonly bytes: Uint8Array;
+  readonly items: readonly ItemPlace[];
+}
+
+function* parseLists(path: string, bytes: Uint8Array): Generator<void, OperatorLists> {
+  const slices = new Map<Member, Slices>();
+  let rest = bytes;
+  for (const member of members) {
+    const split = yield* splitArray(rest, {
+      ...{ member, itemsMax: bytes.length, stringBytesMax: bytes.length, stepBytes, values: true },
+    });
+    if (split.kind !== "split") throw notJson(path, `/${member}`, "the list is not closed, or has no commas");
+    if (split.items === null) continue;
+    slices.set(member, { bytes: rest, items: split.items });
+    rest = split.rest;
+  }
+  if (rest.length > restBytesMax) throw refused(path, "", `has more than its lists; write ${form}`);
+  const value = parsed(path, "", rest);
   if (!isObject(value)) throw refused(path, "", `is not an object; write ${form}`);
   const unknown = Object.keys(value).find((name) => !(members as readonly string[]).includes(name));
   if (unknown !== undefined) {
     throw refused(path, pointerTo("", unknown), `is not a member of this file; use ${members.join(", ")}`);
   }
-  const parse = <T>(member: (typeof members)[number], item: (value: JsonValue, at: Place) => T) =>
-    parseList({ path, pointer: `/${member}` }, value[member], item);
-  const protectedNames = parse("protected_names", parseProtected);
-  checkAssigned(path, protectedNames);
+  const parse = <T>(member: Member, item: (value: JsonValue, at: Place) => T) =>
+    parseSlices({ path, pointer: `/${member}` }, { list: value[member], slices: slices.get(member) }, item);
+  const protectedNames = yield* parse("protected_names", parseProtected);
+  yield* checkAssigned(path, protectedNames);
+  const exempt = value["exempt_names"] !== undefined;
   return {
     protectedNames,
-    exemptNames: value["exempt_names"] === undefined ? [] : parse("exempt_names", parseText(faultOfName)),
-    blockedHosts: parse("blocked_hosts", parseHost),
+    exemptNames: exempt ? yield* parse("exempt_names", parseText(faultOfName)) : [],
+    blockedHosts: yield* parse("blocked_hosts", parseHost),
   };
+}
+
+/** Throws {@link ConfigError} for bytes that are not strict JSON. */
+function parsed(path: string, pointer: string, bytes: Uint8Array): JsonValue {
+  const json = parseStrictJson(bytes);
+  if (json.ok) return json.value;
+  throw notJson(path, `${pointer}${json.pointer ?? ""}`, json.detail);
+}
+
+function notJson(path: string, pointer: string, detail: string): ConfigError {
+  return refused(path, pointer, `is not strict JSON (${detail}); write ${form}`);
 }
 
 interface Place {
   readonly path: string;
   readonly pointer: string;
+}
+
+/** A list of the file, whose items were left in the bytes: each is parsed alone. */
+function* parseSlices<T>(
+  place: Place,
+  { list, slices }: { readonly list: JsonValue | undefined; readonly slices: Slices | undefined },
+  parseItem: (value: JsonValue, at: Place) => T,
+): Generator<void, readonly T[]> {
+  if (slices === undefined) return parseList(place, list, parseItem);
+  const { path } = place;
+  const values: T[] = [];
+  for (const [index, item] of slices.items.entries()) {
+    if (index % itemsPerStep === itemsPerStep - 1) yield;
+    const pointer = `${place.pointer}/${index}`;
+    const bytes = slices.bytes.subarray(item?.start, item?.end);
+    values.push(parseItem(parsed(path, pointer, bytes), { path, pointer }));
+  }
+  return values;
 }
 
 function parseList<T>(
@@ -107,9 +177,10 @@ function parseProtected(value: JsonValue, at: Place): ProtectedName {
 }
 
 /** The lists assigned to a business are stored with each of its pushes, so their size is bounded. */
-function checkAssigned(path: string, names: readonly ProtectedName[]): void {
+function* checkAssigned(path: string, names: readonly ProtectedName[]): Generator<void, void> {
   const bytes = new Map<string, number>();
   for (const [index, each] of names.entries()) {
+    if (index % itemsPerStep === itemsPerStep - 1) yield;
     if (typeof each === "string") continue;
     for (const owner of each.owners) {
       const sum = (bytes.get(owner) ?? 0) + utf8(each.name).length;

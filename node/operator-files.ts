@@ -56,7 +56,7 @@ export async function openOperatorFiles(
   log: (entry: LogEntry) => void,
 ): Promise<OperatorFiles> {
   const names = await watched("SVC_CONTENT_LISTS", paths.contentLists, {
-    load: loadContentLists,
+    load: (path) => loadContentLists(path),
     describe: ({ protectedNames, exemptNames, blockedHosts }) =>
       `${protectedNames.length} protected names, ${exemptNames.length} exempt names, ${blockedHosts.length} blocked hosts`,
     log,

@@ -15,6 +15,7 @@ import { readPush } from "../service/push-status.ts";
 import { removeRecord } from "../service/remove-record.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { validateBatch } from "../service/validate-batch.ts";
+import { validateImport } from "../service/validate-import.ts";
 import type { NodeServices } from "./services.ts";
 
 const hourMs = 3_600_000;
@@ -60,7 +61,7 @@ function mandateKeeperOf(services: NodeServices): KeepMandate {
 }
 
 function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate): Bulk {
-  const deps = { ...services, crypto: nativeCrypto, businessUrl };
+  const deps = { ...services, crypto: nativeCrypto, businessUrl, validating: new Set<string>() };
   return {
     issueUpload: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
@@ -70,6 +71,10 @@ function bulkOf(services: NodeServices, businessUrl: string, keep: KeepMandate):
     importFile: async (request) => {
       await keep(request.caller.party.uuid, request.caller.key.key_id);
       return importFile(deps, request);
+    },
+    validateImport: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return validateImport(deps, request);
     },
   };
 }

@@ -5,7 +5,10 @@
 //       sees duplicate members, because only the one array is taken out.
 //   J3. Nothing is allocated for an item except its place, and no more than `itemsMax` places.
 
-/** Where an item's text lies between its quotes; null for an item that is not a string. */
+/**
+ * Where an item's text lies between its quotes; null for an item that is not a string. With `values`, where the whole item
+ * lies, whatever it is.
+ */
 export type ItemPlace = { readonly start: number; readonly end: number } | null;
 
 export type SplitOutcome =
@@ -32,6 +35,8 @@ export interface SplitOptions {
   readonly stringBytesMax: number;
   /** Number of bytes processed per step. */
   readonly stepBytes: number;
+  /** See {@link ItemPlace}. What lies there may not even be JSON. */
+  readonly values?: boolean;
 }
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -52,7 +57,7 @@ export function* splitArray(bytes: Uint8Array, options: SplitOptions): Generator
     yield* reader.skipSpace();
     if (reader.next() === openArray && reader.isText(name, options.member)) {
       const from = reader.at;
-      const items = yield* readItems(reader, options.itemsMax);
+      const items = yield* readItems(reader, options);
       if ("kind" in items) return items;
       const rest = yield* without(bytes, { from, to: reader.at }, options.stepBytes);
       return { kind: "split", items, rest };
@@ -92,20 +97,21 @@ function isSpace(byte: number | undefined): boolean {
 
 type Items = readonly ItemPlace[] | Exclude<SplitOutcome, { readonly kind: "split" }>;
 
-function* readItems(reader: Reader, itemsMax: number): Generator<void, Items> {
+function* readItems(reader: Reader, { itemsMax, values = false }: SplitOptions): Generator<void, Items> {
   const items: ItemPlace[] = [];
   reader.take(openArray);
   yield* reader.skipSpace();
   if (reader.take(closeArray)) return items;
   for (;;) {
     if (items.length === itemsMax) return { kind: "too_many" };
+    const start = reader.at;
     if (reader.next() === quote) {
       const place = yield* reader.string();
       if (place === null) return itemFault(reader, items.length);
-      items.push(place);
+      items.push(values ? { start, end: reader.at } : place);
     } else {
       if (!(yield* reader.skipValue())) return itemFault(reader, items.length);
-      items.push(null);
+      items.push(values ? { start, end: reader.at } : null);
     }
     yield* reader.skipSpace();
     if (reader.take(closeArray)) return items;

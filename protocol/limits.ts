@@ -27,6 +27,8 @@ export const inlineFallbackMax = 500;
 export const searchRowsMax = 50;
 /** Maximum number of results on one page of a push's status. */
 export const pushPageMax = 100;
+/** Maximum number of results on one page of the validation of a file. */
+export const validatedPageMax = 10_000;
 /** Maximum number of push attempts on one page. */
 export const attemptsPageMax = 100;
 /** For how many days push attempts can be read. */

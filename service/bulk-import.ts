@@ -4,28 +4,22 @@
 //       before anything of it is read, and no seq is used.
 //   I2. The same request again is answered with the state of the push now, and resumes it.
 
-import type { UploadReport } from "../actors/messages/bulk-upload.ts";
 import type { PushReport } from "../actors/messages/push.ts";
-import { bulkUploadRef, keyRef, pushRef } from "../actors/messages/refs.ts";
+import { keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { CryptoPort } from "../crypto/port.ts";
-import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
-import { problem } from "../protocol/problem.ts";
-import { anything, object } from "../protocol/shape.ts";
-import { uploadId } from "../protocol/wire/bulk.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
 import { type AcceptDeps, acceptBatch, type OfferedBatch } from "./accept-batch.ts";
 import { reportOf } from "./accept-push.ts";
-import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
-import { bulkUnavailable, uploadConflict } from "./bulk-refused.ts";
+import { answerJson, isRefused, type Outcome, type Refused } from "./answer.ts";
+import { bulkUnavailable } from "./bulk-refused.ts";
 import type { BulkRequest } from "./bulk-upload.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { parseJsonBody } from "./json-body.ts";
-import { countFault, judgeBatchSeal, publishedType, rootFault, type SealedBatch } from "./publish-batch.ts";
+import { findFile, type Import, parseImport } from "./judge-import.ts";
+import { judgeBatchSeal, publishedType, type SealedBatch } from "./publish-batch.ts";
 import { claimFor } from "./publish-claim.ts";
 import { type Gate, passGate } from "./publish-gate.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 import { keepRefused } from "./refused-batch.ts";
-import { sealRefused } from "./seal-refused.ts";
 
 export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timers"> {
   readonly crypto: CryptoPort;
@@ -67,23 +61,6 @@ async function answerImport(deps: BulkImportDeps, request: BulkRequest): Promise
   return answerNow(deps, request, sealed.pushId, accepted.report);
 }
 
-interface Import {
-  readonly uploadId: string;
-  readonly batchSeal: Envelope;
-}
-
-/** The envelope is judged by itself, so that a malformed one is refused as a seal. */
-const importShape = object({ upload_id: uploadId, batch_seal: anything });
-
-function parseImport(body: Uint8Array): Import | Refused {
-  const parsed = parseJsonBody(importShape, body);
-  if (isRefused(parsed)) return parsed;
-  const { upload_id, batch_seal } = parsed.value;
-  const envelope = parseEnvelope(batch_seal);
-  if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
-  return { uploadId: upload_id, batchSeal: envelope.value };
-}
-
 async function acceptImport(
   deps: BulkImportDeps,
   request: BulkRequest,
@@ -91,20 +68,9 @@ async function acceptImport(
   asked: Import & { readonly sealed: SealedBatch },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { uploadId: id, sealed } = asked;
-  const { uuid } = request.caller.party;
-  const upload = await deps.actors.ask(bulkUploadRef(uuid, id), { type: "upload.read" });
-  if (upload === null)
-    return refused(problem("not_found", "This business has no such upload.", { pointer: "/upload_id" }));
-  const { file } = upload;
-  const misfit =
-    file && (countFault(sealed.seal, file.records, "the file") ?? rootFault(sealed.seal, file.root));
-  if (misfit) return misfit;
-  const conflict = conflictOf(upload, sealed.pushId);
-  if (conflict !== null || file === null) {
-    // What was accepted before is reported, whatever became of its file.
-    const report = await deps.actors.ask(pushRef(uuid, sealed.pushId), wholeStatus);
-    return report === null ? (conflict ?? uploadConflict("no_file")) : { report };
-  }
+  const found = await findFile(deps.actors, request.caller.party.uuid, asked);
+  if (isRefused(found) || "report" in found) return found;
+  const { file } = found;
   const offered: OfferedBatch = {
     sealed,
     source: { source: "bulk", file: { upload_id: id, name: file.name, root: file.root } },
@@ -113,13 +79,6 @@ async function acceptImport(
     records: null,
   };
   return acceptBatch(deps, request, gate, offered);
-}
-
-function conflictOf({ state, push_id }: UploadReport, pushId: string): Refused | null {
-  if (state === "issued") return uploadConflict("no_file");
-  if (state === "deleted") return uploadConflict("expired");
-  const isOther = push_id !== null && push_id !== pushId;
-  return isOther || state === "imported" ? uploadConflict("imported_otherwise") : null;
 }
 
 /** The records are staged already, under their upload, whose actor removes them. */

@@ -91,6 +91,23 @@ describe("a count book", () => {
     expect(sum({ name: "e1" })).toEqual([1, 1, 0]);
   });
 
+  it("keeps nothing of a place in which nothing is counted (B3)", async () => {
+    const { book, put } = world({ cellsMax: 10, namesPerCompanyMax: 3 });
+    const countries = Array.from({ length: 26 * 26 }, (_, index) =>
+      String.fromCharCode(65 + Math.floor(index / 26), 65 + (index % 26)),
+    );
+    for (const country of countries) book.search(place({ country }), []);
+    expect(book.places).toBe(0);
+    for (const country of countries) book.search(place({ country }), ["a"]);
+    expect([book.places, book.lost]).toEqual([3, countries.length - 3]);
+    await book.flush(put);
+    for (const company of countries) {
+      book.search(place({ company }), ["a"]);
+      expect(book.places).toBeLessThanOrEqual(10);
+      await book.flush(put);
+    }
+  });
+
   it("lets one company name only so many names a day, and leaves the others alone (B3)", async () => {
     const { book, put, stored } = world({ namesPerCompanyMax: 3 });
     for (let n = 0; n < 10; n += 1) book.search(place({ country: n % 2 === 0 ? "US" : "GB" }), [`k${n}`]);

@@ -53,6 +53,11 @@ export class CountBook {
     return this.#lost;
   }
 
+  /** How many places have counts in memory. */
+  get places(): number {
+    return this.#groups.size;
+  }
+
   /** How many counts wait to be written. */
   get waiting(): number {
     return this.#unwritten.size;
@@ -111,12 +116,7 @@ export class CountBook {
       this.#letGo();
     }
     if (this.#cells >= this.#options.cellsMax) this.#letGo();
-    const key = `${place.day} ${place.country} ${place.collection} ${place.company}`;
-    const known = this.#groups.get(key);
-    if (known !== undefined) return known;
-    const group = new Map<string, Cell>();
-    this.#groups.set(key, group);
-    return group;
+    return this.#groups.get(keyOf(place)) ?? new Map<string, Cell>();
   }
 
   #begin(group: Map<string, Cell>, place: CountPlace, name: string): Cell | null {
@@ -139,6 +139,8 @@ export class CountBook {
       lastSearch: 0,
       isWaiting: false,
     };
+    // A place is kept with its first count only, so there are never more places than counts (B3).
+    if (group.size === 0) this.#groups.set(keyOf(place), group);
     group.set(name, cell);
     return cell;
   }
@@ -149,6 +151,10 @@ export class CountBook {
     this.#cells = 0;
     this.#part += 1;
   }
+}
+
+function keyOf({ day, country, collection, company }: CountPlace): string {
+  return `${day} ${country} ${collection} ${company}`;
 }
 
 function countOf({ place, name, writer, searches, rows, fetches }: Cell): InsightCount {

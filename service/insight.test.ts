@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { InsightCount, InsightKind } from "../storage/insight-store.ts";
-import { createInsight, flushEveryMs } from "./insight.ts";
+import { createInsight, flushEveryMs, subjectsPerCompanyMax } from "./insight.ts";
 import { flushRegularly } from "./insight-flushing.ts";
+import { sessionSubjectsMax } from "./session-marks.ts";
 
 const dayMs = 86_400_000;
 const startMs = Date.parse("2026-03-04T10:00:00.000Z");
@@ -116,6 +117,37 @@ describe("insight", () => {
     const written = JSON.stringify(puts);
     for (const trace of ["chat", "anna", "7946", insight.markOf("c1", "chat")])
       expect(written.toLowerCase()).not.toContain(trace.toLowerCase());
+  });
+
+  it("has bounds that no company passes, whatever it sends, and counts the others all the same", async () => {
+    const { insight, puts } = world();
+    const searched = (company: string, index: number, subjects: readonly string[], session: string | null) =>
+      insight.searched({
+        ...{ company, servedAt: new Date(startMs).toISOString(), collection: "products" as const },
+        country: String.fromCharCode(65 + (index % 26), 65 + (Math.floor(index / 26) % 26)),
+        businesses: [],
+        asked: { session: session === null ? null : insight.markOf(company, session), subjects },
+      });
+    const letters = (index: number) =>
+      [...String(index)].map((digit) => String.fromCharCode(97 + Number(digit))).join("");
+    // New subjects without end, in every country, each in a session of its own.
+    for (let index = 0; index < 12_000; index += 1)
+      searched("flood", index, [`kettle q${letters(index)}`], `session ${index}`);
+    // One session without end.
+    for (let index = 0; index < 700; index += 1) searched("one", index, [`pot q${letters(index)}`], "s");
+    // What speaks of people.
+    for (const subject of ["ada@example.com", "+44 20 7946 0958", "Anna Berg", "4111 1111 1111 1111"])
+      searched("personal", 0, [subject], null);
+    searched("honest", 0, ["teapot"], "s");
+    await insight.flush();
+    const counts = puts.flatMap(([kind, each]) => (kind === "demand" ? each : []));
+    const of = (wanted: string) => counts.filter(({ company }) => company === wanted).length;
+    expect([of("flood"), of("one"), of("personal"), of("honest")]).toEqual([
+      subjectsPerCompanyMax,
+      sessionSubjectsMax,
+      ...[0, 1],
+    ]);
+    expect(insight.figures()).toMatchObject({ lost: 12_000 - subjectsPerCompanyMax, excessive: 200 });
   });
 
   it("ends the sessions of a day even if nobody asks any more", async () => {

@@ -13,6 +13,7 @@ import { type Refusal, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
+import { inSteps } from "../std/steps.ts";
 import { isRefused, type Refused, refused } from "./answer.ts";
 import { sealRefused } from "./seal-refused.ts";
 
@@ -53,15 +54,6 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
   }
   if (split.rest.length > restBytesMax) return restTooLong();
   return parseParts(body, split, pause);
-}
-
-/** Runs work in steps, with a pause after each. */
-async function inSteps<R>(work: Generator<void, R>, pause: Pause): Promise<R> {
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return step.value;
-    await pause();
-  }
 }
 
 async function parseParts(

@@ -8,11 +8,14 @@ import { type CollectionName, isPushId } from "../protocol/identifiers.ts";
 import { pushPageMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { type PushStatus, type RecordOutcome, recordOutcomes } from "../protocol/wire/push.ts";
-import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
 /** How long a client should wait before it asks again. */
 export const pollAfterSeconds = 1;
+
+/** The results of two chunks, which is what a push reads at once. */
+const resultsPerRead = 400;
 
 /** A push with its first page of results. */
 export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, limit: pushPageMax } as const;
@@ -33,6 +36,25 @@ export interface ReadPushRequest {
 export async function readPush(actors: ActorSystem, request: ReadPushRequest): Promise<Outcome> {
   const { outcome, cursor } = request;
   if (!isPushId(request.pushId)) return pushUnknown();
+  const page = parsePage({ outcome, cursor });
+  if (isRefused(page)) return page;
+  const push = pushRef(request.caller.party.uuid, request.pushId);
+  const report = await readResults(actors, push, { ...page, limit: pushPageMax });
+  if (report === null || !isOwnBatch(report, request.caller.party.uuid)) return pushUnknown();
+  return answerJson(200, pushStatus(report));
+}
+
+/** Which results of a push are asked for: those of an outcome, or of all, from a leaf on. */
+export interface ResultsPage {
+  readonly outcome: RecordOutcome | null;
+  readonly from_leaf: number;
+}
+
+/** Judges the query parameters `outcome` and `cursor`. */
+export function parsePage({
+  outcome,
+  cursor,
+}: Pick<ReadPushRequest, "outcome" | "cursor">): ResultsPage | Refused {
   if (outcome !== null && !isOutcome(outcome)) {
     return refused(
       problem("request_invalid", `outcome is one of ${recordOutcomes.join(", ")}.`, {
@@ -40,35 +62,28 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
       }),
     );
   }
-  const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
-  if (fromLeaf === null) {
-    return refused(
-      problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
-        pointer: "/query/cursor",
-      }),
-    );
-  }
-  const push = pushRef(request.caller.party.uuid, request.pushId);
-  const report = await readPage(actors, push, {
-    type: "push.status",
-    outcome,
-    from_leaf: fromLeaf,
-    limit: pushPageMax,
-  });
-  if (report === null || !isOwnBatch(report, request.caller.party.uuid)) return pushUnknown();
-  return answerJson(200, pushStatus(report));
+  const from_leaf = cursor === null ? 0 : parseCursor(cursor);
+  if (from_leaf !== null) return { outcome, from_leaf };
+  return refused(
+    problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
+      pointer: "/query/cursor",
+    }),
+  );
 }
 
-/** A page with a filter may end early in the push's actor, which reads only so much at once: it is put together here. */
-async function readPage(
+/**
+ * A push with up to `limit` results. Its actor reads only so much at once, and a page with a filter may end early there: it
+ * is put together here.
+ */
+export async function readResults(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
-  command: CommandOf<PushProtocol, "push.status">,
+  command: Omit<CommandOf<PushProtocol, "push.status">, "type">,
 ): Promise<PushReport | null> {
   const results: PublishOutcome[] = [];
   for (let from_leaf = command.from_leaf; ; ) {
-    const limit = command.limit - results.length;
-    const report = await actors.ask(push, { ...command, from_leaf, limit });
+    const limit = Math.min(command.limit - results.length, resultsPerRead);
+    const report = await actors.ask(push, { type: "push.status", ...command, from_leaf, limit });
     if (report === null) return null;
     results.push(...report.results);
     const next = report.next_leaf;
@@ -88,6 +103,10 @@ function isOutcome(text: string): text is RecordOutcome {
 
 export function pushUnknown(): Refused {
   return refused(problem("not_found", "No push of this business has this push_id."));
+}
+
+export function cursorAt(leaf: number | null): string | null {
+  return leaf === null ? null : `leaf-${leaf}`;
 }
 
 function parseCursor(cursor: string): number | null {
@@ -122,6 +141,6 @@ export function pushStatus(report: PushReport): PushStatus {
     ...(isOpen ? { poll_after_seconds: pollAfterSeconds } : {}),
     stalled: report.stalled,
     results: report.results,
-    next_cursor: report.next_leaf === null ? null : `leaf-${report.next_leaf}`,
+    next_cursor: cursorAt(report.next_leaf),
   };
 }

@@ -31,7 +31,7 @@ describe("a subject", () => {
     ["a word that is too long", ["k".repeat(25), "q2xZkYw9LrTnVbMsPdFgHjKlQwEr"]],
     [
       "the name of a person",
-      ["Anna Berg", "anna-berg", "kettle for José", "Dr Okafor", "Frau Y", "o'brien john"],
+      ["Anna Berg", "anna-berg", "kettle for José", "Dr Okafor", "Frau Y", "o'brien john", "jоhn smith"],
     ],
     ["somebody's own words", ["my kettle", "best for me", "mein Arzt", "where do i buy", "cadeau pour ma"]],
     ["a sentence", ["which kettle is the best one", "a b c d e", "私はどのやかんを買えばいいですか"]],

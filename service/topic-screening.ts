@@ -5,9 +5,10 @@
 //       `digitsMax` digits, whatever stands between them.
 //   P3. No word of it looks generated: hexadecimal of 8 or more with a digit, or letters and digits mixed in a long word.
 //   P4. It does not speak of a person: no given name beside another word, no title before a name, no word in the first
-//       or second person.
+//       or second person, not even in letters that only look like those.
 
 import { foldText } from "../protocol/records/fold-text.ts";
+import { withoutLookAlikes } from "../protocol/records/look-alikes.ts";
 import { givenNames } from "./given-names.ts";
 
 export const topicLimits = {
@@ -40,12 +41,18 @@ function wordSet(text: string): ReadonlySet<string> {
 export function screenTopic(keyword: string): string | null {
   if (address.test(keyword) || !allowed.test(keyword.normalize("NFKC"))) return null;
   const subject = foldText(keyword).replaceAll(/\s+/g, " ").trim();
-  const words = subject.split(separators).filter((word) => word !== "");
+  const words = wordsOf(subject);
   if (address.test(subject) || words.length === 0 || words.length > topicLimits.wordsMax) return null;
   if (!/\p{L}/u.test(subject) || (subject.match(/\p{N}/gu)?.length ?? 0) > topicLimits.digitsMax) return null;
   if ((subject.match(unspaced)?.length ?? 0) > topicLimits.unspacedMax) return null;
   if (words.some(isGenerated) || speaksOfPerson(words)) return null;
+  if ([keyword, subject].some((text) => speaksOfPerson(wordsOf(foldText(withoutLookAlikes(text))))))
+    return null;
   return subject;
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.split(separators).filter((word) => word !== "");
 }
 
 function isGenerated(word: string): boolean {

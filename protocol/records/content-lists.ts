@@ -1,5 +1,6 @@
 // What the content rules use besides the record itself: the operator's lists, and the names of certified companies.
 
+import { atOnce } from "../../std/steps.ts";
 import { foldedWords } from "./fold-text.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 import type { BlockedUrls } from "./url-rule.ts";
@@ -48,6 +49,31 @@ export const nameLettersMin = 3;
 /** Whether a name on the operator's lists is long enough to be looked for. */
 export function isFindable(name: string): boolean {
   return foldedWords(name).join("").length >= nameLettersMin;
+}
+
+const preparedNames = new WeakMap<readonly ProtectedName[], NameIndex>();
+/** Number of names that are prepared in one step. */
+const namesPerStep = 500;
+
+/**
+ * Prepares a list of names for the content rules. It takes seconds for a long list, so it is divided into steps, between which
+ * the caller may do something else. What was prepared is found again by the list itself.
+ */
+export function* prepareNames(names: readonly ProtectedName[]): Generator<void, NameIndex> {
+  const index = createNameIndex();
+  for (const [at, each] of names.entries()) {
+    if (at % namesPerStep === namesPerStep - 1) yield;
+    const words = foldedWords(typeof each === "string" ? each : each.name);
+    if (words.join("").length >= nameLettersMin) index.add(words);
+  }
+  preparedNames.set(names, index);
+  return index;
+}
+
+/** The index of a list of names; prepared now if it was not before. */
+export function nameIndexOf(names: readonly ProtectedName[]): NameIndex {
+  const known = preparedNames.get(names);
+  return known ?? atOnce(prepareNames(names));
 }
 
 const namesByOwner = new WeakMap<OperatorLists["protectedNames"], ReadonlyMap<string, readonly string[]>>();

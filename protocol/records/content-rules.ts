@@ -12,7 +12,7 @@
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
 import { findCompany, type IsFree } from "./company-name-rule.ts";
-import { type ContentLists, isFindable } from "./content-lists.ts";
+import { type ContentLists, nameIndexOf } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
 import { foldedWords } from "./fold-text.ts";
 import { withoutLookAlikes } from "./look-alikes.ts";
@@ -148,12 +148,11 @@ function freeIn(words: readonly string[], names: readonly NameIndex[]): IsFree {
 function compile(lists: ContentLists): Compiled {
   const known = compiledLists.get(lists);
   if (known !== undefined && known.version === lists.version) return known;
-  const names = lists.protectedNames.map((each) => (typeof each === "string" ? each : each.name));
-  const protectedNames = createNameIndex(names.filter(isFindable).map(foldedWords));
+  const protectedNames = nameIndexOf(lists.protectedNames);
   const compiled = {
     names: protectedNames,
     telling: [directiveOpenings, protectedNames.firstWords, lists.certified.index.firstWords],
-    exempt: createNameIndex(lists.exemptNames.map(foldedWords)),
+    exempt: nameIndexOf(lists.exemptNames),
     blocked: [blockedUrls(lists.blockedHosts), ...(lists.blockedUrls ? [lists.blockedUrls] : [])],
     version: lists.version,
   };

@@ -54,6 +54,16 @@ describe("letters that look like others", () => {
     }
   });
 
+  it("are letters of a script that no other letter of the text shows to be meant, without any Latin letter as well", () => {
+    expect(withoutLookAlikes("Хлеб и сор")).toBe("Хлеб и сор");
+    expect(withoutLookAlikes("Хлеб и ορ")).toBe("Хлеб и op");
+    expect(withoutLookAlikes("Хлеб и λορ")).toBe("Хлеб и λορ");
+    expect(withoutLookAlikes("сор, 12")).toBe("cop, 12");
+    // Compatibility form, like every text with look-alikes.
+    expect(withoutLookAlikes("Хлеб ㎏")).toBe("Хлеб kg");
+    expect(withoutLookAlikes("Хлеб ㎡ №".replace("㎡", "²"))).toBe("Хлеб 2 No");
+  });
+
   it("leave what has none exactly as it is", () => {
     for (const text of ["plain", "café ﬁne ½", "日本語", "한국어", "🍞"])
       expect(withoutLookAlikes(text)).toBe(text);

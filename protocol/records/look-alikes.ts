@@ -88,6 +88,9 @@ export function withoutLookAlikes(text: string): string {
   const apart = text.normalize("NFKD");
   if (!lookAlike.test(apart)) return text;
   const meant = scripts.filter(({ own }) => own.test(apart));
+  // Most texts in these scripts: every word is meant.
+  if (!latin.test(apart) && scripts.every((each) => meant.includes(each) || !each.any.test(apart)))
+    return apart.normalize("NFC");
   const isMeant = (word: string): boolean => !latin.test(word) && meant.some(({ any }) => any.test(word));
   const replaced = (run: string): string => Array.from(run, (letter) => plain.get(letter) ?? letter).join("");
   return apart

@@ -2,6 +2,8 @@ import { describe, expect, it, test } from "vitest";
 import { noCertifiedNames } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
 import { corpora } from "./directives/corpus.fixture.ts";
+import { mayBeUnspaced } from "./directives/unspaced-languages.ts";
+import { foldedWords } from "./fold-text.ts";
 import { sampleRecords } from "./records.fixture.ts";
 import { directiveLanguages } from "./scope-rule.ts";
 
@@ -32,6 +34,27 @@ describe.each(Object.entries(corpora))("directives in %s", (_code, { directives,
       expect(directiveIn(text.normalize("NFD")), text).toBe(refusal);
     }
   });
+});
+
+it.each(["zh", "ja"] as const)(
+  "finds directives in %s with something between all their characters",
+  (code) => {
+    for (const text of corpora[code]?.directives ?? [])
+      for (const between of [" ", "·", "'", "\u3000", "\u200b", "(*)"])
+        expect(directiveIn([...text].join(between)), text).toBe(refusal);
+  },
+);
+
+it("looks closer only at texts in Chinese and Japanese that may be about somebody's sources", () => {
+  const may = (text: string): boolean => mayBeUnspaced(text, foldedWords(text));
+  for (const text of [
+    "轻便防水跑鞋，适合泥泞的小径，穿着舒适。",
+    "軽量防水ランニングシューズ。",
+    "A shoe, 1 l",
+  ])
+    expect(may(text), text).toBe(false);
+  for (const code of ["zh", "ja"] as const)
+    for (const text of corpora[code]?.directives ?? []) expect(may(text), text).toBe(true);
 });
 
 it("knows the most used languages", () => {

@@ -25,7 +25,7 @@ export const directiveOpenings = grammar.openings;
 
 /** The first directive in a text, whose folded words are `words`; null when there is none. */
 export function findDirective(text: string, words: readonly string[]): string | null {
-  return findPhrase(words) ?? (mayBeUnspaced(text) ? findUnspaced(foldText(text)) : null);
+  return findPhrase(words) ?? (mayBeUnspaced(text, words) ? findUnspaced(foldText(text)) : null);
 }
 
 function findPhrase(words: readonly string[]): string | null {
@@ -41,6 +41,6 @@ export function findBrokenDirective(text: string): string | null {
 }
 
 const mark = "[-_*.·•|~^]";
-const broken = new RegExp(`${mark}(?<=\\p{L}.)\\p{L}| \\p{L} \\p{L}(?!\\p{L})`, "u");
+const broken = new RegExp(`${mark}(?<=\\p{L}.)\\p{L}|(?<!\\p{L})\\p{L} \\p{L} \\p{L}(?!\\p{L})`, "u");
 const within = new RegExp(`(?<=\\p{L})${mark}+(?=\\p{L})`, "gu");
 const spacedOut = /(?<!\p{L})\p{L}(?: \p{L}){2,}(?!\p{L})/gu;

@@ -5,6 +5,7 @@
 //       information, letter case, Unicode, dots at the end and spellings of IP addresses make no difference (host-name.ts).
 //   U2. An address within an address (`?to=https://…`) and a bare name in a text («visit bad.example») count as well.
 
+import { atOnce } from "../../std/steps.ts";
 import { canonicalHost } from "./host-name.ts";
 
 /** Hosts reserved or operated for testing such checks. */
@@ -66,10 +67,24 @@ function isBlockable(host: string): boolean {
 }
 
 /** Prepares canonical entries, together with the test hosts. */
-export function blockedUrls(entries: Iterable<string>): BlockedUrls {
+export function blockedUrls(entries: readonly string[]): BlockedUrls {
+  const known = preparedEntries.get(entries);
+  return known ?? atOnce(prepareBlocked(entries));
+}
+
+const preparedEntries = new WeakMap<readonly string[], BlockedUrls>();
+/** Number of entries that are prepared in one step. */
+const entriesPerStep = 2_000;
+
+/** Prepares a long list in steps, between which the caller may do something else; it is found again by the list itself. */
+export function* prepareBlocked(entries: readonly string[]): Generator<void, BlockedUrls> {
   const { add, ...blocked } = collectBlocked();
   for (const host of flaggedTestHosts) add(host);
-  for (const entry of entries) add(entry);
+  for (const [at, entry] of entries.entries()) {
+    if (at % entriesPerStep === entriesPerStep - 1) yield;
+    add(entry);
+  }
+  preparedEntries.set(entries, blocked);
   return blocked;
 }
 

@@ -144,6 +144,8 @@ const sequenceSpecification: Specification<Sequence, Asked> = {
     const said = reply as { status: string; last_seq?: number };
     if (said.status === "known") return isKnown ? [state] : [];
     if (isKnown) return [];
+    // Of a revoked key, nothing that was not charged before is charged.
+    if (said.status === "retired") return [state];
     if (said.status === "seq_not_increasing") return !fits && said.last_seq === state.last ? [state] : [];
     if (!fits) return [];
     return said.status === "over" || given.type === "seq.check" ? [state] : [charged];

@@ -3,6 +3,7 @@
 
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { BulkUpload } from "../../protocol/wire/bulk.ts";
+import type { FileValidation } from "../../protocol/wire/validation.ts";
 import type { Random } from "../kernel/random.ts";
 import type { World } from "../world/world.ts";
 import type { SentBatch } from "./batch.ts";
@@ -19,7 +20,7 @@ export interface ImportDeps {
   readonly random: Random;
   readonly region: string;
   /** Signs a request with this body; each time with a nonce and an Idempotency-Key of its own. */
-  readonly sign: (route: "upload" | "import", body: Uint8Array) => SimRequest;
+  readonly sign: (route: "upload" | "import" | "validate-import", body: Uint8Array) => SimRequest;
 }
 
 /** The file that has the records of a batch. */
@@ -37,11 +38,26 @@ export async function importBatch(deps: ImportDeps, batch: SentBatch): Promise<H
   world.observed.mark("bulk.uploaded");
   const { batch_seal } = JSON.parse(new TextDecoder().decode(batch.body)) as { readonly batch_seal: unknown };
   const body = utf8(JSON.stringify({ upload_id: upload.upload_id, batch_seal }));
+  if (random.chance(0.25)) await validate(deps, batch, body);
   for (let attempt = 1; ; attempt += 1) {
     const heard = await client.send(deps.sign("import", body), region);
     if (heard !== null || attempt === attemptsMax) return heard;
     await client.pause(random.between(1, retryMs));
   }
+}
+
+/** The file stays what it is for its import. */
+async function validate({ world, client, region, sign }: ImportDeps, batch: SentBatch, body: Uint8Array) {
+  const heard = await client.send(sign("validate-import", body), region);
+  if (heard === null) return;
+  world.observed.mark(`validate-import.${heard.code}`);
+  if (heard.status !== 200) return;
+  const { results, known } = heard.body as FileValidation;
+  if (results.length !== batch.leaves.length || known)
+    world.observed.violate(
+      "validation-is-whole",
+      `the file of ${batch.pushId} was validated with ${results.length} results of ${batch.leaves.length}`,
+    );
 }
 
 async function isUploaded(deps: ImportDeps, upload: BulkUpload, file: Uint8Array): Promise<boolean> {

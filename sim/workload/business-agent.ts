@@ -308,7 +308,11 @@ export class BusinessAgent {
     this.#journal.imported.add(batch.pushId);
     const sent = momentOf(this.#world);
     const name = this.#nextName("import");
-    const path = { upload: "/v1/bulk-uploads", import: "/v1/bulk-imports" } as const;
+    const path = {
+      upload: "/v1/bulk-uploads",
+      import: "/v1/bulk-imports",
+      "validate-import": "/v1/bulk-imports?validate_only=true",
+    } as const;
     const heard = await importBatch(
       {
         ...{ world: this.#world, client: this.#client, random: this.#random, region: this.#plan.region },

@@ -22,6 +22,7 @@ export type Route =
   | "cancel"
   | "upload"
   | "import"
+  | "validate-import"
   | "search"
   | "fetch"
   | "withdraw"

@@ -22,6 +22,7 @@ import { readPushAttempts } from "../../service/push-attempts.ts";
 import { readPush } from "../../service/push-status.ts";
 import { removeRecord } from "../../service/remove-record.ts";
 import { validateBatch } from "../../service/validate-batch.ts";
+import { validateImport } from "../../service/validate-import.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -142,6 +143,8 @@ async function answer(
     return removeRecord(node.publishing, { ...sent, action: request.route, collection });
   if (request.route === "upload") return issueUpload(node.bulk, sent);
   if (request.route === "import") return importFile(node.bulk, sent);
+  if (request.route === "validate-import")
+    return validateImport(node.bulk, { ...sent, outcome: null, cursor: null });
   const answerBatch = request.route === "validate" ? validateBatch : publishBatch;
   return answerBatch(node.publishing, { ...sent, collection });
 }

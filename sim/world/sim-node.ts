@@ -20,7 +20,6 @@ import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import type { BulkFileDeps } from "../../service/bulk-file.ts";
-import type { BulkImportDeps } from "../../service/bulk-import.ts";
 import type { BulkUploadDeps } from "../../service/bulk-upload.ts";
 import type { CatalogueDeps } from "../../service/catalogue.ts";
 import { createCatalogueRate } from "../../service/catalogue-rate.ts";
@@ -39,6 +38,7 @@ import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
+import type { ValidateImportDeps } from "../../service/validate-import.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -85,7 +85,7 @@ export interface SimNode extends Peer {
   readonly register: Register;
   readonly authentication: AuthenticationDeps;
   readonly publishing: PublishDeps & RemoveRecordDeps;
-  readonly bulk: BulkUploadDeps & BulkFileDeps & BulkImportDeps;
+  readonly bulk: BulkUploadDeps & BulkFileDeps & ValidateImportDeps;
   /** A business's reads of its own data. */
   readonly reads: CatalogueDeps & PushAttemptsDeps;
   readonly search: Search;
@@ -135,7 +135,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
-  const publishing: PublishDeps & RemoveRecordDeps = {
+  const publishing: PublishDeps & RemoveRecordDeps & Pick<ValidateImportDeps, "leaves"> = {
     ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,
@@ -165,7 +165,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       limitFields: null,
     },
     publishing,
-    bulk: { ...publishing, staging: stores.staging, uploadTokens, businessUrl },
+    bulk: { ...publishing, staging: stores.staging, uploadTokens, businessUrl, validating: new Set() },
     // Pages so short that a list has several of them.
     reads: {
       ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },

@@ -134,11 +134,14 @@ export function createPhraseGrammar(languages: readonly Language[]): PhraseGramm
     }
   }
   const grammars = languages.map(compile);
+  const readWord = createWordReader(lexicon);
   return {
     openings,
     find: (folded) => {
-      const words = folded.map(wordForm);
-      const present = languagesIn(words, lexicon);
+      const read = folded.map(readWord);
+      const present = languagesIn(read);
+      if (present === 0) return null;
+      const words = read.map(({ form }) => form);
       for (let language = 0; present >> language !== 0; language += 1) {
         if (((present >> language) & 1) === 0) continue;
         const found = findIn(readLine(words, lexicon, language), grammars[language] as Grammar);
@@ -212,10 +215,36 @@ function wordForm(word: string): string {
   return form;
 }
 
+interface ReadWord {
+  readonly form: string;
+  /** See {@link Lexicon.marks}. */
+  readonly marks: number;
+}
+
+/** More than the words that the texts of one catalogue share; when there are more, all are read again. */
+const readWordsMax = 20_000;
+/** No word of a lexicon is as long. */
+const readLengthMax = 32;
+
+/** Reads a folded word; the words of texts repeat, and reading one costs more than finding it again. */
+function createWordReader({ marks }: Lexicon): (word: string) => ReadWord {
+  const known = new Map<string, ReadWord>();
+  return (word) => {
+    const found = known.get(word);
+    if (found !== undefined) return found;
+    const form = wordForm(word);
+    const read = { form, marks: marks.get(form) ?? 0 };
+    if (word.length > readLengthMax) return read;
+    if (known.size >= readWordsMax) known.clear();
+    known.set(word, read);
+    return read;
+  };
+}
+
 /** The languages that may have both a verb and an object among the words, as bits. */
-function languagesIn(words: readonly string[], { marks }: Lexicon): number {
+function languagesIn(words: readonly ReadWord[]): number {
   let found = 0;
-  for (const word of words) found |= marks.get(word) ?? 0;
+  for (const { marks } of words) found |= marks;
   return found & (found >>> objectShift) & 0xffff;
 }
 

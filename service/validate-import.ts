@@ -1,0 +1,137 @@
+// POST /v1/bulk-imports?validate_only=true: what the import of an uploaded file would come to if it were made now.
+//   V1. The checks are those of an import, in the same order and with the same refusals. The caps and the seq are judged and not
+//       used; nothing is stored, numbered or charged, and the file stays as it is. Only the request's nonce is used.
+//   V2. The Idempotency-Key must have its form and is not remembered, as for a batch (validate-batch.ts).
+//   V3. The file is judged as a whole for every answer (judge-file.ts), which contains one page of results.
+//   V4. A small request makes much work: a business has one validation of a file at a time on a node, and a node at most
+//       {@link validationsMax}.
+
+import type { PushReport } from "../actors/messages/push.ts";
+import { keyRef, pushRef } from "../actors/messages/refs.ts";
+import { validatedPageMax } from "../protocol/limits.ts";
+import type { FileValidation } from "../protocol/wire/validation.ts";
+import { FileUnfit } from "../storage/staging-area.ts";
+import { judgeNewness } from "./accept-batch.ts";
+import { answerJson, isRefused, type Outcome } from "./answer.ts";
+import type { BulkImportDeps } from "./bulk-import.ts";
+import { bulkUnavailable } from "./bulk-refused.ts";
+import type { BulkRequest } from "./bulk-upload.ts";
+import { type JudgedFile, type JudgeFileDeps, judgeFile } from "./judge-file.ts";
+import { findFile, parseImport } from "./judge-import.ts";
+import { judgeBatchSeal, publishedType, type SealedBatch } from "./publish-batch.ts";
+import { claimFor } from "./publish-claim.ts";
+import { type Gate, passGate } from "./publish-gate.ts";
+import type { PushLeaves } from "./push-leaves.ts";
+import { cursorAt, parsePage, type ResultsPage, readResults } from "./push-status.ts";
+import { rateLimited } from "./rate-limited.ts";
+import { sealRefused } from "./seal-refused.ts";
+
+export interface ValidateImportDeps extends BulkImportDeps, JudgeFileDeps {
+  readonly leaves: Pick<PushLeaves, "load" | "drop">;
+  /** The businesses that are having a file validated on this node (V4). */
+  readonly validating: Set<string>;
+}
+
+export interface ValidateImportRequest extends BulkRequest {
+  /** The query parameter `outcome`; null when absent. */
+  readonly outcome: string | null;
+  /** The query parameter `cursor`, the `next_cursor` of the previous page; null for the first page. */
+  readonly cursor: string | null;
+}
+
+const validationsMax = 4;
+const retrySeconds = 2;
+
+export async function validateImport(
+  deps: ValidateImportDeps,
+  request: ValidateImportRequest,
+): Promise<Outcome> {
+  const { party, key } = request.caller;
+  if (deps.staging === null) return bulkUnavailable();
+  const own = keyRef(party.uuid, key.key_id);
+  const claim = claimFor(request, { key: own, route: "bulk-imports", replayed: () => {} });
+  if (isRefused(claim)) return claim;
+  const page = parsePage(request);
+  if (isRefused(page)) return page;
+  const { validating } = deps;
+  if (validating.has(party.uuid) || validating.size >= validationsMax) return tooManyAtOnce;
+  validating.add(party.uuid);
+  try {
+    return await answer(deps, request, page);
+  } finally {
+    validating.delete(party.uuid);
+  }
+}
+
+const tooManyAtOnce = rateLimited(
+  "A validation of a file of this business, or too many of others, are under way on this node.",
+  { retry_after_seconds: retrySeconds, reason: "validation_in_progress" },
+);
+
+async function answer(
+  deps: ValidateImportDeps,
+  request: ValidateImportRequest,
+  page: ResultsPage,
+): Promise<Outcome> {
+  const { caller } = request;
+  const gate = await passGate(deps, { ...request, collection: publishedType });
+  if (isRefused(gate)) return gate;
+  const asked = parseImport(request.body);
+  if (isRefused(asked)) return asked;
+  const question = { caller, collection: publishedType, batchSeal: asked.batchSeal };
+  const sealed = await judgeBatchSeal(deps, question);
+  if (isRefused(sealed)) return sealed;
+  const found = await findFile(deps.actors, caller.party.uuid, { ...asked, sealed });
+  if (isRefused(found)) return found;
+  if ("report" in found) return answerKnown(deps, sealed, { known: found.report, page });
+  const newness = await judgeNewness(deps, request, gate, sealed);
+  if (isRefused(newness)) return newness;
+  if (newness.known !== null) return answerKnown(deps, sealed, { known: newness.known, page });
+  const { name, root } = found.file;
+  const file = { upload_id: asked.uploadId, name, root };
+  return answerNew(deps, sealed, { gate, file, page });
+}
+
+/** What the import would be told if it was requested again now. */
+async function answerKnown(
+  { actors }: ValidateImportDeps,
+  sealed: SealedBatch,
+  { known, page }: { readonly known: PushReport; readonly page: ResultsPage },
+): Promise<Outcome> {
+  const push = pushRef(known.facts.business_uuid, known.facts.push_id);
+  const { held_reasons, counts, state, results, next_leaf } =
+    (await readResults(actors, push, { ...page, limit: validatedPageMax })) ?? known;
+  const found = { held: state === "held", held_reasons, counts, results, next_cursor: cursorAt(next_leaf) };
+  return answerJson(200, validation(sealed, { known: true, ...found }));
+}
+
+async function answerNew(
+  deps: ValidateImportDeps,
+  sealed: SealedBatch,
+  { gate, file, page }: { gate: Gate; file: JudgedFile["file"]; page: ResultsPage },
+): Promise<Outcome> {
+  const { business_uuid } = gate.mandate.sealed;
+  const push = { business_uuid, push_id: sealed.pushId, records: sealed.seal.tree_size, file };
+  try {
+    const forecast = await judgeFile(deps, { gate, push, page });
+    if (isRefused(forecast)) return forecast;
+    const { next_leaf, ...found } = forecast;
+    const next_cursor = cursorAt(next_leaf);
+    return answerJson(200, validation(sealed, { known: false, ...found, next_cursor }));
+  } catch (error) {
+    if (!(error instanceof FileUnfit)) throw error;
+    return sealRefused("hash_mismatch", `${error.message} Upload it again, and seal it again.`);
+  } finally {
+    deps.leaves.drop(pushRef(business_uuid, sealed.pushId).id);
+  }
+}
+
+function validation(
+  { pushId, seal }: SealedBatch,
+  found: Pick<FileValidation, "known" | "held" | "held_reasons" | "counts" | "results" | "next_cursor">,
+): FileValidation {
+  return {
+    ...{ validate_only: true, batch_id: pushId, seq: seal.seq, mode: "queued", records: seal.tree_size },
+    ...found,
+  };
+}

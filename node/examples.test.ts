@@ -32,6 +32,7 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { fileOf, sendFile } from "./bulk.fixture.ts";
+import { formOf } from "./example-forms.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
@@ -264,11 +265,7 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
   await read(`/v1/certificates/${uuid}`, "/v1/certificates/:uuid");
   await read(`/v1/certificates/${uuid}/keys`, "/v1/certificates/:uuid/keys");
   await read(`/v1/certificates/${uuid}/key-custody`, "/v1/certificates/:uuid/key-custody");
-  for (const path of [
-    "/.well-known/keys",
-    "/.well-known/svc-keys",
-    "/v1/ai-policy-key",
-  ])
+  for (const path of ["/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key"])
     await read(path, path);
   await log(base, read);
   await read("/v1/projections/products/1", "/v1/projections/:type/:version");
@@ -354,54 +351,6 @@ async function allOperations(): Promise<readonly string[]> {
   keys.delete("GET /openapi.json");
   return [...keys].sort();
 }
-
-const forms: readonly (readonly [RegExp, string])[] = [
-  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, "<time>"],
-  [/\d{4}-\d{2}-\d{2}/g, "<day>"],
-  [/T?\d{2}%3A\d{2}%3A\d{2}\.\d{3}Z/g, "<time of day>"],
-  [/sha256(:|%3A)[0-9a-f]{64}/g, "<hash>"],
-  [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
-  [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
-  [/bat_[0-9a-f]{24}/g, "<push id>"],
-  [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
-  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
-  [/bup_[0-9a-f]{24}/g, "<upload id>"],
-  [/(svc\/log)\n\d+/g, "$1\n<size>"],
-  [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
-  [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
-];
-
-/** What may differ between runs, compared by its form alone. */
-function formOf(value: unknown, name = ""): unknown {
-  if (typeof value === "string")
-    return forms.reduce((text, [pattern, form]) => text.replaceAll(pattern, form), value);
-  if (typeof value === "number") return volatileNumbers.has(name) || value > 1e9 ? "<number>" : value;
-  if (Array.isArray(value)) return value.map((each) => formOf(each));
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      String(formOf(key)),
-      volatileMembers.has(key) || isOfSamples(key, each) ? `<${key}>` : formOf(each, key),
-    ]),
-  );
-}
-/** Rows of a node's samples; the order among equal ones is random. */
-function isOfSamples(key: string, rows: unknown): boolean {
-  return key === "rows" && Array.isArray(rows) && rows.some((row) => row.type !== "products");
-}
-
-const volatileNumbers = new Set(["epoch", "head", "change", "seq", "next_after", "leaf_index", "tree_size", "to_size"]);
-/** Names that depend on chance or on the hour, and actor fields that depend on what came first. */
-const volatileMembers = new Set([
-  "retrieval_id",
-  "grant",
-  "mandate_id",
-  "context",
-  "lastEvents",
-  "outbox",
-  "state",
-  "proof",
-]);
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();

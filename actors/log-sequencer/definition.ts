@@ -13,7 +13,6 @@ import {
   type PendingEntry,
 } from "../messages/log-sequencer.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { logParty } from "../messages/refs.ts";
 import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 
@@ -179,6 +178,3 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
     events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms }],
   };
 }
-
-/** The only id that an actor of this kind has. */
-export const logSequencerId = logParty;

@@ -8,7 +8,6 @@ import {
   integer,
   listOf,
   named,
-  type Of,
   object,
   oneOf,
   optional,
@@ -48,7 +47,6 @@ export const inclusionAnswer = named(
     ),
   }),
 );
-export type InclusionAnswer = Of<typeof inclusionAnswer>;
 
 export const consistencyAnswer = named(
   "ConsistencyAnswer",

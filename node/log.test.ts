@@ -9,10 +9,9 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { formatHash, parseHash } from "../protocol/hash.ts";
 import { entryBytes, type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { contentHash, keyAddedEntry, receiptBatchEntry, sealEntry } from "../protocol/log/leaves.ts";
-import { parseCheckpoint, parseNote, verifyNote } from "../protocol/log/note.ts";
+import { noteKeyOf, parseCheckpoint, parseNote, verifyNote } from "../protocol/log/note.ts";
 import { extendTree, tilePath } from "../protocol/log/tiles.ts";
 import { leafHash, merkleRoot, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
-import { noteKeyOf } from "../service/sign-checkpoint.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
 
@@ -38,6 +37,7 @@ function judged(note: string) {
   const entry = [...trust().keys.values()].find(({ use }) => use === "log");
   if (!parsed.ok || entry === undefined) throw new Error("There is no checkpoint, or no key of the log.");
   const key = noteKeyOf(anchors.log.key_name, entry.public_key);
+  if (key === null) throw new Error("The log's key signs no notes.");
   expect(verifyNote({ verify, sha256 }, parsed.value, key)).not.toBeNull();
   const read = parseCheckpoint(parsed.value.text);
   if (!read.ok) throw new Error(read.detail);

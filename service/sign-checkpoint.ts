@@ -2,11 +2,9 @@
 
 import type { SignerAt } from "../crypto/port.ts";
 import type { LogAnchor } from "../protocol/anchors.ts";
-import { parseBase64Url } from "../protocol/bytes.ts";
 import type { Sha256 } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
-import { formatNote, logMessage, logSignature, type NoteKey } from "../protocol/log/note.ts";
+import { formatNote, logMessage, logSignature, noteKeyOf } from "../protocol/log/note.ts";
 
 export interface SignCheckpointDeps {
   readonly anchor: LogAnchor;
@@ -19,13 +17,7 @@ export interface SignCheckpointDeps {
 export async function signCheckpoint(deps: SignCheckpointDeps, text: string): Promise<string> {
   const signer = deps.signer(formatTimestamp(deps.now()));
   const key = noteKeyOf(deps.anchor.key_name, signer.publicJwk);
+  if (key === null) throw new TypeError("The log's key is an Ed25519 key.");
   const signature = await signer.sign(logMessage(text));
   return formatNote({ text, signatures: [logSignature(key, signature, deps.sha256)] });
-}
-
-/** The key of a log as signed notes name it. Throws TypeError for a key that is not Ed25519, which no log key is. */
-export function noteKeyOf(name: string, jwk: PublicJwk): NoteKey {
-  const publicKey = jwk.kty === "OKP" ? parseBase64Url(jwk.x) : null;
-  if (publicKey?.length !== 32) throw new TypeError("The log's key is an Ed25519 key.");
-  return { name, kind: "log", publicKey };
 }

@@ -1,7 +1,7 @@
 // Signed notes (C2SP signed-note v1), checkpoints (C2SP tlog-checkpoint v1) and cosignatures of witnesses (C2SP
 // tlog-cosignature v1), all with Ed25519. Every reader is strict: a note has one text.
 
-import { concatBytes, parseBase64, toBase64, utf8 } from "../bytes.ts";
+import { concatBytes, parseBase64, parseBase64Url, toBase64, toBase64Url, utf8 } from "../bytes.ts";
 import type { Sha256 } from "../hash.ts";
 import type { PublicJwk } from "../jwk.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../result.ts";
@@ -129,6 +129,12 @@ export function keyHashOf({ name, kind, publicKey }: NoteKey, sha256: Sha256): U
   return sha256(concatBytes(utf8(`${name}\n`), typed)).subarray(0, 4);
 }
 
+/** The key of a log by its entry in a key set; null for a key that signs no notes. */
+export function noteKeyOf(name: string, jwk: PublicJwk): NoteKey | null {
+  const publicKey = jwk.kty === "OKP" ? parseBase64Url(jwk.x) : null;
+  return publicKey?.length === 32 ? { name, kind: "log", publicKey } : null;
+}
+
 /** The text by which a key is published: `name+hash+key` (signed-note, «Verifier keys»). */
 export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
   const hash = [...keyHashOf(key, sha256)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -217,6 +223,5 @@ function readCosignature(
 }
 
 function jwkOf(publicKey: Uint8Array): PublicJwk {
-  const x = toBase64(publicKey).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  return { kty: "OKP", crv: "Ed25519", x };
+  return { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) };
 }

@@ -34,6 +34,8 @@ export interface ClusterOptions {
   readonly nodes: Readonly<Record<string, number>>;
   /** Further settings of every node. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether the first node fills the sandbox with its samples (default: no). */
+  readonly samples?: boolean;
   /** The nodes' program, relative to the project's root (default: `cli/main.ts`). */
   readonly program?: string;
 }
@@ -49,6 +51,7 @@ export interface TestNode {
   /** The region and a letter, such as `eu-west1-a`. */
   readonly name: string;
   readonly region: string;
+  readonly home: string;
   readonly urls: Readonly<Record<"retrieval" | "business" | "verification" | "tools" | "ops", string>>;
   /** The address at which other nodes find it; placement uses it. */
   readonly address: string;
@@ -187,7 +190,7 @@ class ClusterNode implements TestNode {
   readonly region: string;
   readonly urls: TestNode["urls"];
   readonly links: NodeLinks;
-  readonly #home: string;
+  readonly home: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #guard: Guard;
   readonly #program: string;
@@ -209,11 +212,11 @@ class ClusterNode implements TestNode {
     this.links = links;
     this.#guard = parts.guard;
     this.#program = parts.program ?? join("cli", "main.ts");
-    this.#home = join(parts.folder, name);
+    this.home = join(parts.folder, name);
     this.urls = Object.fromEntries(
       surfaceNames.map((surface, index) => [surface, `http://127.0.0.1:${portBase + index}`]),
     ) as TestNode["urls"];
-    this.#env = { ...inherited(), ...settings(parts, place, this.#home), ...parts.env };
+    this.#env = { ...inherited(), ...settings(parts, place, this.home), ...parts.env };
   }
 
   static async plan(parts: NodeParts, region: string, index: number): Promise<ClusterNode> {
@@ -242,14 +245,14 @@ class ClusterNode implements TestNode {
 
   async start(): Promise<void> {
     if (this.isRunning()) throw new Error(`${this.name} runs already`);
-    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    await mkdir(this.home, { recursive: true, mode: 0o700 });
     this.#process = startEngineProcess(
       {
         command: process.execPath,
         args: [join(root, this.#program), "start"],
         env: this.#env,
         cwd: root,
-        logFile: join(this.#home, "output.log"),
+        logFile: join(this.home, "output.log"),
       },
       this.#guard,
     );
@@ -306,7 +309,7 @@ class ClusterNode implements TestNode {
   }
 
   async opsToken(): Promise<string> {
-    return (await readFile(join(this.#home, "ops-token"), "utf8")).trim();
+    return (await readFile(join(this.home, "ops-token"), "utf8")).trim();
   }
 
   async hasJoined(): Promise<boolean> {
@@ -352,8 +355,9 @@ function inherited(): Readonly<Record<string, string | undefined>> {
 }
 
 function settings(
-  { engines, name, folder, secret, nodes }: NodeParts,
+  { engines, name, folder, secret, nodes, samples }: NodeParts,
   place: {
+    readonly name: string;
     readonly region: string;
     readonly portBase: number;
     readonly listen: string;
@@ -378,7 +382,7 @@ function settings(
     SVC_PORT_BASE: String(place.portBase),
     SVC_HOME: home,
     SVC_KEYS: join(folder, "keys"),
-    SVC_SAMPLES: "no",
+    SVC_SAMPLES: samples === true && place.name === `${regions[0]}-a` ? "yes" : "no",
     // The tests are about what nodes survive, not about how much one caller may ask of them.
     SVC_KEY_REQUESTS_PER_SECOND: "0",
     SVC_KEY_QUERY_COST_PER_MINUTE: "0",

@@ -39,6 +39,8 @@ it("the same records are refused until the next day once they were published oft
   expect(jsonOf(refused)).toMatchObject({
     ...{ status: 429, code: "rate_limited", reason: "records_unchanged", retry_after_seconds: 600 },
   });
+  const validated = await publish(node.services, business, body, { isOnlyValidated: true });
+  expect(jsonOf(validated)).toEqual(jsonOf(refused));
   const other = { seq: repeatsPerDay + 2, sealedAtMs: nowMs };
   expect(await sealAndPublish(node.services, business, [product("other")], other)).toMatchObject({
     status: 200,

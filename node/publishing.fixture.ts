@@ -21,6 +21,7 @@ import type { Caller } from "../service/caller.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { type PublishDeps, publishBatch } from "../service/publish.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
+import { validateBatch } from "../service/validate-batch.ts";
 import { loadConfig } from "./config.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 
@@ -126,7 +127,15 @@ export function publish(
   services: NodeServices,
   business: TestBusiness,
   body: Uint8Array,
-  changes: Partial<{ idempotencyKey: string | null; collection: string; sourceIp: string }> = {},
+  {
+    isOnlyValidated = false,
+    ...changes
+  }: Partial<{
+    idempotencyKey: string | null;
+    collection: string;
+    sourceIp: string;
+    isOnlyValidated: boolean;
+  }> = {},
 ): Promise<Outcome> {
   idempotencyKeys += 1;
   const caller: Caller = {
@@ -137,7 +146,7 @@ export function publish(
     requestHash: "sha256:",
     tag: "svc-push",
   };
-  return publishBatch(publishDeps(services), {
+  return (isOnlyValidated ? validateBatch : publishBatch)(publishDeps(services), {
     caller,
     collection: "products",
     idempotencyKey: `key-${idempotencyKeys}`,

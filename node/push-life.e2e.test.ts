@@ -22,6 +22,7 @@ describe("on the embedded default, a catalogue's life", () => {
       at: { upload: sandbox, import: sandbox, decide: sandbox, remove: sandbox },
       disturb: async () => {},
       settleFiles: async () => {},
+      tidyFiles: async () => {},
       filesWith: async (words) =>
         (await filesWithAny(home, words)).map(({ file, words: found }) => `${file}: ${found.join(" ")}`),
       expectedFiles: [/^store\.db/],

@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { sealLeaves } from "../client/batch.ts";
 import { type Business, createBusiness } from "../client/business.ts";
 import { recordBytes } from "../client/record-bytes.ts";
+import { type Patience, retryUntil } from "../client/retry-until.ts";
 import { createSvcClient, type RecordAnswer, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -19,7 +20,15 @@ import { sealOwnersDecision } from "./sandbox/decide-hold.ts";
 import { diamondProduct } from "./sandbox/diamonds.ts";
 import type { Sandbox, SandboxKey } from "./sandbox/sandbox-file.ts";
 
-type Addresses = Pick<Sandbox, "base_url" | "business_url" | "verify_url">;
+export type Addresses = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "ops_url">;
+
+export type Moment = "uploaded" | "imported" | "confirmed";
+
+export interface Disturbed {
+  readonly business: string;
+  /** Whether nothing is done for the push any more; always where there is none. */
+  readonly isOver: () => Promise<boolean>;
+}
 
 export interface StoryPlace {
   readonly sandbox: Sandbox;
@@ -27,10 +36,12 @@ export interface StoryPlace {
   readonly at: Readonly<Record<"upload" | "import" | "decide" | "remove", Addresses>>;
   /** A node of each region. */
   readonly regions: readonly Addresses[];
-  /** Breaks something after a file was uploaded, and after its import was accepted. */
-  readonly disturb: (moment: "uploaded" | "imported") => Promise<void>;
-  /** Brings everything that was written to the files, and takes away what they no longer need. */
+  /** Breaks something: after a file was uploaded, after its import was accepted, and after its hold was confirmed. */
+  readonly disturb: (moment: Moment, subject: Disturbed) => Promise<void>;
+  /** Brings everything that was acknowledged to the files. */
   readonly settleFiles: () => Promise<void>;
+  /** Does after a purge what the documents ask of operators. */
+  readonly tidyFiles: () => Promise<void>;
   /** The files of all stores that contain one of the words, each with its name and the words. */
   readonly filesWith: (words: readonly string[]) => Promise<readonly string[]>;
   /** What must be among the files that have the bytes before they are purged. */
@@ -123,13 +134,12 @@ class Story {
     const { at, disturb } = this.place;
     const { client } = this.business(at.upload);
     const runId = `${seq}-${secretWord()}`;
-    const { body: upload } = await client.requestUpload({
-      type: "products",
-      idempotencyKey: `upload-${runId}`,
-    });
+    const asked = { type: "products", idempotencyKey: `upload-${runId}` };
+    const { body: upload } = await patiently(() => client.requestUpload(asked));
     await client.sendFile(upload, new Blob([new Uint8Array(fileOf(records))]));
-    await disturb("uploaded");
-    const { body: context } = await client.sealContext();
+    await disturb("uploaded", this.subjectOf(null));
+    const importing = this.business(at.import).client;
+    const { body: context } = await patiently(() => importing.sealContext());
     const leaves = records.map((each) => leafHash(each, nativeCrypto.sha256));
     const facts = {
       ...{ businessUuid: this.uuid, certId: context.cert_id, aiPolicyVersion: context.ai_policy_version },
@@ -137,10 +147,17 @@ class Story {
     };
     const { batch_seal: batchSeal, push_id } = await sealLeaves(leaves, facts, this.#key);
     const request = { uploadId: upload.upload_id, batchSeal, idempotencyKey: `import-${runId}` };
-    const { body } = await this.business(at.import).client.importFile(request);
+    const { body } = await patiently(() => importing.importFile(request));
     expect(body).toMatchObject({ push_id, source: "bulk", records: records.length });
-    await disturb("imported");
+    await disturb("imported", this.subjectOf(push_id));
     return push_id;
+  }
+
+  subjectOf(pushId: string | null): Disturbed {
+    const asked = this.business(this.place.at.import);
+    const isOver = async (): Promise<boolean> =>
+      pushId === null || isSettled((await asked.status(pushId)).state);
+    return { business: this.uuid, isOver };
   }
 
   /** The state of a push once it is over or held. */
@@ -148,8 +165,10 @@ class Story {
     const { at } = this.place;
     const business = this.business(at.decide);
     await expect
-      .poll(async () => (await business.status(pushId)).state, { timeout: publishMaxMs, interval: 500 })
-      .not.toMatch(/queued|processing/);
+      .poll(async () => isSettled((await business.status(pushId)).state), {
+        ...{ timeout: publishMaxMs, interval: 500 },
+      })
+      .toBe(true);
     return await business.status(pushId);
   }
 
@@ -162,11 +181,30 @@ class Story {
 
   /** The rows that a search for a word finds in a region. */
   async found(region: Addresses, word: string) {
-    const { body } = await this.reader(region).search({
+    const asked = {
       ...{ collection: "products", q: word, query_by: ["product_name"] },
       ...{ filter: { all: [{ country: "US" }] }, sort_by: "published_at:desc" },
-    });
-    return body.rows;
+    };
+    return (await patiently(() => this.reader(region).search(asked))).body.rows;
+  }
+
+  /** Resolves once the proof of each record's purge names every region. */
+  async untilPurged(recordIds: readonly string[]): Promise<void> {
+    const { regions } = this.place;
+    const proven = async (): Promise<readonly string[]> => {
+      const answer = await fetch(`${this.place.at.remove.ops_url}/ops/purges/${this.uuid}`);
+      const { purges } = (await answer.json()) as {
+        readonly purges: readonly {
+          readonly record_id: string;
+          readonly proof: { readonly regions: readonly string[] } | null;
+        }[];
+      };
+      const everywhere = purges.filter(({ proof }) => proof?.regions.length === regions.length);
+      return everywhere.map(({ record_id }) => record_id);
+    };
+    await expect
+      .poll(proven, { timeout: publishMaxMs, interval: 500 })
+      .toEqual(expect.arrayContaining([...recordIds]));
   }
 
   /** How long it takes until no region finds any of the stones, in milliseconds. */
@@ -185,6 +223,18 @@ class Story {
     return performance.now() - fromMs;
   }
 }
+
+const isSettled = (state: string): boolean => state !== "queued" && state !== "processing";
+
+const patience: Patience = {
+  now: Date.now,
+  wait: (delayMs) => wait(delayMs),
+  patienceMs: publishMaxMs,
+  onWaiting: () => {},
+};
+
+/** Asks until the service is there: nodes and engines are away for some time. */
+const patiently = <T>(request: () => Promise<T>): Promise<T> => retryUntil(patience, request);
 
 async function keyOf(sample: SandboxKey | undefined): Promise<{ key: SigningKey; grant: string }> {
   const parsed = await parseSigningKey(sample?.private_jwk);
@@ -211,7 +261,7 @@ export function tellPushLife(open: () => StoryPlace): void {
     const sent = day(which);
     await lanes.all(
       all.map(({ id }, index) => async () => {
-        const { recordText } = await business.client.catalogueRecord(id);
+        const { recordText } = await patiently(() => business.client.catalogueRecord(id));
         if (recordText !== new TextDecoder().decode(sent[index])) wrong.push(id);
       }),
     );
@@ -250,7 +300,7 @@ export function tellPushLife(open: () => StoryPlace): void {
       .business(story.place.at.decide)
       .decideHold(pushId, await story.decision(pushId));
     expect(decided.state).not.toBe("held");
-    await story.place.disturb("imported");
+    await story.place.disturb("confirmed", story.subjectOf(pushId));
     expect(await story.over(pushId)).toMatchObject({ state: "complete", counts: { updated: stones } });
     await expectPublished(pushId, 1);
   });
@@ -280,7 +330,8 @@ export function tellPushLife(open: () => StoryPlace): void {
     const words = secrets.flatMap(wordsOf);
     const [first = place.at.remove] = place.regions;
     const held: RecordAnswer[] = [];
-    for (const each of secrets) held.push(await story.reader(first).fetchRecord(ids.get(each) ?? ""));
+    for (const each of secrets)
+      held.push(await patiently(() => story.reader(first).fetchRecord(ids.get(each) ?? "")));
     await place.settleFiles();
     const before = await place.filesWith(words);
     for (const expected of place.expectedFiles)
@@ -296,16 +347,10 @@ export function tellPushLife(open: () => StoryPlace): void {
     console.log(
       `deleted stones had vanished from every region ${Math.round(tookMs)} ms after the last answer`,
     );
+    await story.untilPurged(secrets.map((each) => ids.get(each) ?? ""));
+    await place.tidyFiles();
+    expect(await place.filesWith(words)).toEqual([]);
     await expectPurgedPages(held);
-    await expect
-      .poll(
-        async () => {
-          await place.settleFiles();
-          return await place.filesWith(words);
-        },
-        { timeout: settleMaxMs, interval: 2_000 },
-      )
-      .toEqual([]);
     // What lies beside them is still there, and is served.
     expect((await place.filesWith([stone(8).days[1]])).length).toBeGreaterThan(0);
     for (const region of place.regions) expect(await story.found(region, stone(8).name)).toHaveLength(1);

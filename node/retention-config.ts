@@ -33,8 +33,8 @@ export const retentionSettings = {
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },
   // A day less than is promised, for stores that are away when it is due.
   purgeHours: { name: "SVC_PURGE_AFTER_HOURS", min: 0, max: 720, otherwise: 696 },
-  // A mandate is valid for 92 days at most.
-  holdDays: { name: "SVC_HOLD_DAYS", min: 1, max: 90, otherwise: 30 },
+  // Its staged bytes may be those of a record that is deleted meanwhile, which are gone within 30 days.
+  holdDays: { name: "SVC_HOLD_DAYS", min: 1, max: 30, otherwise: 30 },
 } as const satisfies Record<keyof RetentionConfig, Bounds & { readonly name: string }>;
 
 /** Throws {@link ConfigError}. */

@@ -57,7 +57,7 @@ export class PriceShock {
             reason(
               "price_jump",
               jumps,
-              `${jumps.count} ${jumps.count === 1 ? "price" : "prices"} would change by more than half, the largest ${first.recordId} in ${first.country} from ${first.was.join(" ")} to ${first.becomes?.join(" ")}.`,
+              `${jumps.count} ${jumps.count === 1 ? "price" : "prices"} would change by more than half, the largest ${first.recordId} in ${first.country}.`,
             ),
           ]),
       ...(removed.count > fifth
@@ -92,6 +92,15 @@ export class PriceShock {
     // A price in another currency cannot be compared, so it counts as a jump and a person reviews it.
     if (change === null || sizeOf(change) * 2n > from) this.#jumps.add(changed);
   }
+}
+
+/** The reasons without the listings of one record; the same array if none is named. The counts stay. */
+export function withoutRecord(reasons: readonly HeldReason[], recordId: string): readonly HeldReason[] {
+  const isOther = ({ record_id }: ShockedListing): boolean => record_id !== recordId;
+  if (reasons.every(({ largest = [] }) => largest.every(isOther))) return reasons;
+  return reasons.map((each) =>
+    each.largest === undefined ? each : { ...each, largest: each.largest.filter(isOther) },
+  );
 }
 
 type Price = Listings[string];

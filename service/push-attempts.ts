@@ -249,7 +249,7 @@ async function readOwnIds(
   uuid: string,
   found: readonly FoundRecord[],
 ): Promise<OwnIds> {
-  const record_ids = [...new Set(found.flatMap(({ result }) => result.record_id ?? []))];
+  const record_ids = [...new Set(found.flatMap((each) => namedBy(each) ?? []))];
   if (record_ids.length === 0) return new Map();
   const { own_ids } = await actors.ask(businessRef(uuid), { type: "own_ids.read", record_ids });
   return new Map(
@@ -260,8 +260,14 @@ async function readOwnIds(
   );
 }
 
+/** The record that an attempt is about, also if it was rejected. */
+function namedBy({ result, details }: Pick<FoundRecord, "result" | "details">): string | null {
+  return result.record_id ?? details?.names ?? null;
+}
+
 function attemptOf({ report: { facts }, result, details }: FoundRecord, ownIds: OwnIds): PushAttempt {
   const { leaf_index, outcome, record_id, version, errors } = result;
+  const named = namedBy({ result, details });
   const settledAtMs = details?.settled_at_ms ?? null;
   return {
     attempt_id: `${facts.push_id}-${leaf_index}`,
@@ -270,7 +276,7 @@ function attemptOf({ report: { facts }, result, details }: FoundRecord, ownIds: 
     status: outcome,
     category: outcome === "rejected" ? categoryOf(errors) : null,
     record_id,
-    business_product_id: details?.own_id ?? (record_id === null ? null : (ownIds.get(record_id) ?? null)),
+    business_product_id: named === null ? null : (ownIds.get(named) ?? null),
     version,
     errors,
     type: facts.collection,

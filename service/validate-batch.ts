@@ -66,7 +66,8 @@ async function askPreview(
     const earlier = await earlierPlans(deps, push, pending);
     if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
     const plan = { pending, earlier, listings };
-    const command = { type: "push.preview", push_id: batch.pushId, may_hold: true, plan } as const;
+    const { root } = batch.seal;
+    const command = { type: "push.preview", push_id: batch.pushId, may_hold: true, plan, root } as const;
     const reply = await deps.actors.ask(businessRef(push.businessUuid), command);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;

@@ -77,6 +77,7 @@ export const coverageMarks = [
   "own.reads",
   "own.listed",
   "own.purged",
+  "own.rejected",
   "own.refused.seq_not_increasing",
   "insight.counted",
   "insight.demand",

@@ -162,7 +162,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   checkAtRest(world, journal, truth);
   checkInForce(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
-  await checkPurges(world, journal, truth.heads);
+  await checkPurges(world, journal, truth);
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);

@@ -9,12 +9,10 @@ import { countListings } from "./assign.ts";
 import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
-import { admissions, heads } from "./rows.ts";
+import { heldRows } from "./record-texts.ts";
+import { admissions, heads, pendingMax } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
-
-/** Maximum number of pushes of one business that may wait at once; any more are asked to retry. */
-export const pendingMax = 256;
 
 export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,
@@ -27,16 +25,17 @@ export function admitPush(
   if ("busy" in fair) return { reply: fair.busy };
   const { number, held, held_reasons } = reply;
   const { records, received_at_ms: at_ms } = command;
+  const more = [...heldRows(push_id, held_reasons), ...fair.puts];
   const events: readonly BusinessEvent[] = [{ type: "push.admitted", push_id, number, held }];
   if (at_ms === undefined)
-    return { reply, events, puts: [admissions.write(push_id, { number, held_reasons }), ...fair.puts] };
+    return { reply, events, puts: [admissions.write(push_id, { number, held_reasons }), ...more] };
   return {
     reply: { ...reply, received_at_ms: at_ms },
     events,
     puts: [
       admissions.write(push_id, { number, held_reasons, received_at_ms: at_ms }),
       ...listedRows({ at_ms, id: push_id }, { number, records }, view),
-      ...fair.puts,
+      ...more,
     ],
   };
 }

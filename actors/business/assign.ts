@@ -5,6 +5,7 @@ import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { refusedAssignment } from "./cancel.ts";
+import { refusedRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads } from "./rows.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -30,7 +31,7 @@ export function assignChunk(
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(answers.write(asked, reply));
+  puts.push(...refusedRows(command.refused ?? [], view), answers.write(asked, reply));
   return {
     reply,
     events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live }],

@@ -19,7 +19,6 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { heads } from "./rows.ts";
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
@@ -130,17 +129,4 @@ function byPlace(a: AttemptPlace, b: AttemptPlace): number {
 
 function limitOf({ limit }: Asked<"attempts.read">): number {
   return Math.min(Math.max(1, limit), entriesMax);
-}
-
-export function selectOwnIds({ record_ids }: Asked<"own_ids.read">): readonly RowSelection[] {
-  return [heads.select(record_ids.slice(0, entriesMax))];
-}
-
-/** The business's own ids of records that it published, in the order asked for. */
-export function readOwnIds(
-  { record_ids }: Asked<"own_ids.read">,
-  view: ActorView,
-): { readonly own_ids: readonly (string | null)[] } {
-  const own_ids = record_ids.slice(0, entriesMax).map((id) => heads.read(view, id)?.bpid ?? null);
-  return { own_ids };
 }

@@ -15,16 +15,14 @@ import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
-import { admitPush, pendingMax } from "./admit.ts";
+import { admitPush } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import {
   endedRows,
   keepRefusal,
   readAttempts,
-  readOwnIds,
   selectAttempts,
   selectListed,
-  selectOwnIds,
   selectRefusals,
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
@@ -33,10 +31,20 @@ import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
-import { bareHeads, duePurges, finishPurges, selectDone, selectDue, selectHeadsOf } from "./purge.ts";
+import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
+import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
-import { admissions, answerKey, answers, heads, purged, removals, selectRegister } from "./rows.ts";
+import {
+  admissions,
+  answerKey,
+  answers,
+  heads,
+  pendingMax,
+  purged,
+  removals,
+  selectRegister,
+} from "./rows.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -80,7 +88,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     }),
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
     "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
-    "purges.bare": bareHeads,
+    "purges.forget": forgetRecord,
     "purges.done": finishPurges,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
@@ -156,8 +164,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":
       return selectDue();
-    case "purges.bare":
-      return selectHeadsOf(command);
+    case "purges.forget":
+      return selectForget(command);
     case "purges.done":
       return selectDone(command);
     case "removals.list":

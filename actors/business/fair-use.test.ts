@@ -64,6 +64,21 @@ describe("fair use", () => {
     expect(publish(business, "same").status).toBe("admitted");
   });
 
+  it("is said of a batch that is only validated, which counts for nothing", () => {
+    const business = open();
+    const plan = { pending: [], earlier: [], listings: [] };
+    const validate = (root: string, push_id = "v") =>
+      business.send({ type: "push.preview", push_id, may_hold: true, plan, root });
+    for (let index = 0; index < repeatsPerDay; index += 1) {
+      for (let again = 0; again < 2; again += 1) expect(validate("same").status).toBe("admitted");
+      publish(business, "same");
+    }
+    const busy = publish(business, "same");
+    expect(busy).toMatchObject({ status: "busy", reason: "records_unchanged" });
+    expect(validate("same")).toEqual(busy);
+    expect(validate("other").status).toBe("admitted");
+  });
+
   it("does not count a push that is admitted again, nor one that is refused", () => {
     const business = open();
     const again = {

@@ -44,7 +44,9 @@ interface Limit {
 export function judgeFairUse(
   { root }: Offered,
   view: ActorView,
-): { readonly busy: AdmitReply } | { readonly puts: readonly PartitionRow[] } {
+):
+  | { readonly busy: Extract<AdmitReply, { readonly status: "busy" }> }
+  | { readonly puts: readonly PartitionRow[] } {
   const limits: readonly Limit[] = [
     { key: paceKey, windowMs: minuteMs, max: pushesPerMinute, reason: "push_rate" },
     ...(root === undefined

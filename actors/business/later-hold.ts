@@ -7,6 +7,7 @@ import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { ListingsReply } from "../messages/listings.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
+import { heldRows } from "./record-texts.ts";
 import { admissions, heads } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -39,6 +40,6 @@ export function holdPush(
   return {
     reply: { status: "done" },
     events: [{ type: "push.held", push_id }],
-    puts: [admissions.write(push_id, { ...known, held_reasons })],
+    puts: [admissions.write(push_id, { ...known, held_reasons }), ...heldRows(push_id, held_reasons)],
   };
 }

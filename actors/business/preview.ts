@@ -7,6 +7,7 @@ import type { RowSelection } from "../../storage/actor-store.ts";
 import type { PlannedVersion, PreviewReply } from "../messages/admission.ts";
 import type { BusinessCommand, PushPlan } from "../messages/business.ts";
 import { judgeAdmission } from "./admit.ts";
+import { judgeFairUse, selectFairUse } from "./fair-use.ts";
 import { admissions, heads } from "./rows.ts";
 import { lastGeneration } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -17,13 +18,20 @@ export function plannedRecords(plan: PushPlan): readonly string[] {
   return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
 }
 
-export function selectForPreview({ push_id, plan }: PreviewCommand): readonly RowSelection[] {
-  return [admissions.select([push_id, ...plan.pending]), heads.select(plannedRecords(plan))];
+export function selectForPreview({ push_id, plan, root }: PreviewCommand): readonly RowSelection[] {
+  return [
+    admissions.select([push_id, ...plan.pending]),
+    heads.select(plannedRecords(plan)),
+    selectFairUse({ root }),
+  ];
 }
 
 export function previewPush(command: PreviewCommand, view: BusinessView): PreviewReply {
   const reply = judgeAdmission(command, view);
   if (reply.status !== "admitted") return reply;
+  // A push that was admitted before has been counted.
+  const fair = admissions.read(view, command.push_id) ? null : judgeFairUse(command, view);
+  if (fair !== null && "busy" in fair) return fair.busy;
   const waiting = waitingNumbers(command, view);
   const versions = command.plan.listings.map(([recordId]) =>
     plannedVersion(recordId, waiting.get(recordId) ?? [], view),

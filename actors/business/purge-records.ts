@@ -5,14 +5,14 @@
 //   Z3. Nothing is reported as purged before every region that is notified has confirmed.
 //   Z4. An answer of a region may be lost, and its engine may take long, as it may have to write its files again. So a region is
 //       asked again under the same name, like by everybody else: what is under way there is awaited, and not repeated.
-//   Z5. Unused space is overwritten last, when everything that had the bytes has been written again; the actor's rows share the file.
+//   Z5. What actors know of the content is forgotten before unused space is overwritten, which is last: their rows share the file.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { openSidecar } from "../../protocol/sidecar.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { remainsText } from "../../storage/version-remains.ts";
-import { regionRef } from "../messages/refs.ts";
+import { pushRef, regionRef } from "../messages/refs.ts";
 import type { DuePurges, LatePurges, Purge, Purged } from "../messages/removal.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { BusinessPorts } from "./activities.ts";
@@ -57,7 +57,7 @@ async function purgeDue(
   const found: { readonly purge: Purge; readonly versions: readonly PurgedVersion[] }[] = [];
   for (const purge of purges) found.push({ purge, versions: await versionsOf(ports.records, purge) });
   for (const { versions } of found) await ports.records.purgeVersions(versions);
-  if (purges.length > 0) await context.ask(context.actor, { type: "purges.bare", purges });
+  for (const purge of purges) await forgetTexts(purge, context);
   const regions = purges.length === 0 ? [] : await purgeIndexes(ports, purges, context);
   if (purges.length > 0) await ports.records.overwriteUnused();
   return found.map(({ purge, versions }) => ({
@@ -66,6 +66,17 @@ async function purgeDue(
     versions: versions.map(({ generation, hash }) => ({ generation, hash })),
     regions,
   }));
+}
+
+/** The business forgets what it knows of the record's content, and so do the pushes that were held because of the record. */
+async function forgetTexts(purge: Purge, { actor, ask }: ActivityContext<"business">): Promise<void> {
+  const { record_id, number } = purge;
+  for (let after = ""; ; ) {
+    const { push_ids, more } = await ask(actor, { type: "purges.forget", purge, after });
+    for (const id of push_ids) await ask(pushRef(actor.id, id), { type: "push.forget", record_id, number });
+    if (!more) return;
+    after = push_ids.at(-1) ?? after;
+  }
 }
 
 /** The versions that the deletion concerns, with what remains of each. */

@@ -10,8 +10,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { pendingMax } from "./admit.ts";
-import { admissions, heads, purged, purges } from "./rows.ts";
+import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Maximum number of purges of one round of work. */
@@ -66,23 +65,6 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
     (oldest, each) => (each.number < oldest.number ? each : oldest),
     none,
   );
-}
-
-export function selectHeadsOf(command: Asked<"purges.bare">): readonly RowSelection[] {
-  return [heads.select(command.purges.map(({ record_id }) => record_id))];
-}
-
-/** The heads of records that were not published again keep nothing that their bytes said. */
-export function bareHeads(
-  { purges: due }: Asked<"purges.bare">,
-  view: BusinessView,
-): Decision<DoneReply, BusinessEvent> {
-  const puts = due.flatMap(({ record_id, generation }) => {
-    const head = heads.read(view, record_id);
-    if (!head?.deleted || head.generation > generation) return [];
-    return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
-  });
-  return { reply: { status: "done" }, puts };
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {

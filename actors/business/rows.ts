@@ -1,7 +1,8 @@
-// Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds (30,
-// settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document (50) and
-// in their order (51), the purges that deletions owe (52) and what is proved of them (53), pushes (60) and refused batches
+// Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19),
+// mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds
+// (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
+// (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
+// records (54) and the pushes that were held because of a record (55; both record-texts.ts), pushes (60) and refused batches
 // (61) by time (attempts.ts), and the counts of fair use (70, fair-use.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
@@ -27,6 +28,9 @@ import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
 export type HeadRow = RecordHeadFacts;
+
+/** Maximum number of pushes of one business that may wait at once, and so of admissions; any more are asked to retry. */
+export const pendingMax = 256;
 
 export interface Admission {
   readonly number: number;

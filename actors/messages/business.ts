@@ -123,6 +123,9 @@ export interface LeafClaim {
   readonly listings: Listings;
 }
 
+/** A leaf that does not pass its own checks, and names a record. */
+export type RefusedName = Pick<LeafClaim, "record_id"> & { readonly business_product_id: string };
+
 export type { HeldReason, Listings };
 
 export interface LeafAssignment {
@@ -204,6 +207,8 @@ export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
     readonly push_id: string;
     readonly may_hold: boolean;
     readonly plan: PushPlan;
+    /** As in `push.admit`; nodes of earlier releases omit it. */
+    readonly root?: string;
   }): PreviewReply;
   /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
   "hold.settle"(command: {
@@ -233,6 +238,8 @@ export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
     readonly chunk: number;
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
+    /** What its other leaves name; nodes of earlier releases omit it. */
+    readonly refused?: readonly RefusedName[];
     /** When the push was sealed, in Unix milliseconds; nodes of earlier releases omit it. */
     readonly sealed_at_ms?: number;
   }): AssignReply;

@@ -40,7 +40,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "removal.read": "ask",
   "removals.list": "ask",
   "purges.due": "ask",
-  "purges.bare": "never",
+  "purges.forget": "never",
   "purges.done": "never",
   "register.read": "ask",
   "acts.read": "ask",
@@ -71,6 +71,7 @@ const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "chunk.settle": "never",
   "chunk.indexed": "never",
   "push.prepared": "never",
+  "push.forget": "ask",
   "push.fail": "deliver",
 };
 

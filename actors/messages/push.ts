@@ -67,15 +67,18 @@ export interface RowReference {
   readonly change: number;
 }
 
-/** The outcome of a leaf, with the business's own id of a record that was not published, if that could be read. */
+/**
+ * The outcome of a leaf. One that was rejected says which record it names, if that could be read: no text of a record is kept
+ * with a push, and the business knows its own id of it.
+ */
 export interface SettledOutcome extends PublishOutcome {
-  readonly own_id?: string;
+  readonly names?: string;
 }
 
 /** What a push knows of a result besides the result itself. */
 export interface ResultDetails {
-  /** Null where the record was published, or its own id cannot be read. */
-  readonly own_id: string | null;
+  /** The record that a rejected leaf names; null where the record was published, or its own id cannot be read. */
+  readonly names: string | null;
   /** Null where the leaf is not settled, or was settled by an earlier release. */
   readonly settled_at_ms: number | null;
 }
@@ -119,6 +122,12 @@ export interface PushProtocol {
   "push.references"(command: { readonly chunk: number }): ReferencesReply;
   /** The business has decided that nothing of the push is published. */
   "push.cancelled"(): DoneReply;
+  /** A deleted record is purged: the reasons of a hold that came before the deletion name it no more. */
+  "push.forget"(command: {
+    readonly record_id: string;
+    /** The place of the deletion among the pushes and removals of the business. */
+    readonly number: number;
+  }): DoneReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
   "hold.release"(command: HoldRelease): DoneReply;
   /** Read-only: the report of a push, with one page of its outcomes. */

@@ -21,8 +21,11 @@ export interface RemovalProtocol {
   };
   /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
   "purges.due"(command: { readonly limit: number }): DuePurges;
-  /** The actor itself forgets what these records' bytes said; asked by its own work. */
-  "purges.bare"(command: { readonly purges: readonly Purge[] }): DoneReply;
+  /**
+   * Forgets what the actor knows of the record's content, and answers in which pushes it is a reason of a hold: a page after
+   * `after`. Told by the actor's own work.
+   */
+  "purges.forget"(command: { readonly purge: Purge; readonly after: string }): ForgetReply;
   /** The bytes were purged everywhere; told by the actor's own work. */
   "purges.done"(command: { readonly purged: readonly Purged[] }): DoneReply;
 }
@@ -107,6 +110,11 @@ export interface Purged extends Purge {
   readonly versions: readonly { readonly generation: number; readonly hash: string }[];
   /** The regions whose indexes were purged as well. */
   readonly regions: readonly string[];
+}
+
+export interface ForgetReply {
+  readonly push_ids: readonly string[];
+  readonly more: boolean;
 }
 
 /** Where a document stands in the order of the business; its content is read by its hash. */

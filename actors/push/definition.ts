@@ -1,5 +1,6 @@
 // The push actor: one accepted batch until every record is settled and searchable.
-// Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is rejected of an open one.
+// Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is rejected of an open one. 19 is one row
+// with the reasons of the hold.
 //   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
@@ -7,10 +8,13 @@
 //   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
 //       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
 //   U6. An event that the machine would not take in its state leaves neither an event nor a row.
+//   U7. No event and no context has a text of a record, such as a price or the business's own id. The listings in the reasons of a hold
+//       have both: they are a row, from which a purge removes those of its record.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
 import { sealEntry } from "../../protocol/log/leaves.ts";
+import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type {
@@ -28,6 +32,9 @@ import { noticeEffects } from "./notice.ts";
 import { chunksOfPage } from "./pages.ts";
 import type { StalledPush } from "./ports.ts";
 import {
+  heldReasonRows,
+  heldReasons,
+  journaled,
   outcomes,
   type PushView,
   references,
@@ -35,6 +42,7 @@ import {
   reportAccepted,
   reportedState,
   reportPush,
+  selectHeldReasons,
 } from "./report.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -55,7 +63,8 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   rows: rowsFor,
   decide: {
     "push.accept": accept,
-    "push.prepared": (command, view) => takeUp(view, { ...command, at_ms: view.nowMs }),
+    "push.prepared": prepared,
+    "push.forget": forget,
     "chunk.settle": settleChunk,
     "chunk.reject": rejectLeaves,
     "chunk.indexed": noteIndexed,
@@ -83,7 +92,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
       view.snapshot.matches("held") ? { wait: true } : { reply: reportPush(view, firstPage) },
   },
   // Any key of a business may ask about any push_id.
-  absent: { "push.status": { reply: null } },
+  absent: { "push.status": { reply: null }, "push.forget": { reply: { status: "done" } } },
   effects: {
     useFile: (_params, view: PushView) => useFile(factsOf(view)),
     prepare: (_params, view: PushView) => [
@@ -151,13 +160,16 @@ function rowsFor(
           outcomes.selectPage(chunks, beforeChunk(first)),
         ),
         rejections.selectPage(rejectedAhead, beforeChunk(context.chunksSettled)),
+        ...selectHeldReasons(context),
       ];
     case "chunk.settle":
     case "chunk.reject":
       return [rejections.selectPage(1, beforeChunk(command.chunk))];
     case "push.await":
     case "hold.await":
-      return [outcomes.selectPage(3), rejections.selectPage(rejectedAhead)];
+      return [outcomes.selectPage(3), rejections.selectPage(rejectedAhead), ...selectHeldReasons(context)];
+    case "push.forget":
+      return [heldReasons.selectPage(1)];
     case "push.references":
       return [references.selectPage(1, beforeChunk(command.chunk))];
     default:
@@ -219,11 +231,12 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
       {
         type: "push.accepted",
         facts: command.facts,
-        held_reasons: command.held_reasons,
+        held_reasons: journaled(command.held_reasons),
         ...(command.hold_ms === undefined ? {} : { hold_ms: command.hold_ms }),
         at_ms: view.nowMs,
       },
     ],
+    puts: heldReasonRows(command.held_reasons),
     effects: command.seal_leaf === undefined ? [] : [logSeal(command.facts, command.seal_leaf)],
   };
 }
@@ -231,6 +244,20 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
 /** A push's seal is a leaf of the log once, however often it is sent: this is decided with its acceptance. */
 function logSeal({ business_uuid }: PushFacts, leaf: string): Effect {
   return tell(logRef(), { type: "log.append", entries: [sealEntry(business_uuid, leaf)] });
+}
+
+function prepared(command: Asked<"push.prepared">, view: PushView): Decided<DoneReply> {
+  const held_reasons = journaled(command.held_reasons);
+  const decided = takeUp(view, { ...command, held_reasons, at_ms: view.nowMs });
+  return decided.events?.length === 0 ? decided : { ...decided, puts: heldReasonRows(command.held_reasons) };
+}
+
+/** See U7. A hold that came after the deletion is about what was published since. */
+function forget({ record_id, number }: Asked<"push.forget">, view: PushView): Decided<DoneReply> {
+  const [kept] = heldReasons.readAll(view);
+  const isLater = (view.snapshot.context.facts?.number ?? 0) > number;
+  if (kept === undefined || isLater) return { reply: { status: "done" } };
+  return { reply: { status: "done" }, puts: heldReasonRows(withoutRecord(kept.value, record_id)) };
 }
 
 function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<DoneReply> {

@@ -10,8 +10,9 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { withoutQuotes } from "../../protocol/records/record-fault.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
-import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { AssignReply, LeafAssignment, LeafClaim, RefusedName } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { Ask } from "../system/definition.ts";
@@ -75,7 +76,8 @@ export async function assignChunk(
   const { push_id, number, collection } = facts;
   const sealed_at_ms = Date.parse(facts.sealed_at);
   const place = { push_id, number, chunk, collection };
-  const command = { type: "chunk.assign", ...place, leaves, sealed_at_ms } as const;
+  const refused = judged.flatMap(({ names }) => names ?? []);
+  const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled();
   return { chunk, judged, ...assigned };
@@ -139,11 +141,9 @@ function leafOf(ports: PushPorts, { leafIndex, bytes, record, claim }: JudgedLea
   return { hash: claim?.hash ?? hashOf(bytes, ports.crypto.sha256), bytes, record };
 }
 
-function refusalOf({ leafIndex, record, claim, faults }: JudgedLeaf): SettledOutcome {
+function refusalOf({ leafIndex, claim, names, faults }: JudgedLeaf): SettledOutcome {
   const refused = rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
-  const ownId = record?.["business_product_id"];
-  const isReadable = typeof ownId === "string" && ownId !== "" && [...ownId].length <= ownIdLengthMax;
-  return isReadable ? { ...refused, own_id: ownId } : refused;
+  return names === null ? refused : { ...refused, names: names.record_id };
 }
 
 const refusedBefore: RecordFault = {
@@ -171,6 +171,8 @@ interface JudgedLeaf {
   readonly record: JsonObject | null;
   /** The request to the business; null for a record that is refused today. */
   readonly claim: LeafClaim | null;
+  /** What a record that is refused today names, if that can be read. */
+  readonly names: RefusedName | null;
   readonly faults: readonly RecordFault[];
 }
 
@@ -183,7 +185,10 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   const isCurrent = known?.listsVersion === ports.lists.version;
   const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
   const { record } = judged;
-  if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };
+  if (!judged.ok) {
+    const names = namesOf(ports, facts, record);
+    return { leafIndex, bytes, record, claim: null, names, faults: withoutQuotes(judged.faults) };
+  }
   // Every record type has the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);
   const claim: LeafClaim = {
@@ -193,7 +198,18 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
     business_product_id: ownId,
     listings: listingsOf(judged.record),
   };
-  return { leafIndex, bytes, record, claim, faults: [] };
+  return { leafIndex, bytes, record, claim, names: null, faults: [] };
+}
+
+function namesOf(
+  ports: PushPorts,
+  { business_uuid, collection }: PushFacts,
+  record: JsonObject | null,
+): RefusedName | null {
+  const ownId = record?.["business_product_id"];
+  if (typeof ownId !== "string" || ownId === "" || [...ownId].length > ownIdLengthMax) return null;
+  const record_id = ports.recordIdOf(business_uuid, collection, ownId);
+  return { record_id, business_product_id: ownId };
 }
 
 function rejected(

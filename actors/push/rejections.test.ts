@@ -4,11 +4,11 @@ import { pushFacts } from "../facts.fixture.ts";
 import type { RecordOutcome, SettledOutcome } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
 
-const outcome = (leaf_index: number, code: string | null, own_id?: string): SettledOutcome => ({
+const outcome = (leaf_index: number, code: string | null, names?: string): SettledOutcome => ({
   ...{ leaf_index, record_id: null, version: code === null ? 1 : null },
   outcome: code === null ? "accepted" : "rejected",
   errors: code === null ? [] : [{ code, pointer: "", detail: "" }],
-  ...(own_id === undefined ? {} : { own_id }),
+  ...(names === undefined ? {} : { names }),
 });
 
 function open(records = 600) {
@@ -40,7 +40,7 @@ const shown = (push: Push, asked: RecordOutcome): readonly (readonly [number, st
 describe("what an open chunk rejects", () => {
   it("is shown with its reasons and counted while the rest is pending", () => {
     const push = open();
-    reject(push, 0, [outcome(3, "money_not_string", "own-3")]);
+    reject(push, 0, [outcome(3, "money_not_string", "svc_3")]);
     reject(push, 2, [outcome(450, "scope_violation"), outcome(599, "url_flagged")]);
     expect(status(push).counts).toMatchObject({ rejected: 3, pending: 597, accepted: 0 });
     expect(shown(push, "rejected")).toEqual([
@@ -57,12 +57,12 @@ describe("what an open chunk rejects", () => {
     expect(pending).toEqual(
       Array.from({ length: 600 }, (_, leaf) => leaf).filter((leaf) => ![3, 450, 599].includes(leaf)),
     );
-    expect(status(push, "rejected").details?.[0]).toEqual({ own_id: "own-3", settled_at_ms: push.nowMs });
+    expect(status(push, "rejected").details?.[0]).toEqual({ names: "svc_3", settled_at_ms: push.nowMs });
   });
 
   it("keeps the reasons that were given first, and is gone with the settlement", () => {
     const push = open();
-    reject(push, 0, [outcome(3, "money_not_string", "own-3")]);
+    reject(push, 0, [outcome(3, "money_not_string", "svc_3")]);
     reject(push, 0, [outcome(3, "refused_before")]);
     expect(push.rows(18)).toHaveLength(1);
     settle(push, 0, [outcome(3, "refused_before"), outcome(4, "processing_failed")]);

@@ -1,6 +1,8 @@
 // What a push reports about itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
 import { chunkSize, holdEnds, type PushContext, type pushMachine } from "../../machines/push.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { HeldReason } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type {
   PublishOutcome,
@@ -27,7 +29,7 @@ type Packed = readonly [
   recordId: string | null,
   version: number | null,
   errors?: readonly RecordFault[],
-  ownId?: string | null,
+  names?: string | null,
   /** When the chunk was settled, with its first leaf only. */
   settledAtMs?: number,
 ];
@@ -49,6 +51,26 @@ export const rejections: typeof outcomes = defineTable({ ...outcomesCodec, name:
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
 
+/** The listings that a held push would change, with its reasons: apart from the journal, because a purge removes some of them. */
+export const heldReasons = defineJsonTable<readonly HeldReason[]>("reasons of the hold", 19);
+
+/** The reasons as the journal keeps them: without a text of any record. */
+export function journaled(reasons: readonly HeldReason[]): readonly HeldReason[] {
+  return reasons.map(({ largest: _, ...reason }) => reason);
+}
+
+/** The row of the reasons; none for reasons that name no listing. */
+export function heldReasonRows(reasons: readonly HeldReason[]): readonly PartitionRow[] {
+  return reasons.some(({ largest }) => largest !== undefined) ? [heldReasons.write("h", reasons)] : [];
+}
+
+/** What the answer about a push reads, if it is or may be held. */
+export function selectHeldReasons({ facts, heldReasons: known }: PushContext): readonly RowSelection[] {
+  // A push that is being accepted or prepared may be held by the time of the answer.
+  const isOpen = facts === null || facts.file !== undefined;
+  return known.length > 0 || isOpen ? [heldReasons.selectPage(1)] : [];
+}
+
 /** The data from which a report is made. */
 interface Reported {
   readonly context: PushContext;
@@ -69,7 +91,13 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   const rejected = new Map(
     open.flatMap(({ value }) => value.map((each) => [each.leaf_index, each] as const)),
   );
-  return reportOf({ context, facts: context.facts, state: reportedState(view), chunks, rejected }, page);
+  // A push that was held by an earlier release has its reasons in the context.
+  const [kept] = heldReasons.readAll(view);
+  const reported = kept === undefined ? context : { ...context, heldReasons: kept.value };
+  return reportOf(
+    { context: reported, facts: context.facts, state: reportedState(view), chunks, rejected },
+    page,
+  );
 }
 
 /** The report of a push that has just been accepted, of which nothing is settled. */
@@ -78,10 +106,9 @@ export function reportAccepted(
   { facts, held_reasons, hold_ms }: CommandOf<PushProtocol, "push.accept">,
   page: Page,
 ): PushReport {
-  const heldReasons = held_reasons;
   const state = held_reasons.length > 0 ? "held" : "queued";
   const times = { updatedAtMs: view.nowMs, ...(state === "held" ? holdEnds(view.nowMs, hold_ms) : {}) };
-  const context = { ...view.snapshot.context, facts, heldReasons, ...times };
+  const context = { ...view.snapshot.context, facts, heldReasons: held_reasons, ...times };
   return reportOf({ context, facts, state, chunks: new Map(), rejected: new Map() }, page);
 }
 
@@ -131,18 +158,18 @@ function countsOf({ context, facts, state, rejected: early }: Reported, settled:
 }
 
 function pack(kept: KeptOutcome, place: number): Packed {
-  const { leaf_index, outcome, record_id, version, errors, own_id, settled_at_ms } = kept;
+  const { leaf_index, outcome, record_id, version, errors, names, settled_at_ms } = kept;
   const packed = [leaf_index, outcome, record_id, version] as const;
-  if (place === 0 && settled_at_ms !== undefined) return [...packed, errors, own_id ?? null, settled_at_ms];
-  if (own_id !== undefined) return [...packed, errors, own_id];
+  if (place === 0 && settled_at_ms !== undefined) return [...packed, errors, names ?? null, settled_at_ms];
+  if (names !== undefined) return [...packed, errors, names];
   return errors.length > 0 ? [...packed, errors] : packed;
 }
 
 function unpack(packed: Packed, settledAtMs: number | undefined): KeptOutcome {
-  const [leaf_index, outcome, record_id, version, errors, ownId] = packed;
+  const [leaf_index, outcome, record_id, version, errors, names] = packed;
   return {
     ...{ leaf_index, outcome, record_id, version, errors: errors ?? [] },
-    ...(typeof ownId === "string" ? { own_id: ownId } : {}),
+    ...(typeof names === "string" ? { names } : {}),
     ...(settledAtMs === undefined ? {} : { settled_at_ms: settledAtMs }),
   };
 }
@@ -152,6 +179,6 @@ function shown({ leaf_index, outcome, record_id, version, errors }: KeptOutcome)
   return { leaf_index, outcome, record_id, version, errors };
 }
 
-function detailsOf({ own_id, settled_at_ms }: KeptOutcome): ResultDetails {
-  return { own_id: own_id ?? null, settled_at_ms: settled_at_ms ?? null };
+function detailsOf({ names, settled_at_ms }: KeptOutcome): ResultDetails {
+  return { names: names ?? null, settled_at_ms: settled_at_ms ?? null };
 }

@@ -11,7 +11,6 @@ import {
   cosignatureMessage,
   formatCheckpoint,
   formatNote,
-  isNoteKeyName,
   logMessage,
   logSignature,
   type Note,
@@ -168,11 +167,5 @@ describe("a published key", () => {
     ["that is too short", "x+c74f20a3+ARpc"],
   ])("%s is refused", (_what, key) => {
     expect(parseVerifierKey(key, sha256)).toBeNull();
-  });
-
-  test("has a name without spaces and plus signs", () => {
-    expect(isNoteKeyName("svc-log")).toBe(true);
-    for (const name of ["", "a b", "a+b", "a\nb", "a\u00a0b", "a\u0007"])
-      expect(isNoteKeyName(name)).toBe(false);
   });
 });

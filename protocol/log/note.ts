@@ -118,11 +118,6 @@ export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint)
   return `${[origin, String(size), toBase64(root), ...extensions].join("\n")}\n`;
 }
 
-/** Whether a text may name a signer of notes. */
-export function isNoteKeyName(name: string): boolean {
-  return nameForm.test(name);
-}
-
 /** The four bytes that a signature line says of its key (signed-note, «Signatures»). */
 export function keyHashOf({ name, kind, publicKey }: NoteKey, sha256: Sha256): Uint8Array {
   const typed = Uint8Array.of(signatureTypes[kind], ...publicKey);
@@ -141,7 +136,10 @@ export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
   return `${key.name}+${hash}+${toBase64(Uint8Array.of(signatureTypes[key.kind], ...key.publicKey))}`;
 }
 
-/** Reads a published key; null unless its hash is right and its type is known. */
+/**
+ * Reads a published key; null unless its hash is right and its type is known.
+ * @internal for witnesses and other readers of the log, and the tests.
+ */
 export function parseVerifierKey(text: string, sha256: Sha256): NoteKey | null {
   const [name = "", , ...rest] = text.split("+");
   const bytes = parseBase64(rest.join("+"));
@@ -171,7 +169,10 @@ export function logSignature(key: NoteKey, signature: Uint8Array, sha256: Sha256
   return { name: key.name, keyHash: keyHashOf(key, sha256), bytes: signature };
 }
 
-/** The signature line of a witness. */
+/**
+ * The signature line of a witness.
+ * @internal for witnesses, and the tests.
+ */
 export function cosignature(
   key: NoteKey,
   { seconds, signature }: { readonly seconds: number; readonly signature: Uint8Array },

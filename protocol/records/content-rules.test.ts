@@ -110,10 +110,10 @@ describe("the scope rule", () => {
     expect(faultsOf(faulty, "business_files")).toEqual(["scope_violation /description"]);
   });
 
-  it("says no more than the text itself", () => {
+  it("quotes the text itself, apart from what is stored", () => {
     const record = { ...sampleRecords.products, product_name: "Like FELLSIDES" };
     const [fault] = contentFaults("products", record, lists);
-    expect(fault?.detail).toBe('The text names another company or brand: "fellsides".');
+    expect(fault).toMatchObject({ detail: "The text names another company or brand.", quote: "fellsides" });
   });
 
   it("does not look for names of two letters, or for part of a name", () => {

@@ -61,7 +61,13 @@ export function contentFaults(
           wordFaults(found, { text, pointer, role, language }, { lists, ownNames }, faults);
       }
       const unsafe = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
-      if (unsafe !== null) faults.add("url_flagged", pointer, `${unsafe} is flagged as unsafe.`);
+      if (unsafe !== null)
+        faults.addQuoting({
+          code: "url_flagged",
+          pointer,
+          detail: "The address is flagged as unsafe.",
+          quote: unsafe,
+        });
     });
   }
   return faults.faults;
@@ -89,11 +95,12 @@ function wordFaults(
   const words = found === "perhaps" ? foldedWords(placed.text) : [];
   const directive = findDirective(placed.text, words) ?? findBrokenDirective(placed.text);
   if (directive !== null)
-    faults.add(
-      "scope_violation",
-      placed.pointer,
-      `A record must not direct how other sources are treated: "${directive}".`,
-    );
+    faults.addQuoting({
+      code: "scope_violation",
+      pointer: placed.pointer,
+      detail: "A record must not direct how other sources are treated.",
+      quote: directive,
+    });
   judgeNames(placed, words, names, faults);
 }
 
@@ -104,16 +111,16 @@ function judgeNames(
   faults: FaultList,
 ): void {
   if (ownNames === null || namesNobody.has(placed.role)) return;
-  const detail = namingFault(placed, words, { lists, ownNames });
-  if (detail !== null) faults.add("scope_violation", placed.pointer, detail);
+  const naming = namingFault(placed, words, { lists, ownNames });
+  if (naming !== null) faults.addQuoting({ code: "scope_violation", pointer: placed.pointer, ...naming });
 }
 
-/** What is wrong with the names in a text, described with only the text's own words. */
+/** What is wrong with the names in a text; only the text's own words are quoted. */
 function namingFault(
   placed: PlacedText,
   words: readonly string[],
   { lists, ownNames }: { readonly lists: ContentLists; readonly ownNames: readonly string[] },
-): string | null {
+): (Pick<RecordFault, "detail"> & { readonly quote: string }) | null {
   const { names, exempt } = compile(lists);
   const isFreeIn = (of: readonly string[]): IsFree => freeIn(of, [compileNames(ownNames), exempt]);
   let isFree: IsFree | null = null;
@@ -124,11 +131,12 @@ function namingFault(
     named = words.slice(match.start, match.end).join(" ");
     return true;
   });
-  if (named !== null) return `The text names another company or brand: "${named}".`;
+  if (named !== null) return { detail: "The text names another company or brand.", quote: named };
   const company = findCompany(placed, words, lists.certified.index, isFreeIn);
-  return company === null
-    ? null
-    : `The text names another company: "${company}". If the words are not meant as its name, write them without capitals.`;
+  if (company === null) return null;
+  const detail =
+    "The text names another company. If the words are not meant as its name, write them without capitals.";
+  return { detail, quote: company };
 }
 
 /** Tests whether a match lies within one of these names. */

@@ -84,7 +84,7 @@ function categoryOfVertical(record: JsonObject, faults: FaultList): void {
   if (typeof category !== "string" || typeof vertical !== "string") return;
   const wanted = verticalOf(category);
   if (wanted === undefined || wanted === vertical || !verticalCodes.codes.has(vertical)) return;
-  faults.add("value_invalid", "/category", `${category} is a category of the vertical ${wanted}.`);
+  faults.add("value_invalid", "/category", `This is a category of the vertical ${wanted}.`);
 }
 
 /** How many countries without a price one fault lists by name; the others are counted. */
@@ -100,7 +100,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
     const country = item["country"];
     const pointer = `/prices/${index}/country`;
     if (priced.has(country))
-      faults.add("value_invalid", pointer, `The record already has a price for ${country}.`);
+      faults.add("value_invalid", pointer, "The record already has a price for this country.");
     else if (!published.includes(country) && countries.codes.has(country)) {
       faults.add("value_invalid", pointer, `The record is not published for ${country}.`);
     }
@@ -131,6 +131,11 @@ function displayDomainIsDestination(record: JsonObject, faults: FaultList): void
   }
   const host = typeof destination === "string" ? parseHttpsUrl(destination)?.host : undefined;
   if (host !== undefined && host !== domain.toLowerCase()) {
-    faults.add("display_domain_mismatch", "/display_domain", `The host of destination_url is ${host}.`, host);
+    faults.addQuoting({
+      code: "display_domain_mismatch",
+      pointer: "/display_domain",
+      detail: "Must be the host of destination_url.",
+      quote: host,
+    });
   }
 }

@@ -29,7 +29,7 @@ export function membersCheck(members: Members): Check {
     for (const name of present) {
       const check = checks.get(name);
       if (check === undefined) {
-        const detail = `The member ${JSON.stringify(name.slice(0, 64))} does not exist here.`;
+        const detail = "This member does not exist here.";
         faults.add("member_unknown", joinPointer(pointer, name), detail, nearestName(name, names));
       } else {
         known += 1;
@@ -138,8 +138,12 @@ function codeCheck({ list }: Typed<"code">): Check {
     if (typeof value !== "string") {
       faults.add("type_invalid", pointer, "Must be a string.");
     } else if (!codes.has(value)) {
-      const detail = `${JSON.stringify(value.slice(0, 64))} is not in the vocabulary ${list.name}.`;
-      faults.add("vocabulary_unknown", pointer, detail, nearestName(value, [...codes]));
+      const suggestion = nearestName(value, [...codes]);
+      faults.addQuoting({
+        ...{ code: "vocabulary_unknown", pointer, detail: `Must be in the vocabulary ${list.name}.` },
+        ...(suggestion === null ? {} : { suggestion }),
+        quote: value,
+      });
     }
   };
 }

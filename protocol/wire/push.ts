@@ -57,6 +57,9 @@ export const recordFault = named(
     pointer: described(anyText, "RFC 6901, into the record; empty for the record as a whole."),
     detail: anyText,
     suggestion: optional(described(anyText, "The nearest valid name or code.")),
+    quote: optional(
+      described(anyText, "The words of the record that the fault is about; only where nothing is stored."),
+    ),
   }),
 );
 export type RecordFault = Of<typeof recordFault>;

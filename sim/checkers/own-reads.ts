@@ -161,13 +161,32 @@ function checkNames(
       (each) =>
         each.record_id === recordId && each.generation >= (truth.heads.get(recordId)?.generation ?? 0),
     );
+  // Since the deletion: a record that was not published again may have been rejected again.
+  const isToldAgain = (recordId: string): boolean => {
+    const deleted = purgedBefore.filter((each) => each.record_id === recordId).map(({ number }) => number);
+    return attempts.some(({ push_id, leaf_index, record_id }) => {
+      const leaf = journal.batches.get(push_id ?? "")?.leaves[leaf_index ?? -1];
+      const number = truth.reports.get(push_id ?? "")?.facts.number ?? 0;
+      return record_id === null && leaf?.recordId === recordId && number > Math.max(...deleted);
+    });
+  };
   for (const { attempt_id, push_id, leaf_index, record_id, business_product_id: named } of attempts) {
     const batch = journal.batches.get(push_id ?? "");
-    if (batch?.business.uuid !== business || record_id === null || leaf_index === null) continue;
+    if (batch?.business.uuid !== business || leaf_index === null) continue;
+    const leaf = batch.leaves[leaf_index];
+    if (record_id === null) {
+      if (named === null) continue;
+      if (named !== leaf?.choice.id)
+        observed.violate("attempts-are-complete", `${attempt_id} names another product`);
+      else if (isIn(purgedBefore, leaf.recordId) && !isToldAgain(leaf.recordId))
+        observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
+      else observed.mark("own.rejected");
+      continue;
+    }
     if (named === null && isIn(purgedAfter, record_id)) observed.mark("own.purged");
     else if (named !== null && isIn(purgedBefore, record_id))
       observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
-    else if (named !== batch.leaves[leaf_index]?.choice.id)
+    else if (named !== leaf?.choice.id)
       observed.violate("attempts-are-complete", `${attempt_id} names another product`);
   }
 }

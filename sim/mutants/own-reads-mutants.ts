@@ -38,9 +38,17 @@ export const ownReadsMutants: readonly Mutant[] = [
     "the own id of a record stays when the record is purged",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
-      if (command.type !== "purges.bare") return decision;
+      if (command.type !== "purges.forget") return decision;
       return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [] };
     }),
+    { seedsMax: 600 },
+  ),
+  mutant(
+    "purgedKeepsItsReasons",
+    "a push says the prices of a record that was purged as reasons of its hold",
+    deciding("push", (truly, command, view) =>
+      command.type === "push.forget" ? { reply: { status: "done" } } : truly(command, view),
+    ),
     { seedsMax: 600 },
   ),
   mutant("catalogueKeepsRemoved", "a removed record stays in the catalogue", (changed) => ({

@@ -95,3 +95,7 @@ export function sealBatch(
     refused: null,
   };
 }
+
+/** Whether an answer has come that ends the business's interest in it. */
+export const isDone = ({ acknowledgedAt, refused }: SentBatch): boolean =>
+  acknowledgedAt !== null || refused !== null;

@@ -6,7 +6,7 @@ import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
-import { type SentBatch, sealBatch } from "./batch.ts";
+import { isDone, type SentBatch, sealBatch } from "./batch.ts";
 import { noteAnswer } from "./batch-answer.ts";
 import { importBatch } from "./bulk-import.ts";
 import {
@@ -376,8 +376,7 @@ export class BusinessAgent {
     return signRequest(crypto, {
       ...given,
       ...{ signer: this.#key, role: "integration", nonce: this.#random.hex(24) },
-      created: Math.floor(kernel.now() / 1_000),
-      lifetimeSeconds: 120,
+      ...{ created: Math.floor(kernel.now() / 1_000), lifetimeSeconds: 120 },
     });
   }
 
@@ -399,6 +398,3 @@ export class BusinessAgent {
     return `${prefix}-${this.#key.keyId.slice(0, 6)}-${this.#names}`;
   }
 }
-
-const isDone = ({ acknowledgedAt, refused }: SentBatch): boolean =>
-  acknowledgedAt !== null || refused !== null;

@@ -10,7 +10,7 @@ import type { Host } from "./host.ts";
 import { provide } from "./maven.ts";
 
 export interface CassandraPlan {
-  /** Its own loopback address; the ports are always Cassandra's own 9042 and 7000. */
+  /** Its own loopback address; the ports are always Cassandra's own 9042, 7000 and 7199. */
   readonly address: string;
   readonly dataCenter: string;
   /** All nodes of the cluster, in the same order for each node: the order determines each node's share of the ring. */
@@ -28,8 +28,10 @@ export interface RunningCassandra {
 
 const cqlPort = 9042;
 const storagePort = 7000;
+/** Where it takes the commands of nodetool, without a password: loopback only. */
+export const jmxPort = 7199;
 /** The ports on which a node listens. */
-export const cassandraPorts: readonly number[] = [cqlPort, storagePort];
+export const cassandraPorts: readonly number[] = [cqlPort, storagePort, jmxPort];
 const tokensPerNode = 16;
 const startMaxMs = 300_000;
 
@@ -207,7 +209,13 @@ const openedPackages = [
   "jdk.management/com.sun.management.internal",
 ];
 
-function jvmOptions({ folder, heapMb }: CassandraPlan): readonly string[] {
+/** What Cassandra's programs access. */
+export const cassandraPackages: readonly string[] = [
+  ...exportedPackages.map((name) => `--add-exports=${name}=ALL-UNNAMED`),
+  ...openedPackages.map((name) => `--add-opens=${name}=ALL-UNNAMED`),
+];
+
+function jvmOptions({ address, folder, heapMb }: CassandraPlan): readonly string[] {
   return [
     `-Xms${heapMb}m`,
     `-Xmx${heapMb}m`,
@@ -220,14 +228,19 @@ function jvmOptions({ folder, heapMb }: CassandraPlan): readonly string[] {
     "-Djava.net.preferIPv4Stack=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=unpooled",
-    ...exportedPackages.map((name) => `--add-exports=${name}=ALL-UNNAMED`),
-    ...openedPackages.map((name) => `--add-opens=${name}=ALL-UNNAMED`),
+    ...cassandraPackages,
     `-Djava.io.tmpdir=${join(folder, "tmp")}`,
     `-Djna.tmpdir=${join(folder, "tmp")}`,
     `-Dcassandra.storagedir=${folder}`,
     `-Dcassandra.logdir=${folder}`,
     `-Dcassandra.config=file://${join(folder, "conf", "cassandra.yaml")}`,
     "-Dlogback.configurationFile=logback.xml",
+    `-Dcom.sun.management.jmxremote.port=${jmxPort}`,
+    `-Dcom.sun.management.jmxremote.rmi.port=${jmxPort}`,
+    `-Dcom.sun.management.jmxremote.host=${address}`,
+    `-Djava.rmi.server.hostname=${address}`,
+    "-Dcom.sun.management.jmxremote.authenticate=false",
+    "-Dcom.sun.management.jmxremote.ssl=false",
     // The nodes of a profile know each other from their configuration: there is nothing to wait for.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=2000",

@@ -13,6 +13,7 @@ function recorder(): { readonly faults: EngineFaults; readonly done: string[] } 
     startCassandra: note("start c"),
     pauseCassandra: note("pause c"),
     resumeCassandra: note("resume c"),
+    compactCassandra: note("compact c"),
     killElastic: note("kill e"),
     startElastic: note("start e"),
     pauseElastic: note("pause e"),
@@ -30,12 +31,13 @@ describe("faults on request", () => {
     await remote.startCassandra(0);
     await remote.pauseCassandra(1);
     await remote.resumeCassandra(1);
+    await remote.compactCassandra(1);
     await remote.killElastic(2);
     await remote.startElastic(2);
     await remote.pauseElastic(0);
     await remote.resumeElastic(0);
     expect(done).toEqual([
-      ...["kill c 0", "start c 0", "pause c 1", "resume c 1"],
+      ...["kill c 0", "start c 0", "pause c 1", "resume c 1", "compact c 1"],
       ...["kill e 2", "start e 2", "pause e 0", "resume e 0"],
     ]);
   });

@@ -11,6 +11,7 @@ const faultNames = [
   "startCassandra",
   "pauseCassandra",
   "resumeCassandra",
+  "compactCassandra",
   "killElastic",
   "startElastic",
   "pauseElastic",

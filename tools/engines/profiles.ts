@@ -15,6 +15,7 @@ import { type ElasticsearchPlan, type RunningElasticsearch, startElasticsearch }
 import { type EngineProcess, type Guard, startGuard } from "./engine-process.ts";
 import { type Host, readHost } from "./host.ts";
 import { untilMeshed } from "./mesh.ts";
+import { nodetool } from "./nodetool.ts";
 
 export type ProfileName = "one" | "regions" | "quorum";
 
@@ -44,6 +45,8 @@ export interface EngineFaults {
   pauseCassandra(index: number): Promise<void>;
   /** Resolves once all running nodes reach each other. */
   resumeCassandra(index: number): Promise<void>;
+  /** Writes all tables to files and then merges the files of each, as an operator does with `nodetool flush` and `compact`. */
+  compactCassandra(index: number): Promise<void>;
   killElastic(index: number): Promise<void>;
   startElastic(index: number): Promise<void>;
   pauseElastic(index: number): Promise<void>;
@@ -213,6 +216,7 @@ class Running {
         cassandraOf(index).signal("SIGCONT");
         await this.#untilMeshed();
       },
+      compactCassandra: (index) => this.#compactCassandra(index),
       killElastic: (index) => kill(this.#elastic, index),
       startElastic: (index) => this.#startElastic(index),
       pauseElastic: async (index) => elasticOf(index).signal("SIGSTOP"),
@@ -283,6 +287,12 @@ class Running {
   async #restartCassandra(index: number): Promise<void> {
     await this.#startCassandra(index);
     await this.#untilMeshed();
+  }
+
+  async #compactCassandra(index: number): Promise<void> {
+    const plan = this.#plans.cassandra[index];
+    if (plan === undefined) throw new Error(`There is no Cassandra ${index}`);
+    for (const command of ["flush", "compact"]) await nodetool(plan, this.#with.host, [command]);
   }
 
   #untilMeshed(): Promise<void> {

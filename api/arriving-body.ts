@@ -17,6 +17,7 @@ export type BodyPiece =
 export async function* arrivingBody(
   request: IncomingMessage,
   limits: BodyLimits,
+  bytesPerSecondMin: number,
 ): AsyncGenerator<BodyPiece, void> {
   const fault = lengthFault(request, limits);
   if (fault !== null) return yield { kind: "fault", problem: fault };
@@ -28,7 +29,7 @@ export async function* arrivingBody(
   try {
     for (;;) {
       const beganAtMs = performance.now();
-      const step = await within(chunks.next(), bodyTimeMs(edge.limits, length) - waitedMs);
+      const step = await within(chunks.next(), bodyTimeMs(edge.limits, length, bytesPerSecondMin) - waitedMs);
       waitedMs += performance.now() - beganAtMs;
       if (step === "late") {
         edge.refused("slow_bodies");

@@ -207,7 +207,8 @@ function tooLarge(bytesMax: number): Problem {
   return problem("record_too_large", `The body is at most ${bytesMax} bytes.`);
 }
 
-function noRoom(): Problem {
+/** The refusal of a body for which there is no room now. */
+export function noRoom(): Problem {
   const detail = "Too much is being read at once; send the request again later.";
   return problem("unavailable", detail, { reason: "bodies_in_flight", retry_after_seconds: retrySeconds });
 }

@@ -21,7 +21,7 @@ import type { FileRequest, FormEvent } from "../service/bulk-file.ts";
 import type { BulkRequest } from "../service/bulk-upload.ts";
 import type { ValidateImportRequest } from "../service/validate-import.ts";
 import { arrivingBody, type BodyPiece } from "./arriving-body.ts";
-import { closeUnread, hasBody, leaveBodyUnread, lengthFault } from "./body.ts";
+import { closeUnread, hasBody, leaveBodyUnread, lengthFault, noRoom } from "./body.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import type { Edge } from "./edge.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "./multipart.ts";
@@ -51,7 +51,6 @@ export interface BulkRoutesDeps {
 const formBytesMax = 131_072;
 /** What one upload takes of the memory for bodies: pieces of the file, and a hash and a number for each record. */
 const uploadRoomBytes = 8 * 1_048_576;
-const retrySeconds = 2;
 
 const acceptProblems: readonly ProblemCode[] = [
   "request_invalid",
@@ -186,6 +185,10 @@ function fileRoute(deps: BulkRoutesDeps): Route {
         "record_too_large",
         "media_type_unsupported",
         "upload_conflict",
+        "key_unknown",
+        "mandate_missing",
+        "out_of_scope",
+        "business_not_verified",
       ],
     },
     handle: (request, reply) => handleFile(deps, request, reply),
@@ -206,31 +209,21 @@ async function handleFile(
     if (isRefused(query)) return send(reply, query);
     return send(reply, fault === null ? notAForm : refused(fault));
   }
-  const release = http.edge.takeBody(sourceOfRequest(request, http.edge) ?? "", uploadRoomBytes);
-  if (release === null) {
-    leaveBodyUnread(request, reply);
-    return send(reply, noRoom);
-  }
-  try {
-    const { upload_id: uploadId } = request.params as { readonly upload_id: string };
-    const form = formEvents(arrivingBody(request.raw, limits), boundary);
-    const outcome = await bulk.receiveFile({ uploadId, form, hash: createHash("sha256") });
-    if (hasBody(request.raw) && !request.raw.complete) closeUnread(request, reply);
-    return send(reply, outcome);
-  } finally {
-    release();
-  }
+  const { upload_id: uploadId } = request.params as { readonly upload_id: string };
+  const form = formEvents(
+    arrivingBody(request.raw, limits, http.edge.limits.fileBytesPerSecondMin),
+    boundary,
+  );
+  const takeRoom: FileRequest["takeRoom"] = (business) =>
+    http.edge.takeBody(business, uploadRoomBytes) ?? refused(noRoom());
+  const outcome = await bulk.receiveFile({ uploadId, form, takeRoom, hash: createHash("sha256") });
+  if (hasBody(request.raw) && !request.raw.complete) closeUnread(request, reply);
+  return send(reply, outcome);
 }
 
 const notAForm = refused(
   problem("media_type_unsupported", "The body must be multipart/form-data with one boundary.", {
     pointer: "/headers/content-type",
-  }),
-);
-const noRoom = refused(
-  problem("unavailable", "Too much is being read at once; send the request again later.", {
-    reason: "bodies_in_flight",
-    retry_after_seconds: retrySeconds,
   }),
 );
 

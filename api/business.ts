@@ -27,6 +27,7 @@ import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
+import { bodyTimeMs } from "./http-limits.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { cancelPushRoute } from "./push-routes.ts";
 import { type Removing, removalRoutes } from "./removal-routes.ts";
@@ -63,6 +64,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     description: "Publishing of sealed batches, and a business's reads of its own data.",
     servers: [deps.businessUrl],
   };
+  const { limits } = deps.http.edge;
   const routes = [
     ...collectionNames.map((name) => publishRoute(deps, name)),
     ...removalRoutes(deps),
@@ -81,7 +83,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     info,
     routes,
     isPublic: false,
-    bodyBytesMax: bulkFileBytesMax,
+    bodyTimeMs: bodyTimeMs(limits, bulkFileBytesMax, limits.fileBytesPerSecondMin),
   });
 }
 

@@ -12,6 +12,8 @@ export interface HttpLimits {
   /** Minimum time that a body has, to which each `bodyBytesPerSecondMin` received add one more second. */
   readonly bodyGraceMs: number;
   readonly bodyBytesPerSecondMin: number;
+  /** The same for a bulk file, which is let in by a token that is valid for an hour: the longest takes little more than that. */
+  readonly fileBytesPerSecondMin: number;
   /** Bodies of more than 16 KiB being read or answered, for all callers together and for each: a key, or an address. */
   readonly bodyBytesMax: number;
   readonly bodyBytesPerCallerMax: number;
@@ -31,6 +33,7 @@ export const httpLimitsDefault: HttpLimits = Object.freeze({
   headTimeoutMs: 15_000,
   bodyGraceMs: 10_000,
   bodyBytesPerSecondMin: 262_144,
+  fileBytesPerSecondMin: 65_536,
   bodyBytesMax: 256 * mebibyte,
   bodyBytesPerCallerMax: 96 * mebibyte,
   answerStallMs: 30_000,
@@ -39,6 +42,10 @@ export const httpLimitsDefault: HttpLimits = Object.freeze({
 });
 
 /** The maximum time that a body of this many bytes may take. */
-export function bodyTimeMs({ bodyGraceMs, bodyBytesPerSecondMin }: HttpLimits, bytes: number): number {
-  return bodyGraceMs + (1_000 * bytes) / bodyBytesPerSecondMin;
+export function bodyTimeMs(
+  { bodyGraceMs, bodyBytesPerSecondMin }: HttpLimits,
+  bytes: number,
+  bytesPerSecondMin = bodyBytesPerSecondMin,
+): number {
+  return bodyGraceMs + (1_000 * bytes) / bytesPerSecondMin;
 }

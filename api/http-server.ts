@@ -74,8 +74,8 @@ export interface Surface {
   readonly routes: readonly Route[];
   /** Whether any origin may read every answer. */
   readonly isPublic: boolean;
-  /** Size of the longest body of its routes (default: that of a publish request). */
-  readonly bodyBytesMax?: number;
+  /** The longest time that a body of its routes may take (default: that of the longest publish request). */
+  readonly bodyTimeMs?: number;
 }
 
 const keepAliveMs = 72_000;
@@ -83,7 +83,7 @@ const keepAliveMs = 72_000;
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const platform = platformAnswers(deps, surface);
   const { limits } = deps.edge;
-  const { bodyBytesMax = publishBytesMax } = surface;
+  const { bodyTimeMs: longestMs = bodyTimeMs(limits, publishBytesMax) } = surface;
   const server = fastify({
     loggerInstance: deps.logger,
     // One line per answer, logged below; a logger of its own for every request would cost more than the line.
@@ -98,7 +98,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Bodies have a time limit of their own. This one closes a connection that neither finishes nor fails.
-    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, bodyBytesMax)),
+    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * longestMs),
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,

@@ -3,28 +3,41 @@
 //   BU2. Whatever was staged for the upload is removed: an attempt that did not succeed, a file that was imported, and one
 //        that was kept for seven days, whatever is being done with it.
 //   BU3. A push whose file was forgotten before everything of it was published is told so.
+//   BU4. The file is for one push: the one that claimed it, as long as its claim lasts, and the one whose import began.
 
 import { assign, setup } from "xstate";
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export interface BulkUploadContext {
-  readonly upload: { readonly record_type: CollectionName; readonly expires_at_ms: number } | null;
+  readonly upload: IssuedUpload | null;
   /** The request that uploads the file; its claim lasts until then. */
   readonly attempt: { readonly name: string; readonly until_ms: number } | null;
   readonly file: UploadedFileFacts | null;
   readonly pushId: string | null;
+  /** The push that is about to be accepted, and until when the file waits for it; absent where none was claimed for. */
+  readonly claim?: ImportClaim | null;
+}
+
+export interface IssuedUpload {
+  readonly record_type: CollectionName;
+  readonly expires_at_ms: number;
+  /** The key that asked for it; absent where an earlier release issued it. */
+  readonly key_id?: string;
+}
+
+export interface ImportClaim {
+  readonly push_id: string;
+  readonly until_ms: number;
 }
 
 export type BulkUploadEvent =
-  | {
-      readonly type: "upload.issued";
-      readonly record_type: CollectionName;
-      readonly expires_at_ms: number;
-    }
+  | ({ readonly type: "upload.issued" } & IssuedUpload)
   | { readonly type: "upload.begun"; readonly name: string; readonly until_ms: number }
   | { readonly type: "upload.aborted" }
   | { readonly type: "upload.finished"; readonly file: UploadedFileFacts }
+  | { readonly type: "import.claimed"; readonly push_id: string; readonly until_ms: number }
+  | { readonly type: "import.released" }
   | { readonly type: "import.begun"; readonly push_id: string }
   | { readonly type: "import.ended" };
 
@@ -63,7 +76,7 @@ export const bulkUploadMachine = setup({
         "upload.issued": {
           target: "issued",
           actions: assign({
-            upload: ({ event }) => ({ record_type: event.record_type, expires_at_ms: event.expires_at_ms }),
+            upload: ({ event: { type: _, ...issued } }) => issued,
           }),
         },
       },
@@ -118,6 +131,12 @@ export const bulkUploadMachine = setup({
       states: {
         uploaded: {
           on: {
+            "import.claimed": {
+              actions: assign({
+                claim: ({ event }) => ({ push_id: event.push_id, until_ms: event.until_ms }),
+              }),
+            },
+            "import.released": { actions: assign({ claim: null }) },
             "import.begun": {
               target: "importing",
               actions: assign({ pushId: ({ event }) => event.push_id }),

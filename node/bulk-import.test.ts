@@ -3,6 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { keyRef } from "../actors/messages/refs.ts";
 import { freshNonce, send } from "../api/surfaces.fixture.ts";
 import { hashOf } from "../protocol/hash.ts";
 import {
@@ -204,6 +205,31 @@ describe("an import", () => {
     await expect
       .poll(async () => (await requestImport(urls(), business, { ...body, batch_seal })).json)
       .toMatchObject({ code: "upload_conflict", reason: "imported_otherwise" });
+  });
+
+  it("of one file under two seals at the same moment is accepted once, and the other one is charged nothing", async () => {
+    const business = await newBusiness(node);
+    const many = records(400);
+    seq += 2;
+    const one = await stageRecords(node, business, many, { seq: seq - 1 });
+    const two = await seal(business, many, { seq });
+    const { upload_id } = one.body;
+    const answers = await Promise.all([
+      requestImport(urls(), business, one.body),
+      requestImport(urls(), business, { upload_id, batch_seal: two.batch_seal }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409]);
+    expect(answers.find(({ status }) => status === 409)).toMatchObject({
+      json: { code: "upload_conflict", reason: "imported_otherwise" },
+    });
+    const accepted = answers.findIndex(({ status }) => status === 202);
+    const [kept, refused] = accepted === 0 ? [one.pushId, two.push_id] : [two.push_id, one.pushId];
+    expect(await awaitPush(node, business, kept)).toMatchObject({ state: "complete" });
+    expect(await readOver(node, business, `/v1/pushes/${refused}`)).toMatchObject({ status: 404 });
+    const key = keyRef(business.party.uuid, business.key.key_id);
+    expect(await node.running.services.actors.inspect(key)).toMatchObject({
+      context: { recordsThisHour: { used: 400 } },
+    });
   });
 
   it("uses up seq and caps as a batch does", async () => {

@@ -38,8 +38,8 @@ export interface OfferedBatch {
   readonly source: BatchSource;
   /** Size of what is published, as the mandate's cap counts it. */
   readonly bytes: number;
-  /** Stores what its push will need. */
-  readonly stage: () => Promise<StagedBatch>;
+  /** Stores what its push will need, or refuses it because somebody else was faster. */
+  readonly stage: () => Promise<StagedBatch | Refused>;
   /** The records, for the hold; null if the push itself decides later whether it is held. */
   readonly records: AdmitRequest["records"] | null;
 }
@@ -88,6 +88,7 @@ export async function acceptBatch(
   if (judged.known !== null) return { report: judged.known };
   // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
   const staged = await offered.stage();
+  if (isRefused(staged)) return staged;
   const { caps } = gate.mandate.sealed.scope;
   const use = { seq: seal.seq, push_id: pushId };
   const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };

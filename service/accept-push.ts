@@ -9,7 +9,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import { type ActorRef, StoreError } from "../storage/actor-store.ts";
 
 /** An hour: far longer than a request takes, and far shorter than the age at which a push is dropped. */
-const acceptWithinMsDefault = 3_600_000;
+export const acceptWithinMsDefault = 3_600_000;
 
 type Accept = Extract<PushCommand, { type: "push.accept" }>;
 

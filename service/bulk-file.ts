@@ -1,6 +1,9 @@
 // POST /v1/bulk-uploads/{upload_id}/file: the file of a bulk upload, taken in as it arrives.
-//   U1. Nothing is staged before the fields in front of the file have proven that the upload is the sender's, and nobody
-//       else is uploading to it.
+//   U1. Nothing is staged, and no room for a file is taken, before the fields in front of the file have proven that the
+//       upload is the sender's, and nobody else is uploading to it. Without that proof a sender takes up a connection and
+//       three short heads of parts (M2 in api/multipart.ts), so that those without a token leave the room to the others.
+//   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins
+//       (upload-standing.ts), and a file ends where the cap of bytes does.
 //   U2. No more than a few pieces of the file are in memory, and a leaf hash for each record.
 //   U3. A file that is refused, or whose sender vanishes, leaves nothing behind: its draft is removed at once, and by the
 //       upload's actor if this process dies before.
@@ -8,8 +11,7 @@
 
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import { type ActorRef, bulkUploadRef } from "../actors/messages/refs.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../crypto/port.ts";
+import type { CryptoPort } from "../crypto/port.ts";
 import { toHex } from "../protocol/bytes.ts";
 import { formatHash } from "../protocol/hash.ts";
 import { bulkFileBytesMax } from "../protocol/limits.ts";
@@ -20,7 +22,10 @@ import type { UploadedFile } from "../protocol/wire/bulk.ts";
 import type { StagedFileWriter, StagingArea } from "../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { bulkUnavailable, uploadConflict, uploadUnknown } from "./bulk-refused.ts";
+import { publishedType } from "./publish-batch.ts";
+import type { GateDeps } from "./publish-gate.ts";
 import { RecordLines } from "./record-lines.ts";
+import { type Allowance, judgeBearer } from "./upload-standing.ts";
 import type { UploadTokens } from "./upload-token.ts";
 
 /** What a form consists of, in order of arrival. */
@@ -36,9 +41,7 @@ export interface RunningHash {
   digest(): Uint8Array;
 }
 
-export interface BulkFileDeps {
-  readonly actors: Pick<ActorSystem, "ask">;
-  readonly clock: Clock;
+export interface BulkFileDeps extends GateDeps {
   readonly crypto: Pick<CryptoPort, "sha256" | "randomBytes">;
   readonly staging: StagingArea | null;
   readonly uploadTokens: UploadTokens;
@@ -49,6 +52,8 @@ export interface FileRequest {
   readonly uploadId: string;
   readonly form: AsyncIterable<FormEvent>;
   readonly hash: RunningHash;
+  /** Room in memory for a file of this business: a function that gives it back, or a refusal. */
+  readonly takeRoom: (business: string) => (() => void) | Refused;
 }
 
 const fieldNames = ["upload_id", "upload_token"] as const;
@@ -114,11 +119,18 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
   const begun = await deps.actors.ask(upload, { type: "upload.begin", attempt });
   if (begun.status === "unknown") return uploadUnknown();
   if (begun.status === "refused") return uploadConflict(begun.reason);
+  const { key_id: keyId = null, record_type: collection = publishedType } = begun;
+  const allow: Allow = (bytes) => judgeBearer(deps, { business, uploadId, keyId, collection, bytes });
+  let release: ReturnType<FileRequest["takeRoom"]> | null = null;
   let writer: StagedFileWriter | null = null;
   let isKept = false;
   try {
+    const allowance = await allow(0);
+    if (isRefused(allowance)) return allowance;
+    release = arriving.takeRoom(business);
+    if (typeof release !== "function") return release;
     writer = await staging.create(attempt);
-    const file = await write(deps, writer, { ...arriving, upload, attempt });
+    const file = await write(deps, writer, { ...arriving, ...allowance, upload, attempt, allow });
     if (isRefused(file)) return file;
     await writer.finish();
     const finished = await deps.actors.ask(upload, { type: "upload.finish", attempt, file });
@@ -132,6 +144,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
     return answerJson(201, body);
   } finally {
     if (!isKept) await giveUp(deps, upload, attempt, writer);
+    if (typeof release === "function") release();
   }
 }
 
@@ -146,15 +159,24 @@ async function giveUp(
   await deps.actors.ask(upload, { type: "upload.abort", attempt }).catch(() => {});
 }
 
+interface Attempt {
+  readonly upload: ActorRef<"bulk-upload">;
+  readonly attempt: string;
+  readonly allow: Allow;
+}
+
+type Allow = (bytes: number) => Promise<Allowance | Refused>;
+
 async function write(
   deps: BulkFileDeps,
   writer: StagedFileWriter,
-  { events, hash, upload, attempt }: Arriving & { upload: ActorRef<"bulk-upload">; attempt: string },
+  { events, hash, upload, attempt, bytesLeft, allow }: Arriving & Allowance & Attempt,
 ): Promise<UploadedFileFacts | Refused> {
   const { sha256 } = deps.crypto;
   const lines = new RecordLines();
   const tree = createRootBuilder(sha256);
   let length = 0;
+  let left = bytesLeft;
   let renewedAtMs = deps.clock.now();
   for (let step = await events.next(); step.done !== true; step = await events.next()) {
     const event = step.value;
@@ -162,6 +184,11 @@ async function write(
     if (event.kind === "part") return afterFile(event.name);
     length += event.bytes.length;
     if (length > bulkFileBytesMax) return fileTooLarge;
+    if (length > left) {
+      const allowance = await allow(length);
+      if (isRefused(allowance)) return allowance;
+      left = allowance.bytesLeft;
+    }
     const records = lines.take(event.bytes);
     if (isRefused(records)) return records;
     hash.update(event.bytes);

@@ -2,16 +2,17 @@
 // (the table in publish.ts).
 //   I1. Whether the file is exactly what the seal names is known since it was uploaded: a file that is not is refused
 //       before anything of it is read, and no seq is used.
-//   I2. The same request again is answered with the state of the push now, and resumes it.
+//   I2. The file is claimed for the push before it is charged, so of two seals over one file only one is accepted.
+//   I3. The same request again is answered with the state of the push now, and resumes it.
 
 import type { PushReport } from "../actors/messages/push.ts";
-import { keyRef, pushRef } from "../actors/messages/refs.ts";
+import { bulkUploadRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
 import { type AcceptDeps, acceptBatch, type OfferedBatch } from "./accept-batch.ts";
-import { reportOf } from "./accept-push.ts";
+import { acceptWithinMsDefault, reportOf } from "./accept-push.ts";
 import { answerJson, isRefused, type Outcome, type Refused } from "./answer.ts";
-import { bulkUnavailable } from "./bulk-refused.ts";
+import { bulkUnavailable, uploadConflict } from "./bulk-refused.ts";
 import type { BulkRequest } from "./bulk-upload.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { findFile, type Import, parseImport } from "./judge-import.ts";
@@ -20,6 +21,7 @@ import { claimFor } from "./publish-claim.ts";
 import { type Gate, passGate } from "./publish-gate.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 import { keepRefused } from "./refused-batch.ts";
+import type { StagedBatch } from "./staged-batch.ts";
 
 export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timers"> {
   readonly crypto: CryptoPort;
@@ -41,7 +43,7 @@ export async function importFile(deps: BulkImportDeps, request: BulkRequest): Pr
   if (isRefused(claim)) return claim;
   const outcome = await answerOnce(deps, claim, () => answerImport(deps, request));
   if (!isReplayed || outcome.kind === "problem" || outcome.status !== 202) return outcome;
-  // I2. The stored answer only names the push.
+  // I3. The stored answer only names the push.
   const { push_id } = JSON.parse(String(outcome.body)) as { readonly push_id: string };
   return answerNow(deps, request, push_id, null);
 }
@@ -75,24 +77,36 @@ async function acceptImport(
     sealed,
     source: { source: "bulk", file: { upload_id: id, name: file.name, root: file.root } },
     bytes: file.bytes,
-    stage: () => stageSeal(deps, asked),
+    stage: () => stageSeal(deps, request, asked),
     records: null,
   };
   return acceptBatch(deps, request, gate, offered);
 }
 
-/** The records are staged already, under their upload, whose actor removes them. */
+/** How much longer a claim lasts than the acceptance may take, for clocks of nodes that do not agree. */
+const claimSpareMs = 60_000;
+
+/** The records are staged already, under their upload, whose actor removes them; they are claimed for the push (I2). */
 async function stageSeal(
-  { records, clock }: BulkImportDeps,
-  { sealed, batchSeal }: Import & { readonly sealed: SealedBatch },
-) {
+  { actors, records, clock, acceptWithinMs = acceptWithinMsDefault }: BulkImportDeps,
+  { caller }: BulkRequest,
+  { uploadId: id, sealed, batchSeal }: Import & { readonly sealed: SealedBatch },
+): Promise<StagedBatch | Refused> {
   const stagingAtMs = clock.now();
+  const upload = bulkUploadRef(caller.party.uuid, id);
+  const push_id = sealed.pushId;
+  const valid_ms = acceptWithinMs + claimSpareMs;
+  const claimed = await actors.ask(upload, { type: "import.claim", push_id, valid_ms });
+  if (claimed.status === "refused") return uploadConflict(claimed.reason);
+  const release = async (): Promise<void> => {
+    await actors.ask(upload, { type: "import.release", push_id });
+  };
   await records.putSeal({
     seal_id: sealed.pushId,
     envelope: JSON.stringify(batchSeal),
     tree_size: sealed.seal.tree_size,
   });
-  return { stagingAtMs, drop: async () => {}, dropOwn: async () => {} };
+  return { stagingAtMs, drop: release, dropOwn: release };
 }
 
 /** Being asked for its status activates the push's actor if no node has it in memory, and it does what is left. */

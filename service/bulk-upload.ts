@@ -1,5 +1,6 @@
 // POST /v1/bulk-uploads: where and how a file of records is uploaded (specification, «B. Business machine API»).
 //   K1. The token is in no stored answer: it is added when the answer leaves, each time the same.
+//   K2. The token is authority, so a replayed answer gets it only if the request would still be accepted.
 
 import { bulkUploadRef, keyRef } from "../actors/messages/refs.ts";
 import { toHex } from "../protocol/bytes.ts";
@@ -40,14 +41,19 @@ const uploadIdBytes = 12;
 export async function issueUpload(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
   if (deps.staging === null) return bulkUnavailable();
+  let isReplayed = false;
   const claim = claimFor(request, {
     key: keyRef(party.uuid, key.key_id),
     route: "bulk-uploads",
-    replayed: () => {},
+    replayed: () => {
+      isReplayed = true;
+    },
   });
   if (isRefused(claim)) return claim;
   const outcome = await answerOnce(deps, claim, () => issue(deps, request));
   if (outcome.kind === "problem" || outcome.status !== 201) return outcome;
+  const gate = isReplayed ? await passGate(deps, { ...request, collection: publishedType }) : null;
+  if (gate !== null && isRefused(gate)) return gate;
   const issued = JSON.parse(String(outcome.body)) as WithoutToken;
   const upload_token = deps.uploadTokens.tokenOf(party.uuid, issued.upload_id);
   const body: BulkUpload = { ...issued, fields: { ...issued.fields, upload_token } };
@@ -60,16 +66,17 @@ type WithoutToken = Omit<BulkUpload, "fields"> & {
 };
 
 async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
+  const gate = await passGate(deps, { ...request, collection: publishedType });
+  if (isRefused(gate)) return gate;
   const parsed = parseJsonBody(bulkUploadBody, request.body);
   if (isRefused(parsed)) return parsed;
   const { record_type } = parsed.value;
   if (record_type !== publishedType) return notPublishable;
-  const gate = await passGate(deps, { ...request, collection: record_type });
-  if (isRefused(gate)) return gate;
   const upload_id = `bup_${toHex(deps.crypto.randomBytes(uploadIdBytes))}`;
   const { expires_at_ms } = await deps.actors.ask(bulkUploadRef(request.caller.party.uuid, upload_id), {
     type: "upload.issue",
     record_type,
+    key_id: request.caller.key.key_id,
     valid_ms: bulkUploadValidMs,
   });
   const issued: WithoutToken = {

@@ -2,6 +2,8 @@
 //   BD1. While one request uploads, no other may; a request that died loses its claim a minute later.
 //   BD2. A file counts only if it was staged by the request that has the claim when it ends.
 //   BD3. Repeating a command changes nothing and is answered as before.
+//   BD4. A push is accepted only after it has claimed the file, so a file is charged once. A claim ends by itself, since
+//        the process that made it may have died; a push that is accepted later than that, and too late, fails at once.
 
 import {
   type BulkUploadContext,
@@ -11,6 +13,7 @@ import {
 import type {
   BeginReply,
   BulkUploadProtocol,
+  ClaimReply,
   FinishReply,
   UploadConflict,
   UploadReport,
@@ -40,11 +43,12 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
       done(view.snapshot.context.attempt?.name === attempt, { type: "upload.aborted" }),
     "upload.finish": finish,
     "upload.read": (_command, view) => ({ reply: reportOf(view) }),
-    "import.begin": ({ push_id }, view) =>
-      done(stateOf(view) === "uploaded", { type: "import.begun", push_id }),
+    "import.claim": claimImport,
+    "import.release": ({ push_id }, view) =>
+      done(stateOf(view) === "uploaded" && claimOf(view) === push_id, { type: "import.released" }),
+    "import.begin": beginImport,
     "import.end": ({ push_id }, view) => {
-      const { pushId } = view.snapshot.context;
-      const isOurs = pushId === null || pushId === push_id;
+      const isOurs = isFreeFor(view, push_id);
       return done(isOurs && view.snapshot.matches("stored"), { type: "import.ended" });
     },
   },
@@ -60,26 +64,39 @@ function removal(params: { readonly name: string }): readonly Effect[] {
   return params.name === "" ? [] : [{ kind: "activity", name: "removeStagedFile", params }];
 }
 
-function failure({ push_id }: { readonly push_id: string }, view: View): readonly Effect[] {
+function failure({ push_id }: { readonly push_id: string }, view: View, why = fileForgotten) {
   if (push_id === "") return [];
   const business = view.id.slice(0, view.id.indexOf("."));
-  return [tell(pushRef(business, push_id), { type: "push.fail", ...fileForgotten })];
+  return [tell(pushRef(business, push_id), { type: "push.fail", ...why })];
 }
 
-const fileForgotten = {
+interface Failure {
+  readonly code: string;
+  readonly detail: string;
+}
+
+const fileForgotten: Failure = {
   code: "upload_expired",
   detail: "The file was kept for seven days and then deleted; upload and seal what is missing again.",
-} as const;
+};
+const fileOfAnother: Failure = {
+  code: "upload_conflict",
+  detail: "The file was imported under another seal; nothing of this push is published.",
+};
 
 function done(happens: boolean, event: BulkUploadEvent): Decided<DoneReply> {
   return { reply: { status: "done" }, events: happens ? [event] : [] };
 }
 
-function issue({ record_type, valid_ms }: Asked<"upload.issue">, view: View) {
+function issue({ record_type, key_id, valid_ms }: Asked<"upload.issue">, view: View) {
   const known = view.snapshot.context.upload;
   if (known !== null) return { reply: { expires_at_ms: known.expires_at_ms } };
   const expires_at_ms = view.nowMs + valid_ms;
-  const issued: BulkUploadEvent = { type: "upload.issued", record_type, expires_at_ms };
+  const issued: BulkUploadEvent = {
+    type: "upload.issued",
+    ...{ record_type, expires_at_ms },
+    ...(key_id === undefined ? {} : { key_id }),
+  };
   return { reply: { expires_at_ms }, events: [issued] };
 }
 
@@ -92,7 +109,8 @@ function begin({ attempt: name }: Asked<"upload.begin">, view: View): Decided<Be
   if (!isOwn && view.nowMs >= upload.expires_at_ms) return refused("expired");
   if (!isOwn && attempt !== null && view.nowMs < attempt.until_ms) return refused("in_progress");
   const begun: BulkUploadEvent = { type: "upload.begun", name, until_ms: view.nowMs + claimedMs };
-  return { reply: { status: "begun" }, events: [begun] };
+  const { record_type, key_id = null } = upload;
+  return { reply: { status: "begun", record_type, key_id }, events: [begun] };
 }
 
 function finish({ attempt, file }: Asked<"upload.finish">, view: View): Decided<FinishReply> {
@@ -101,6 +119,36 @@ function finish({ attempt, file }: Asked<"upload.finish">, view: View): Decided<
   const reason = conflictOf(view) ?? (context.attempt?.name === attempt ? null : "in_progress");
   if (reason !== null) return refused(reason);
   return { reply: { status: "uploaded" }, events: [{ type: "upload.finished", file }] };
+}
+
+/** The push whose file this is now: it imports the file, or has claimed it. */
+function claimOf({ snapshot, nowMs }: View): string | null {
+  const { pushId, claim } = snapshot.context;
+  if (pushId !== null) return pushId;
+  return claim && nowMs < claim.until_ms ? claim.push_id : null;
+}
+
+function isFreeFor(view: View, pushId: string): boolean {
+  return (claimOf(view) ?? pushId) === pushId;
+}
+
+function claimImport({ push_id, valid_ms }: Asked<"import.claim">, view: View): Decided<ClaimReply> {
+  const state = stateOf(view);
+  if (state === "deleted") return refused("expired");
+  if (state === "issued" || state === "unknown") return refused("no_file");
+  if (!isFreeFor(view, push_id)) return refused("imported_otherwise");
+  const claimed: BulkUploadEvent = { type: "import.claimed", push_id, until_ms: view.nowMs + valid_ms };
+  return { reply: { status: "claimed" }, events: state === "uploaded" ? [claimed] : [] };
+}
+
+/** Repeated for the same push, it changes nothing, whatever became of the file. */
+function beginImport({ push_id }: Asked<"import.begin">, view: View): Decided<DoneReply> {
+  const state = stateOf(view);
+  const reply: DoneReply = { status: "done" };
+  if (view.snapshot.context.pushId === push_id) return { reply };
+  if (state === "uploaded" && isFreeFor(view, push_id))
+    return { reply, events: [{ type: "import.begun", push_id }] };
+  return { reply, effects: failure({ push_id }, view, state === "deleted" ? fileForgotten : fileOfAnother) };
 }
 
 function refused(reason: UploadConflict) {
@@ -121,7 +169,7 @@ function stateOf({ snapshot }: View): UploadState | "unknown" {
 
 function reportOf(view: View): UploadReport | null {
   const state = stateOf(view);
-  const { upload, file, pushId }: BulkUploadContext = view.snapshot.context;
+  const { upload, file }: BulkUploadContext = view.snapshot.context;
   if (upload === null || state === "unknown") return null;
-  return { state, record_type: upload.record_type, file, push_id: pushId };
+  return { state, record_type: upload.record_type, file, push_id: claimOf(view) };
 }

@@ -123,7 +123,7 @@ describe("caps", () => {
     key.nowMs += 3_599_999;
     expect(check(key, "new", 1)).toMatchObject({ status: "over", retry_after_seconds: 1 });
     key.nowMs += 1;
-    expect(check(key, "new", 1)).toEqual({ status: "within", known_push_id: null });
+    expect(check(key, "new", 1)).toEqual({ status: "within", known_push_id: null, bytes_left: 999 });
   });
 
   it("counts the announced length against the bytes of the day", () => {

@@ -178,7 +178,10 @@ type CapsCheck = Asked<"caps.check">;
 function checkCaps(command: CapsCheck, view: View): CapsReply {
   const known = chargedOf(view, digestKey(command.digest));
   if (known !== undefined) return { status: "within", known_push_id: known };
-  return usedUp(view, command.caps, command.content_length) ?? { status: "within", known_push_id: null };
+  const over = usedUp(view, command.caps, command.content_length);
+  if (over !== null) return over;
+  const { used } = usageAt(view.snapshot.context.bytesToday, view.nowMs, dayMs);
+  return { status: "within", known_push_id: null, bytes_left: command.caps.bytes_per_day - used };
 }
 
 /** The cap that has no room left for a body of this many bytes; null if every cap has room. */

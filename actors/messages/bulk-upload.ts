@@ -35,7 +35,7 @@ export interface UploadReport {
   readonly record_type: CollectionName;
   /** Null until the file has arrived. */
   readonly file: UploadedFileFacts | null;
-  /** The push that imports the file. */
+  /** The push that imports the file, or has claimed it. */
   readonly push_id: string | null;
 }
 
@@ -43,6 +43,8 @@ export interface BulkUploadProtocol {
   /** Repeatable: an upload is issued once. */
   "upload.issue"(command: {
     readonly record_type: CollectionName;
+    /** The key that asks; nodes of an earlier release omit it. */
+    readonly key_id?: string;
     /** How long it takes a file. */
     readonly valid_ms: number;
   }): { readonly expires_at_ms: number };
@@ -57,15 +59,27 @@ export interface BulkUploadProtocol {
   "upload.finish"(command: { readonly attempt: string; readonly file: UploadedFileFacts }): FinishReply;
   /** Read-only. Null if no such upload was issued. */
   "upload.read"(): UploadReport | null;
-  /** A push that imports the file was accepted. */
+  /**
+   * Keeps the file for a push that is about to be accepted, for `valid_ms`; the same push renews its claim in this way. It
+   * is refused while the file is another push's.
+   */
+  "import.claim"(command: { readonly push_id: string; readonly valid_ms: number }): ClaimReply;
+  /** The push will not be accepted: the file is free again. */
+  "import.release"(command: { readonly push_id: string }): DoneReply;
+  /** A push that imports the file was accepted; it fails at once if it cannot have the file. */
   "import.begin"(command: { readonly push_id: string }): DoneReply;
   /** Nothing more of the push will be published. */
   "import.end"(command: { readonly push_id: string }): DoneReply;
 }
 
 export type BeginReply =
-  | { readonly status: "begun" }
+  /** With what it was issued for, and to which key; null where an earlier release issued it. */
+  | { readonly status: "begun"; readonly record_type?: CollectionName; readonly key_id?: string | null }
   | { readonly status: "unknown" }
+  | { readonly status: "refused"; readonly reason: UploadConflict };
+
+export type ClaimReply =
+  | { readonly status: "claimed" }
   | { readonly status: "refused"; readonly reason: UploadConflict };
 
 export type FinishReply =

@@ -94,6 +94,8 @@ const bulkUpload: Readonly<Record<keyof BulkUploadProtocol, Crossing>> = {
   "upload.abort": "ask",
   "upload.finish": "ask",
   "upload.read": "ask",
+  "import.claim": "ask",
+  "import.release": "ask",
   "import.begin": "deliver",
   "import.end": "ask",
 };

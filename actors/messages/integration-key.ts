@@ -83,7 +83,14 @@ export interface CapUsedUp {
   readonly retry_after_seconds: number;
 }
 
-export type CapsReply = { readonly status: "within"; readonly known_push_id: string | null } | CapUsedUp;
+export type CapsReply =
+  | {
+      readonly status: "within";
+      readonly known_push_id: string | null;
+      /** What is left of `bytes_per_day`; nodes of an earlier release omit it. */
+      readonly bytes_left?: number;
+    }
+  | CapUsedUp;
 
 export type ChargeReply =
   | SeqReply

@@ -70,7 +70,12 @@ export async function serveFile(node: SimNode, upload: BulkUpload, file: Uint8Ar
     digest: () => crypto.sha256(sent),
   };
   try {
-    return await receiveFile(node.bulk, { uploadId: upload.upload_id, form: formOf(upload, file), hash });
+    return await receiveFile(node.bulk, {
+      uploadId: upload.upload_id,
+      form: formOf(upload, file),
+      takeRoom: () => () => {},
+      hash,
+    });
   } catch (error) {
     const failure = failureAnswer(error);
     if (failure !== null) return failure;

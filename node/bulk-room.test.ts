@@ -1,0 +1,75 @@
+// The memory of a node that uploads take up, over HTTP on a real node: who takes it, and what those get who find none.
+
+import { connect, type Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { bulkUploadRef } from "../actors/messages/refs.ts";
+import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
+import { boundary, fileOf, formOf, newUpload, partsOf, sendFile } from "./bulk.fixture.ts";
+import { product, type TestBusiness } from "./publishing.fixture.ts";
+
+let node: AttackNode;
+let business: TestBusiness;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  node = await openAttackNode();
+  business = await newBusiness(node);
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+afterAll(() => node.close());
+
+/** Begins a request for an upload from an address, and sends no more of it than this. */
+async function begin(uploadUrl: string, sent: Uint8Array | string, localAddress: string): Promise<Socket> {
+  const { host, pathname, port } = new URL(uploadUrl);
+  const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress });
+  sockets.push(socket);
+  socket.on("error", () => {});
+  const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\ncontent-length: 100000000\r\n\r\n`;
+  await new Promise<void>((resolve) => {
+    socket.write(head);
+    socket.write(sent, () => resolve());
+  });
+  return socket;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const good = fileOf([product("a"), product("b")]);
+
+describe("the room for bodies", () => {
+  it("is left to others by those who have no token, from however many addresses", async () => {
+    const { business_url } = node.running.urls;
+    const url = `${business_url}/v1/bulk-uploads/bup_${"0".repeat(24)}/file`;
+    for (let index = 0; index < 48; index += 1) await begin(url, "--", `127.0.0.${2 + (index % 4)}`);
+    await pause(300);
+    const upload = await newUpload(node.running.urls, business);
+    expect(await sendFile(upload, good)).toMatchObject({ status: 201 });
+    const records = Array.from({ length: 60 }, (_, index) => product(`${index}`, { name: "x".repeat(300) }));
+    const answer = await publishOver(node, business, (await batchBody(business, records)).body);
+    expect(answer.status).toBe(202);
+  });
+
+  it("is bounded for one business: one file more is refused, leaves nothing, and is taken later", async () => {
+    const uploads = await Promise.all(
+      Array.from({ length: 13 }, () => newUpload(node.running.urls, business)),
+    );
+    const last = uploads.pop();
+    if (last === undefined) throw new Error("There are thirteen uploads.");
+    for (const upload of uploads)
+      await begin(upload.upload_url, formOf(partsOf(upload, good)).subarray(0, -100), "127.0.0.1");
+    await pause(500);
+    const refused = await sendFile(last, good);
+    expect(refused).toMatchObject({ status: 503, json: { code: "unavailable", reason: "bodies_in_flight" } });
+    expect(refused.headers.get("retry-after")).toBe("2");
+    const question = { type: "upload.begin", attempt: "another" } as const;
+    const ref = bulkUploadRef(business.party.uuid, last.upload_id);
+    expect(await node.running.services.actors.ask(ref, question)).toMatchObject({ status: "begun" });
+    await node.running.services.actors.ask(ref, { type: "upload.abort", attempt: "another" });
+    // Another business has its own share.
+    const other = await newBusiness(node);
+    expect(await sendFile(await newUpload(node.running.urls, other), good)).toMatchObject({ status: 201 });
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await expect.poll(async () => (await sendFile(last, good)).status, { timeout: 5_000 }).toBe(201);
+  });
+});

@@ -1,0 +1,48 @@
+// What the key that asked for an upload may still publish while its file arrives: the key, its mandate, the caps and the
+// standing of the business, as for any publishing request. Only the source is not judged: the token may be used anywhere.
+
+import { businessRef, keyRef } from "../actors/messages/refs.ts";
+import { isRefused, type Refused, refusedAs } from "./answer.ts";
+import { capRefused } from "./charge-refused.ts";
+import { findMandate } from "./find-mandate.ts";
+import { checkType } from "./mandate-scope.ts";
+import type { GateDeps } from "./publish-gate.ts";
+import { judgeVerified } from "./publish-standing.ts";
+
+export interface Bearer {
+  readonly business: string;
+  readonly uploadId: string;
+  /** The key that asked for the upload; null where an earlier release issued it, which is not judged. */
+  readonly keyId: string | null;
+  readonly collection: string;
+  /** How much of the file has arrived. */
+  readonly bytes: number;
+}
+
+export interface Allowance {
+  /** How long the file may become. */
+  readonly bytesLeft: number;
+}
+
+export async function judgeBearer(
+  deps: GateDeps,
+  { business, uploadId, keyId, collection, bytes }: Bearer,
+): Promise<Allowance | Refused> {
+  const unbounded = Number.POSITIVE_INFINITY;
+  if (keyId === null) return { bytesLeft: unbounded };
+  const { actors, clock } = deps;
+  const facts = await actors.ask(businessRef(business), { type: "publishing.facts", key_id: keyId });
+  const mandate = await findMandate(deps, business, { facts, nowMs: clock.now() });
+  if (isRefused(mandate)) return mandate;
+  const outside = checkType(mandate.sealed, collection);
+  if (outside) return outside;
+  const capped = await actors.ask(keyRef(business, keyId), {
+    type: "caps.check",
+    digest: uploadId,
+    content_length: bytes,
+    caps: mandate.sealed.scope.caps,
+  });
+  if (capped.status === "over") return capRefused(capped);
+  const verified = judgeVerified(facts);
+  return verified.ok ? { bytesLeft: capped.bytes_left ?? unbounded } : refusedAs(verified);
+}

@@ -5,6 +5,7 @@ import { type ActorHarness, driveActor } from "./actor.fixture.ts";
 import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
+import { logSequencerActor } from "./log-sequencer/definition.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import { pushActor } from "./push/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
@@ -63,7 +64,7 @@ export const goldenLives: readonly GoldenLife[] = [
     },
     {
       type: "policy.accept",
-      policy: { business_uuid: uuid, version: 1, record_id: "aip_r", live_from: "t" },
+      policy: { business_uuid: uuid, version: 1, record_id: "aip_r", live_from: "t", seal: "{}" },
     },
     { type: "group.block", group: "g" },
     { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, may_hold: false, plan: null },
@@ -77,6 +78,9 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "upload.begin", attempt: "first" },
     { type: "upload.finish", attempt: "first", file: uploaded },
     { type: "import.begin", push_id: "bat_1" },
+  ]),
+  life(logSequencerActor({ origin: "o", intervals: { leafMs: 3_600_000, receiptsMs: 1_000 } }), "svc-log", [
+    { type: "log.append", entries: [{ leaf: "sha256:l", leaf_type: "seal", subject: uuid }] },
   ]),
   life(pushActor, "bat_1", [
     { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },

@@ -43,7 +43,7 @@ async function endMinute(): Promise<void> {
   skippedMs += 120_000;
   const { receipts, eventStore, config } = surfaces.services;
   const ports = { receipts, events: eventStore, sha256: nativeCrypto.sha256 };
-  await closeReceiptBatches(ports, config.region, Date.now() + skippedMs);
+  await closeReceiptBatches({ ...ports, append: async () => {} }, config.region, Date.now() + skippedMs);
 }
 
 const ask = (by: TestCaller, request: SentRequest) =>

@@ -3,7 +3,7 @@
 import { aiPolicyKeyShape } from "../protocol/ai-policy-key.ts";
 import { recordSchemaNames } from "../protocol/record-schemas.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
-import { anyObject, anyText, described, hash, uuid } from "../protocol/shape.ts";
+import { anyObject, described, hash, uuid } from "../protocol/shape.ts";
 import { recordId } from "../protocol/wire/push.ts";
 import {
   businessKeysAnswer,
@@ -163,11 +163,6 @@ export const vocabularyDoc: RouteDoc = {
     304: { description: "Not changed", body: null, headers: [...cached, "ETag"] },
   },
   problems: ["not_found", "request_invalid"],
-};
-export const checkpointDoc: RouteDoc = {
-  summary: "Latest checkpoint of the transparency log",
-  answers: { 200: { description: "Signed note", body: anyText, mediaType: "text/plain" } },
-  problems: ["not_found"],
 };
 export const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",

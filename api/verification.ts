@@ -24,7 +24,6 @@ import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-pa
 import type { Route, RouteDoc } from "./route.ts";
 import {
   certificateDoc,
-  checkpointDoc,
   custodyDoc,
   directoryDoc,
   keySetDoc,
@@ -118,7 +117,6 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
         ifNoneMatch: request.headers["if-none-match"] ?? null,
       }),
     ),
-    at("/v1/log/checkpoint", checkpointDoc, () => verification.checkpoint()),
     read(
       "/v1/verify/:record_id",
       verifyPageDoc,

@@ -15,6 +15,7 @@ import {
 import { ConfigError } from "./config-error.ts";
 import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
+import { type LogConfig, parseLog } from "./log-config.ts";
 import { type MailConfig, parseMail } from "./notices/mail-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
@@ -68,6 +69,8 @@ export interface NodeConfig {
   readonly mail: MailConfig | null;
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
+  /** How soon the transparency log takes up what happens. */
+  readonly log: LogConfig;
   readonly ops: OpsConfig;
   /** The cluster settings; null for a standalone node with the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -156,6 +159,7 @@ export function loadConfig(
     http: parseHttpConfig(env),
     mail: parseMail(env),
     retention: parseRetention(env),
+    log: parseLog(env, environment),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),

@@ -3,7 +3,7 @@
 // writes them.
 
 import { readFile, writeFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -20,6 +20,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { keyAddedEntry } from "../protocol/log/leaves.ts";
 import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { removalActions } from "../protocol/wire/removal.ts";
 import {
@@ -31,6 +32,7 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { fileOf, sendFile } from "./bulk.fixture.ts";
+import { formOf } from "./example-forms.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
@@ -236,7 +238,7 @@ async function insight(): Promise<void> {
   await services.insight.flush();
   const { receipts, eventStore: events, config } = services;
   const ports = { receipts, events, sha256: nativeCrypto.sha256 };
-  await closeReceiptBatches(ports, config.region, Date.now() + 120_000);
+  await closeReceiptBatches({ ...ports, append: async () => {} }, config.region, Date.now() + 120_000);
   const tag = "svc-business-read";
   for (const name of ["daily?type=products", "who-is-asking", "demand?country=US&type=products"])
     await ask(urls.business_url, pusher, { path: `/v1/analytics/${name}`, tag });
@@ -263,13 +265,9 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
   await read(`/v1/certificates/${uuid}`, "/v1/certificates/:uuid");
   await read(`/v1/certificates/${uuid}/keys`, "/v1/certificates/:uuid/keys");
   await read(`/v1/certificates/${uuid}/key-custody`, "/v1/certificates/:uuid/key-custody");
-  for (const path of [
-    "/.well-known/keys",
-    "/.well-known/svc-keys",
-    "/v1/ai-policy-key",
-    "/v1/log/checkpoint",
-  ])
+  for (const path of ["/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key"])
     await read(path, path);
+  await log(base, read);
   await read("/v1/projections/products/1", "/v1/projections/:type/:version");
   await read("/v1/schemas/ai_policy/1", "/v1/schemas/:type/:version");
   await read("/v1/vocabularies/languages", "/v1/vocabularies/:name");
@@ -279,6 +277,24 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
     ...{ seal: fetched.json["seal"], sidecar: fetched.json["sidecar"] },
   });
   await ask(base, null, { path: "/v1/verify", body });
+}
+
+/** Reads the log once it has its first leaves. */
+async function log(base: string, read: (path: string, route: string) => Promise<unknown>): Promise<void> {
+  const checkpoint = await vi.waitUntil(
+    async () => {
+      const answer = await fetch(`${base}/checkpoint`);
+      return answer.status === 200 ? await answer.text() : null;
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  const width = Number(checkpoint.split("\n")[1]);
+  for (const path of ["/v1/log/checkpoint", "/checkpoint"]) await read(path, path);
+  const { leaf } = keyAddedEntry(business.party.uuid, business.key.key_id, nativeCrypto.sha256);
+  await read(`/v1/log/inclusion?leaf=${encodeURIComponent(leaf)}`, "/v1/log/inclusion");
+  await read("/v1/log/consistency?first=1", "/v1/log/consistency");
+  const tile = await fetch(`${base}/tile/0/000${width < 256 ? `.p/${width}` : ""}`);
+  note("GET /tile/*", { status: tile.status, text: "(32 bytes for each hash)" });
 }
 
 async function operations(pushId: string, grant: string): Promise<void> {
@@ -335,52 +351,6 @@ async function allOperations(): Promise<readonly string[]> {
   keys.delete("GET /openapi.json");
   return [...keys].sort();
 }
-
-const forms: readonly (readonly [RegExp, string])[] = [
-  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, "<time>"],
-  [/\d{4}-\d{2}-\d{2}/g, "<day>"],
-  [/T?\d{2}%3A\d{2}%3A\d{2}\.\d{3}Z/g, "<time of day>"],
-  [/sha256(:|%3A)[0-9a-f]{64}/g, "<hash>"],
-  [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
-  [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
-  [/bat_[0-9a-f]{24}/g, "<push id>"],
-  [/(\d+-ret|ret|event)_[0-9a-f]{32}/g, "<retrieval id>"],
-  [/ref_[0-9a-f]{24}/g, "<refusal id>"],
-  [/bup_[0-9a-f]{24}/g, "<upload id>"],
-  [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
-  [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
-];
-
-/** What may differ between runs, compared by its form alone. */
-function formOf(value: unknown, name = ""): unknown {
-  if (typeof value === "string")
-    return forms.reduce((text, [pattern, form]) => text.replaceAll(pattern, form), value);
-  if (typeof value === "number") return volatileNumbers.has(name) || value > 1e9 ? "<number>" : value;
-  if (Array.isArray(value)) return value.map((each) => formOf(each));
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      String(formOf(key)),
-      volatileMembers.has(key) || isOfSamples(key, each) ? `<${key}>` : formOf(each, key),
-    ]),
-  );
-}
-/** Rows of a node's samples; the order among equal ones is random. */
-function isOfSamples(key: string, rows: unknown): boolean {
-  return key === "rows" && Array.isArray(rows) && rows.some((row) => row.type !== "products");
-}
-
-const volatileNumbers = new Set(["epoch", "head", "change", "seq", "next_after"]);
-/** Names that depend on chance or on the hour, and actor fields that depend on what came first. */
-const volatileMembers = new Set([
-  "retrieval_id",
-  "grant",
-  "mandate_id",
-  "context",
-  "lastEvents",
-  "outbox",
-  "state",
-]);
 
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();

@@ -64,6 +64,7 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, cloc
       receipt: current.signerAt("receipt"),
       sidecar: current.signerAt("sidecar"),
       statement: current.signerAt("statement"),
+      log: current.signerAt("log"),
       keySet: () => current.keySet.text,
     },
     anchors,

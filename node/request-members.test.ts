@@ -18,6 +18,7 @@ import { bulkProofs } from "./bulk-members.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
+import { logProofs } from "./log-members.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
 import {
@@ -325,6 +326,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...publishing(),
   ...readsOfInsight,
   ...bulkProofs,
+  ...logProofs,
   ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),
@@ -389,12 +391,7 @@ describe("every member of every request", () => {
 
 const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
-  ...[
-    "/.well-known/svc-keys",
-    "/v1/projections/products/1",
-    "/v1/schemas/products/1",
-    "/v1/ai-policy-key",
-    "/v1/log/checkpoint",
-  ],
+  ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/schemas/products/1"],
+  ...["/v1/ai-policy-key", "/v1/log/checkpoint"],
   ...["/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
 ];

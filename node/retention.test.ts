@@ -54,7 +54,12 @@ function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
   const events = openSqliteEventStore(database, () => atMs);
   return {
-    close: () => closeReceiptBatches({ receipts: store, events, sha256: nativeCrypto.sha256 }, region, atMs),
+    close: () =>
+      closeReceiptBatches(
+        { receipts: store, events, sha256: nativeCrypto.sha256, append: async () => {} },
+        region,
+        atMs,
+      ),
     forget: () =>
       forgetExpired({ receipts: store, events, receiptRetentionMs: days * dayMs }, region, {
         nowMs: () => atMs,

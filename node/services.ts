@@ -44,6 +44,7 @@ import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import type { LatePurgeList } from "./late-purges.ts";
+import { logActivities, logDefinition, settleLogHome } from "./log-parts.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { Notices } from "./notices/notices.ts";
@@ -203,7 +204,10 @@ const monotonic = { nowMs: () => performance.now() };
  * last runs.
  */
 function beginBackground(
-  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles"> & {
+  parts: Pick<
+    NodeServices,
+    "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles" | "cluster" | "config"
+  > & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
@@ -214,8 +218,10 @@ function beginBackground(
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   const stopInsight = keepInsight({ ...parts, monotonic });
+  const stopSettling = settleLogHome(parts.cluster, { ...parts, timers: nodeTimers });
   return () => {
     stopWatching();
+    stopSettling();
     return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
@@ -309,9 +315,13 @@ function createActors(
   const regions = servingRegions(services);
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
+    definitions: [
+      ...[bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
+      logDefinition(services),
+    ],
     activities: {
       ...bulkUploadActivities(services),
+      ...logActivities(services),
       ...businessActivities({
         register: registerStore,
         records,

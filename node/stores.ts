@@ -13,6 +13,7 @@ import { openCassandraEventStore } from "../storage/cassandra/event-store.ts";
 import { openCassandraFenceLedger } from "../storage/cassandra/fence-ledger.ts";
 import { openCassandraInsightStore } from "../storage/cassandra/insight-store.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
+import { openCassandraLogStore } from "../storage/cassandra/log-store.ts";
 import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
@@ -26,6 +27,7 @@ import type { EventStore } from "../storage/event-store.ts";
 import type { FenceLedger } from "../storage/fence-ledger.ts";
 import { openFolderStagingArea } from "../storage/folder/staging-area.ts";
 import type { InsightStore } from "../storage/insight-store.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
@@ -35,6 +37,7 @@ import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.t
 import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
 import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
 import { openSqliteInsightStore } from "../storage/sqlite/insight-store.ts";
+import { openSqliteLogStore } from "../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
@@ -61,6 +64,7 @@ export interface NodeStores {
   readonly fenceLedger: FenceLedger;
   /** Where uploaded files wait for their import; null if this deployment takes none. */
   readonly staging: StagingArea | null;
+  readonly logStore: LogStore;
   close(): Promise<void>;
 }
 
@@ -94,6 +98,7 @@ export async function openEmbeddedStores(
       config.bulkFolder === null
         ? null
         : await openFolderStagingArea({ folder: config.bulkFolder, now: clock.now }),
+    logStore: openSqliteLogStore({ database, folder: join(config.home, "log") }),
     close: async () => {
       await rows[Symbol.asyncDispose]();
       database.close();
@@ -171,6 +176,7 @@ export async function openEngineStores(
       insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       staging: options.bulkImport ? openCassandraStagingArea(session, cluster) : null,
+      logStore: openCassandraLogStore(session),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },

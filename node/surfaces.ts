@@ -6,6 +6,7 @@ import type { AnalyticsReads } from "../api/analytics-routes.ts";
 import { buildBusiness } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
+import { logRoutes } from "../api/log-routes.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
 import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
@@ -25,6 +26,7 @@ import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { createLogReads } from "../service/log-reads.ts";
 import { readPurges } from "../service/purges.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
@@ -316,7 +318,7 @@ function verificationOf(
 ): readonly Route[] {
   const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
-  return verificationRoutes({
+  const reads = verificationRoutes({
     verification: createVerification({ ...common, keys }),
     verify: createVerify({
       ...common,
@@ -329,4 +331,6 @@ function verificationOf(
     verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
     ...bounds,
   });
+  const log = { log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 };
+  return [...reads, ...logRoutes(createLogReads(log))];
 }

@@ -72,7 +72,7 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
 
 /**
  * The audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
- * @internal for the transparency log, which does not exist yet, and its tests.
+ * @internal for tests: the log itself proves from its tiles (log/proofs.ts).
  */
 export function inclusionPath(
   leafHashes: readonly Uint8Array[],
@@ -119,7 +119,7 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
 /**
  * The consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <=
  * first <= size.
- * @internal for the transparency log, which does not exist yet, and its tests.
+ * @internal for tests: the log itself proves from its tiles (log/proofs.ts).
  */
 export function consistencyPath(
   leafHashes: readonly Uint8Array[],
@@ -158,7 +158,6 @@ export interface ConsistencyClaim {
 
 /**
  * Whether the second tree extends the first (RFC 9162 §2.1.4.2).
- * @internal for the transparency log, which does not exist yet, and its tests.
  */
 export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
   const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;

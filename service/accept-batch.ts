@@ -138,7 +138,14 @@ async function admitAndAccept(
   });
   const { acceptWithinMs, holdMs } = deps;
   const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs, holdMs };
-  return { report: await acceptPush(deps.actors, push, { facts: accepted, held_reasons, ...within }) };
+  return {
+    report: await acceptPush(deps.actors, push, {
+      ...within,
+      facts: accepted,
+      held_reasons,
+      sealLeaf: sealed.sealLeaf,
+    }),
+  };
 }
 
 const notTheCallers =

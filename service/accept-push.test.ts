@@ -22,7 +22,7 @@ function newPush() {
     acceptPush(
       { ask },
       { kind: "push", id: "bat_0" },
-      { facts, held_reasons: [], stagingAtMs, acceptWithinMs },
+      { facts, held_reasons: [], sealLeaf: "sha256:0", stagingAtMs, acceptWithinMs },
     );
   return { accept, said, nowMs: actor.nowMs };
 }

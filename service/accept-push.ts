@@ -26,12 +26,20 @@ export interface Staged {
 export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
-  accept: Pick<Accept, "facts" | "held_reasons"> & Staged & { readonly holdMs?: number | undefined },
+  accept: Pick<Accept, "facts" | "held_reasons"> &
+    Staged & { readonly sealLeaf: string; readonly holdMs?: number | undefined },
 ): Promise<PushReport | null> {
-  const { facts, held_reasons, stagingAtMs, acceptWithinMs = acceptWithinMsDefault, holdMs } = accept;
+  const {
+    facts,
+    held_reasons,
+    sealLeaf: seal_leaf,
+    stagingAtMs,
+    acceptWithinMs = acceptWithinMsDefault,
+    holdMs,
+  } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const hold = held_reasons.length === 0 || holdMs === undefined ? {} : { hold_ms: holdMs };
-  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, accept_by_ms };
+  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, seal_leaf, accept_by_ms };
   const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");

@@ -5,6 +5,7 @@ import type { CryptoPort } from "../crypto/port.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatHash } from "../protocol/hash.ts";
 import { type CollectionName, pushIdOf } from "../protocol/identifiers.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { type BatchSealV2, parseBatchSealV2 } from "../protocol/seal.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
@@ -25,6 +26,8 @@ export type PushSeal = BatchSealV2;
 export interface SealedBatch {
   readonly seal: PushSeal;
   readonly pushId: string;
+  /** The seal's leaf in the log. */
+  readonly sealLeaf: string;
 }
 
 export interface Batch extends SealedBatch {
@@ -87,7 +90,12 @@ export async function judgeBatchSeal(
     const detail = `The seal is for ${seal.record_type}, but the request is for ${collection}.`;
     return sealRefused("record_type_mismatch", detail);
   }
-  return { seal, pushId: pushIdOf(party.uuid, opened.value, deps.crypto.sha256) };
+  const { sha256 } = deps.crypto;
+  return {
+    seal,
+    pushId: pushIdOf(party.uuid, opened.value, sha256),
+    sealLeaf: sealLeafOf(batchSeal, sha256),
+  };
 }
 
 /** `where` says what has that many records. */

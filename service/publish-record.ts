@@ -9,6 +9,7 @@ import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import { verifySeal } from "../verifier/seal.ts";
@@ -148,6 +149,7 @@ async function accept(
       own_names: ownNames,
     },
     held_reasons: [],
+    sealLeaf: sealLeafOf(request.seal, deps.crypto.sha256),
     stagingAtMs,
   });
   return null;

@@ -14,6 +14,8 @@ export interface ServiceKeys {
   readonly receipt: SignerAt;
   readonly sidecar: SignerAt;
   readonly statement: SignerAt;
+  /** Signs checkpoints; only nodes of the log's home region have it. */
+  readonly log: SignerAt;
   /** Signs sandbox grants; null in production. */
   readonly grant: Signer | null;
   readonly issuance: Issuance;

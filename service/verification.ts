@@ -45,7 +45,6 @@ export interface Verification {
   recordSchema(type: string, version: string): Outcome;
   aiPolicyKey(): Outcome;
   vocabulary(request: ConditionalRead & { readonly name: string; readonly version: string | null }): Outcome;
-  checkpoint(): Outcome;
 }
 
 const daySeconds = 86_400;
@@ -62,8 +61,6 @@ export function createVerification(deps: VerificationDeps): Verification {
     recordSchema: readRecordSchema,
     aiPolicyKey: () => cacheable(sameBytes("ai-policy-key", aiPolicyKeyDocument), daySeconds),
     vocabulary: (request) => readVocabulary(deps, request),
-    checkpoint: () =>
-      refused(problem("not_found", "There is no verified checkpoint of a transparency log yet.")),
   };
 }
 

@@ -223,6 +223,10 @@ async function closeReceipts(world: World): Promise<void> {
     const client = { model: parts.stores, life: null, region };
     const receipts = openSimReceiptStore(client);
     const events = parts.variation.events(openSimEventStore(client, () => parts.kernel.now()));
-    await closeReceiptBatches({ receipts, events, sha256: parts.crypto.sha256 }, region, nowMs);
+    await closeReceiptBatches(
+      { receipts, events, sha256: parts.crypto.sha256, append: async () => {} },
+      region,
+      nowMs,
+    );
   }
 }

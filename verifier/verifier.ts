@@ -8,6 +8,8 @@ import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts"
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { HoldDecision } from "../protocol/hold-decision.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
+import type { LogEntry } from "../protocol/log/entries.ts";
+import type { Checkpoint } from "../protocol/log/note.ts";
 import type { Mandate } from "../protocol/mandate.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
 import type { Receipt } from "../protocol/receipt.ts";
@@ -28,6 +30,14 @@ import { parseEvidence } from "./evidence.ts";
 import { verifyFetchAnswer } from "./fetch-answer.ts";
 import { verifyHoldDecision } from "./hold-decision.ts";
 import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
+import {
+  type InclusionEvidence,
+  type ReceiptBatchEvidence,
+  verifyCheckpoint,
+  verifyLogConsistency,
+  verifyLogInclusion,
+  verifyReceiptInclusion,
+} from "./log.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
 import { verifyProjectionDocument } from "./projection-document.ts";
@@ -81,6 +91,17 @@ export interface Verifier {
    */
   projectionDocument(document: JsonValue): Verdict<ProjectionSpecification>;
   policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
+  /** A signed checkpoint of the transparency log. */
+  checkpoint(note: string): Verdict<Checkpoint>;
+  /** Whether the log contains an entry, by the answer of an inclusion read. */
+  logInclusion(entry: LogEntry, evidence: InclusionEvidence): Verdict<Checkpoint>;
+  /** Whether the log contains a receipt, in two levels; `envelope` is the exact text of its envelope. */
+  receiptInclusion(
+    envelope: Uint8Array,
+    evidence: InclusionEvidence & { readonly batch: ReceiptBatchEvidence },
+  ): Verdict<Checkpoint>;
+  /** Whether the log only grew between two checkpoints, by the answer of a consistency read. */
+  logConsistency(first: string, second: string, proof: readonly string[]): Verdict<Checkpoint>;
   /** Checks the body of a search answer, exactly as received. */
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the body of a fetch answer, exactly as received. */
@@ -137,6 +158,10 @@ function verifierOf(trust: Trust): Verifier {
     projection: (row, bytes) => verifyProjection(trust, row, bytes),
     projectionDocument: verifyProjectionDocument,
     policyBits: (bits, policy) => verifyPolicyBits(trust, bits, policy),
+    checkpoint: (note) => verifyCheckpoint(trust, note),
+    logInclusion: (entry, evidence) => verifyLogInclusion(trust, entry, evidence),
+    receiptInclusion: (envelope, evidence) => verifyReceiptInclusion(trust, envelope, evidence),
+    logConsistency: (first, second, proof) => verifyLogConsistency(trust, first, second, proof),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
   };

@@ -86,7 +86,10 @@ describe("a business decides by its state", () => {
     for (const key_id of ["k", "k", "r"])
       for (const revoked_at of ["2026", "2025"])
         business.send({ type: "key.revoke", key_id, revoked_at, compromised_from: null });
-    expect(business.effects.filter(({ kind }) => kind === "tell")).toEqual([
+    const told = business.effects.filter(
+      (effect) => effect.kind === "tell" && effect.to.kind === "integration-key",
+    );
+    expect(told).toEqual([
       {
         kind: "tell",
         to: { kind: "integration-key", id: `${uuid}.k` },

@@ -217,7 +217,7 @@ describe("what is registered of a business", () => {
     const state = (key_id: string) =>
       business.send({
         type: "custody.state",
-        custody: part({ statement_id: `s ${key_id}`, business_uuid: uuid, key_id }),
+        custody: part({ statement_id: `s ${key_id}`, business_uuid: uuid, key_id, envelope: "{}" }),
       });
     expect(state("nobody")).toMatchObject({ status: "refused", code: "key_unknown" });
     expect(state("k")).toEqual({ status: "done", changed: true });

@@ -17,6 +17,7 @@ import type {
 import { personRole } from "../messages/person-role.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
+import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
 import {
   factsIn,
@@ -97,6 +98,7 @@ export function changeRegister(
     reply: { status: "done", changed: true },
     events: [...(answer.events ?? []), act === undefined ? changed : { ...changed, act }],
     puts: kept === undefined ? puts : [...puts, kept],
+    effects: logChange(command, view),
     ...(deletes === undefined ? {} : { deletes }),
   };
 }

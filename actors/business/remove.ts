@@ -10,6 +10,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
@@ -70,6 +71,7 @@ function apply(
       },
     ],
     puts: [...puts, ...owed.puts],
+    effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
 }
 

@@ -5,11 +5,12 @@
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
-/** As a question that is answered, as a message from another actor's outbox, or not at all. */
-type Crossing = "ask" | "deliver" | "never";
+/** As a question that is answered, as a message from another actor's outbox, in both ways, or not at all. */
+type Crossing = "ask" | "deliver" | "both" | "never";
 
 const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "party.open": "ask",
@@ -99,15 +100,26 @@ const bulkUpload: Readonly<Record<keyof BulkUploadProtocol, Crossing>> = {
   "import.end": "ask",
 };
 
+const logSequencer: Readonly<Record<keyof LogSequencerProtocol, Crossing>> = {
+  // A region's actor has no outbox, and asks.
+  "log.append": "both",
+  "log.pending": "never",
+  "log.choose": "never",
+  "log.written": "never",
+  "log.published": "never",
+};
+
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([
   ["bulk-upload", new Map(Object.entries(bulkUpload))],
   ["business", new Map(Object.entries(business))],
   ["integration-key", new Map(Object.entries(integrationKey))],
+  ["log-sequencer", new Map(Object.entries(logSequencer))],
   ["push", new Map(Object.entries(push))],
   ["region", new Map(Object.entries(region))],
 ]);
 
 /** Whether another node may send a command of this type to an actor of this kind, in this way. */
 export function mayCross(kind: string, type: string, how: "ask" | "deliver"): boolean {
-  return kinds.get(kind)?.get(type) === how;
+  const crossing = kinds.get(kind)?.get(type);
+  return crossing === how || crossing === "both";
 }

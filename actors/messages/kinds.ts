@@ -3,6 +3,7 @@
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
@@ -10,6 +11,7 @@ export interface ActorProtocols {
   readonly "bulk-upload": BulkUploadProtocol;
   readonly business: BusinessProtocol;
   readonly "integration-key": IntegrationKeyProtocol;
+  readonly "log-sequencer": LogSequencerProtocol;
   readonly push: PushProtocol;
   readonly region: RegionProtocol;
 }

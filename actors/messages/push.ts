@@ -89,6 +89,8 @@ export interface PushProtocol {
     readonly held_reasons: readonly HeldReason[];
     /** How long a hold waits for a decision, in milliseconds; nodes of earlier releases omit it. */
     readonly hold_ms?: number;
+    /** `sha256:<hex>` of the canonical seal, for the log; nodes of earlier releases omit it. */
+    readonly seal_leaf?: string;
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;

@@ -1,6 +1,7 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
 //   P1. All actors of a party (the party itself, its keys, its pushes, its uploads) live together in the party's home region.
-//   P2. Nonce actors and the region actor live in the region that their name contains.
+//   P2. The log's sequencer is a party of its own, so that the log has one home region.
+//   P3. Nonce actors and the region actor live in the region that their name contains.
 
 /**
  * Names one actor: `kind/id`. A caller that knows the kind may ask the actor (`ActorSystem.ask`); from a plain name only
@@ -38,6 +39,14 @@ export function bulkUploadRef(businessUuid: string, uploadId: string): ActorRef<
   return { kind: "bulk-upload", id: `${businessUuid}.${uploadId}` };
 }
 
+/** The party whose home region is the log's. */
+export const logParty = "svc-log";
+
+/** The sequencer of the transparency log: one for the whole deployment. */
+export function logRef(): ActorRef<"log-sequencer"> {
+  return { kind: "log-sequencer", id: logParty };
+}
+
 export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }
@@ -45,7 +54,7 @@ export function regionRef(region: string): ActorRef<"region"> {
 /** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;
-  if (kind === "business") return { party: id };
+  if (kind === "business" || kind === "log-sequencer") return { party: id };
   if (kind === "region") return { region: id };
   if (kind === "integration-key") {
     const at = id.indexOf("@");

@@ -13,6 +13,7 @@
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
+import { sealEntry } from "../../protocol/log/leaves.ts";
 import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
@@ -24,7 +25,7 @@ import type {
   PushProtocol,
   SettledOutcome,
 } from "../messages/push.ts";
-import { bulkUploadRef } from "../messages/refs.ts";
+import { bulkUploadRef, logRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
 import { noticeEffects } from "./notice.ts";
@@ -236,7 +237,13 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
       },
     ],
     puts: heldReasonRows(command.held_reasons),
+    effects: command.seal_leaf === undefined ? [] : [logSeal(command.facts, command.seal_leaf)],
   };
+}
+
+/** A push's seal is a leaf of the log once, however often it is sent: this is decided with its acceptance. */
+function logSeal({ business_uuid }: PushFacts, leaf: string): Effect {
+  return tell(logRef(), { type: "log.append", entries: [sealEntry(business_uuid, leaf)] });
 }
 
 function prepared(command: Asked<"push.prepared">, view: PushView): Decided<DoneReply> {

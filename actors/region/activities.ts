@@ -4,6 +4,8 @@ import { rowPut } from "../../collections/row-change.ts";
 import { toHex, utf8 } from "../../protocol/bytes.ts";
 import type { Sha256 } from "../../protocol/hash.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import type { LogEntry } from "../../protocol/log/entries.ts";
+import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
 import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
@@ -11,6 +13,7 @@ import { closedAfterMs, type ReceiptStore } from "../../storage/receipt-store.ts
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RowReference } from "../messages/push.ts";
+import { logRef } from "../messages/refs.ts";
 import type { RegionCommand } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { eventsOf } from "./company-events.ts";
@@ -71,7 +74,9 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       params: { region: string },
       context: ActivityContext<"region">,
     ): Promise<RegionCommand> => {
-      const closed = await closeReceiptBatches(ports, params.region, context.nowMs());
+      const append = async (entries: readonly LogEntry[]): Promise<void> =>
+        void (await context.ask(logRef(), { type: "log.append", entries }));
+      const closed = await closeReceiptBatches({ ...ports, append }, params.region, context.nowMs());
       return { type: "receipts.closed", batches: closed };
     },
     forgetReceipts: async (
@@ -154,7 +159,9 @@ async function answered(workId: string, rows: number, run: () => Promise<number>
 
 /** Stores the events of every batch whose minute has passed, and closes it: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
 export async function closeReceiptBatches(
-  ports: Pick<RegionPorts, "receipts" | "events" | "sha256">,
+  ports: Pick<RegionPorts, "receipts" | "events" | "sha256"> & {
+    readonly append: (entries: readonly LogEntry[]) => Promise<void>;
+  },
   region: string,
   nowMs: number,
 ): Promise<number> {
@@ -164,13 +171,10 @@ export async function closeReceiptBatches(
     // Before the batch is closed: what is interrupted is done again, and no event is left out.
     await ports.events.put(region, eventsOf(rows));
     const leaves = rows.map((row) => leafHash(utf8(row.envelope), ports.sha256));
-    await ports.receipts.closeBatch({
-      region,
-      batch,
-      root: `sha256:${toHex(merkleRoot(leaves, ports.sha256))}`,
-      tree_size: rows.length,
-      closed_at_ms: nowMs,
-    });
+    const root = `sha256:${toHex(merkleRoot(leaves, ports.sha256))}`;
+    // Before it is closed as well: a batch that is closed is in the log, or on its way there.
+    await ports.append([receiptBatchEntry({ region, batch, root })]);
+    await ports.receipts.closeBatch({ region, batch, root, tree_size: rows.length, closed_at_ms: nowMs });
   }
   return names.length;
 }

@@ -9,7 +9,7 @@ import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { SignerAt } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
 import { type LoadedKeySet, loadKeySet } from "./trusted-files.ts";
-import { type HeldKey, loadHeldKeys, type NodeUse, nodeUses, standingSigners } from "./working-keys.ts";
+import { type HeldKey, type HeldUse, loadHeldKeys, nodeUses, standingSigners } from "./working-keys.ts";
 
 export interface KeyPlace {
   /** The file of the key set. */
@@ -31,7 +31,7 @@ export class CurrentKeys {
   readonly #place: KeyPlace;
   #keySet: LoadedKeySet;
   #held: readonly HeldKey[];
-  #signers: Readonly<Record<NodeUse, SignerAt>>;
+  #signers: Readonly<Record<HeldUse, SignerAt>>;
   /** The file state at the last read. */
   #seen = "";
 
@@ -46,7 +46,7 @@ export class CurrentKeys {
     return this.#keySet;
   }
 
-  signerAt(use: NodeUse): SignerAt {
+  signerAt(use: HeldUse): SignerAt {
     return (at) => this.#signers[use](at);
   }
 

@@ -15,12 +15,14 @@ import { windowFault } from "../../verifier/key-window.ts";
 import type { Trust } from "../../verifier/trust.ts";
 
 export const nodeUses = ["projection", "receipt", "sidecar", "statement"] as const;
-export type NodeUse = (typeof nodeUses)[number];
+/** The uses of which a node may hold a key: only nodes of the log's home region hold the log's. */
+const heldUses = [...nodeUses, "log"] as const;
+export type HeldUse = (typeof heldUses)[number];
 
 export interface HeldKey {
   /** The name in the key store, without its extension. */
   readonly name: string;
-  readonly use: NodeUse;
+  readonly use: HeldUse;
   readonly signer: Signer;
 }
 
@@ -30,11 +32,12 @@ export function keyNameOf(use: string, region: string): string {
 }
 
 /** Rows and sidecars are signed by the hundred, receipts one per request. */
-const signerOf: Readonly<Record<NodeUse, (jwk: PrivateJwk) => Signer>> = {
+const signerOf: Readonly<Record<HeldUse, (jwk: PrivateJwk) => Signer>> = {
   projection: createWorkerSigner,
   receipt: createCoalescingSigner,
   sidecar: createWorkerSigner,
   statement: createSigner,
+  log: createSigner,
 };
 
 /** Every working key of the node in the store, by file name. Throws what the store throws. */
@@ -45,7 +48,7 @@ export async function loadHeldKeys(
 ): Promise<readonly HeldKey[]> {
   const held: HeldKey[] = [];
   for (const name of await store.names()) {
-    const use = nodeUses.find((each) => {
+    const use = heldUses.find((each) => {
       const own = keyNameOf(each, region);
       return name === own || name.startsWith(`${own}.`);
     });
@@ -90,8 +93,8 @@ export function standingSigners(
   held: readonly HeldKey[],
   trust: Trust,
   region: string,
-): Readonly<Record<NodeUse, SignerAt>> {
-  const signers = nodeUses.map((use) => {
+): Readonly<Record<HeldUse, SignerAt>> {
+  const signers = heldUses.map((use) => {
     const standing = held.flatMap((each): readonly Standing[] => {
       const entry = trust.keys.get(each.signer.keyId);
       // Whatever its window, a key that is listed differently or as compromised never signs (W1).
@@ -106,10 +109,10 @@ export function standingSigners(
     standing.sort((a, b) => (order(a) < order(b) ? 1 : -1));
     return [use, (at: string) => signerAt(use, standing, at)] as const;
   });
-  return Object.fromEntries(signers) as Record<NodeUse, SignerAt>;
+  return Object.fromEntries(signers) as Record<HeldUse, SignerAt>;
 }
 
-function signerAt(use: NodeUse, standing: readonly Standing[], at: string): Signer {
+function signerAt(use: HeldUse, standing: readonly Standing[], at: string): Signer {
   const found = standing.find(({ entry }) => windowFault(entry, at) === null);
   if (found !== undefined) return found.signer;
   throw signingUnavailable("signing_key", `The node has no ${use} key that was valid at ${at}.`);

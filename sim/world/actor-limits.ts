@@ -7,7 +7,7 @@ import type { Random } from "../kernel/random.ts";
 export function drawLimits(random: Random): Partial<ActorLimits> {
   return {
     batchCommandsMax: random.pick([1, 2, 8, 64]),
-    activationsMax: random.pick([6, 12, 1_000, 1_000]),
+    activationsMax: random.pick([7, 13, 1_000, 1_000]),
     idleMs: random.pick([1_000, 4_000, 60_000]),
     idleSweepMs: 2_000,
     timerHorizonMs: random.pick([1_000, 60_000]),

@@ -5,7 +5,9 @@
 
 import { bulkUploadActivities } from "../../actors/bulk-upload/activities.ts";
 import { businessActivities } from "../../actors/business/activities.ts";
+import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
+import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
@@ -34,9 +36,11 @@ import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
 import type { EventStore } from "../../storage/event-store.ts";
+import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -47,6 +51,7 @@ import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
 import { openSimEventStore } from "../store/event-store.ts";
 import { openSimInsightStore } from "../store/insight-store.ts";
+import { openSimLogStore } from "../store/log-store.ts";
 import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
@@ -102,6 +107,7 @@ export interface SimNode extends Peer {
 const refreshMs = 1_000;
 const drainMs = 3_000;
 const prepareAgainMs = 200;
+const settleAgainMs = 500;
 const verifyUrl = "https://verify.svc.test";
 const businessUrl = "https://business.svc.test";
 
@@ -199,6 +205,7 @@ interface NodeStores {
   readonly parsed: ParsedLeaves;
   readonly lists: ContentLists;
   readonly insight: Insight;
+  readonly log: LogStore;
 }
 
 function openStores({ parts, slot, incarnation, life, clock }: Process): NodeStores {
@@ -211,7 +218,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records, register, staging },
+    ...{ client, registerStore, records, register, staging, log: openSimLogStore(client) },
     lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),
@@ -251,6 +258,17 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...bulkUploadActivities({ staging }),
+    ...logSequencerActivities({
+      ...{ log: stores.log, origin: keys.trust.anchors.log.origin, sha256: crypto.sha256 },
+      sign: (text) =>
+        signCheckpoint(
+          {
+            ...{ anchor: keys.trust.anchors.log, signer: keys.service(slot.region).log },
+            ...{ now: clock.now, sha256: crypto.sha256 },
+          },
+          text,
+        ),
+    }),
     ...businessActivities({
       ...{ register: registerStore, records, regions },
       registerChanged: () => register.refresh(),
@@ -315,6 +333,12 @@ function opener(
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} counts`, run) },
     });
     follow(life, register, slot.name);
+    if (slot.region === parts.regions[0]) settleLogHome();
+  };
+  const settleLogHome = (): void => {
+    place.settleHome(logParty).catch(() => {
+      life.after(settleAgainMs, `${slot.name} settles the log's home`, settleLogHome);
+    });
   };
   const attempt = (): void => {
     prepare().catch(() => void life.after(prepareAgainMs, `${slot.name} prepares again`, attempt));

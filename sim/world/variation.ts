@@ -4,6 +4,7 @@
 import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
 import { businessActor } from "../../actors/business/definition.ts";
 import { integrationKeyActor } from "../../actors/integration-key/definition.ts";
+import { logSequencerActor } from "../../actors/log-sequencer/definition.ts";
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
@@ -45,7 +46,10 @@ const same = <T>(given: T): T => given;
 
 export const asItIs: Variation = {
   name: "as it is",
-  definitions: [bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
+  definitions: [
+    ...[bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
+    logSequencerActor({ origin: "svc.test/log", intervals: { leafMs: 5_000, receiptsMs: 500 } }),
+  ],
   storeGuards: allGuards,
   guardMissed: () => {},
   activities: same,

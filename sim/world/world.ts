@@ -2,7 +2,7 @@
 //   W1. Everything is drawn from the seed: the numbers of everything, the faults, what clients do, and every delay.
 //   W2. Violations are collected, never thrown: one run may show several, and it continues to show what follows.
 
-import { placementOf } from "../../actors/messages/refs.ts";
+import { logParty, placementOf } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
@@ -119,7 +119,7 @@ export class World {
       ...{ membership, hasRealMembership },
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
-      homes: new Map(),
+      homes: new Map([[logParty, regions[0] ?? ""]]),
       keys: worldKeys(crypto, regions, kernel),
       recordIdOf: (business, collection, localId) =>
         before.recordIdOf(business, localId) ??
@@ -295,6 +295,7 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
   const projection = crypto.newSigner();
   const sidecar = crypto.newSigner();
   const statement = crypto.newSigner();
+  const log = crypto.newSigner();
   const pair: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
@@ -311,7 +312,7 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
     },
     service: (region): ServiceKeys => ({
       ...{ environment: "production", region },
-      ...{ projection: () => projection, sidecar: () => sidecar, statement: () => statement },
+      ...{ projection: () => projection, sidecar: () => sidecar, statement: () => statement, log: () => log },
       receipt: () => receipts.get(region) ?? projection,
       issuance: createIssuance(pair, { environment: "production", clock }),
       grant: null,

@@ -17,6 +17,7 @@ import { clusterTables } from "./cluster-tables.ts";
 import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
 import { insightTables } from "./insight-store.ts";
+import { logTables } from "./log-store.ts";
 import {
   keyOwnerTables,
   receiptEventColumns,
@@ -41,6 +42,7 @@ export const migrations: Migrations = [
   receiptForgettingTables,
   [...insightTables, ...receiptEventColumns, ...eventTables],
   stagingTables,
+  logTables,
 ];
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */

@@ -1,0 +1,180 @@
+// The log's sequencer: what is appended, once each, and the tree head.
+//   Q1. A leaf that was acknowledged is in the log before its interval has passed, or as soon as the log can be written again.
+//   Q2. A leaf is in the log once: while it waits, its row says so, and afterwards the log's own index of leaves does.
+//   Q3. Each commit names what the next step does: after a crash at any point the log goes on from there.
+
+import { type LogSequencerEvent, logSequencerMachine } from "../../machines/log-sequencer.ts";
+import type { LogEntry } from "../../protocol/log/entries.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import {
+  appendedMax,
+  batchMax,
+  type LogSequencerProtocol,
+  type PendingEntry,
+} from "../messages/log-sequencer.ts";
+import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { defineJsonTable } from "../system/row-table.ts";
+
+/** How long leaves may wait until they are sequenced, in milliseconds. */
+export interface LogIntervals {
+  readonly leafMs: number;
+  readonly receiptsMs: number;
+}
+
+export interface LogSequencerOptions {
+  readonly origin: string;
+  readonly intervals: LogIntervals;
+}
+
+interface Waiting {
+  readonly entry: LogEntry;
+  readonly at_ms: number;
+}
+
+type View = ViewOf<typeof logSequencerMachine>;
+type Asked<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtocol, T>;
+type Decided<R> = Decision<R, LogSequencerEvent>;
+
+const waiting = defineJsonTable<Waiting>("leaves that wait, by place", 16);
+const places = defineJsonTable<number>("places of leaves that wait", 17);
+
+const done: DoneReply = { status: "done" };
+
+/** The place of the row before the first of all: pages begin after a key. */
+const beforeAll = -1;
+
+export function logSequencerActor({
+  origin,
+  intervals,
+}: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
+  return defineActor<"log-sequencer", typeof logSequencerMachine>({
+    kind: "log-sequencer",
+    schemaVersion: 1,
+    machine: logSequencerMachine,
+    durability: "journal",
+    input: () => ({}),
+    rows: (command, _id, snapshot) => {
+      if (command.type === "log.append") return [places.select(leavesOf(command.entries))];
+      if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];
+      if (command.type === "log.choose") return [waiting.selectPage(batchMax + 1)];
+      if (command.type === "log.written")
+        return [waiting.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
+      return [];
+    },
+    decide: {
+      "log.append": (command, view) => append(command, view, { origin, intervals }),
+      "log.pending": ({ after, limit }, view) => ({ reply: readPending(view, after, limit) }),
+      "log.choose": choose,
+      "log.written": written,
+      "log.published": ({ head, leaf }, view) => {
+        const isNow = view.snapshot.matches("publishing") && view.snapshot.context.head.size === head.size;
+        return {
+          reply: done,
+          events: isNow ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [],
+        };
+      },
+    },
+    absent: { "log.pending": { reply: [] } },
+    effects: {
+      chooseLeaves: () => [{ kind: "activity", name: "chooseLeaves", params: {} }],
+      writeTiles: (_params, view: View) => {
+        const { head, batch } = view.snapshot.context;
+        return [{ kind: "activity", name: "writeTiles", params: { from: head.size, batch } }];
+      },
+      publishHead: (_params, view: View) => [
+        { kind: "activity", name: "publishHead", params: { head: view.snapshot.context.head } },
+      ],
+    },
+  });
+}
+
+function leavesOf(entries: readonly LogEntry[]): readonly string[] {
+  return entries.map(({ leaf }) => leaf);
+}
+
+function pageAfter(place: number, limit: number): RowSelection {
+  const bounded = Math.min(Math.max(1, limit), batchMax);
+  return place === beforeAll
+    ? waiting.selectPage(bounded)
+    : waiting.selectPage(bounded, { k: place, k2: "~" });
+}
+
+function readPending(view: View, after: number, limit: number): readonly PendingEntry[] {
+  const rows = waiting.readAll(view).filter(({ k }) => k > after);
+  return rows.slice(0, limit).map(({ k, value }) => ({ place: k, entry: value.entry }));
+}
+
+function append(
+  { entries }: Asked<"log.append">,
+  view: View,
+  { origin, intervals }: LogSequencerOptions,
+): Decided<DoneReply> {
+  if (entries.length > appendedMax)
+    throw new RangeError(`At most ${appendedMax} entries are appended at once.`);
+  const { checkpointLeaf, nextPlace } = view.snapshot.context;
+  const fresh = new Map<string, LogEntry>();
+  for (const entry of entries) if (places.read(view, entry.leaf) === undefined) fresh.set(entry.leaf, entry);
+  if (fresh.size === 0) return { reply: done };
+  // A checkpoint becomes a leaf with what is appended after it: by itself it would make the log grow for ever.
+  const checkpoint: readonly LogEntry[] =
+    checkpointLeaf === null ? [] : [{ leaf: checkpointLeaf, leaf_type: "checkpoint", subject: origin }];
+  const added = [...checkpoint, ...fresh.values()];
+  const isUrgent = added.some(({ leaf_type }) => leaf_type === "receipt_batch");
+  return {
+    reply: done,
+    puts: added.flatMap((entry, at) => rowsOf(entry, nextPlace + at, view.nowMs)),
+    events: [
+      {
+        type: "log.appended",
+        count: added.length,
+        has_checkpoint: checkpoint.length > 0,
+        at_ms: view.nowMs,
+        due_ms: view.nowMs + (isUrgent ? intervals.receiptsMs : intervals.leafMs),
+      },
+    ],
+  };
+}
+
+function rowsOf(entry: LogEntry, place: number, nowMs: number): readonly PartitionRow[] {
+  return [waiting.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }), places.write(entry.leaf, place)];
+}
+
+/** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */
+function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<DoneReply> {
+  if (!view.snapshot.matches("choosing")) return { reply: done };
+  const rows = waiting.readAll(view);
+  const knownPlaces = new Set(known.map(({ place }) => place));
+  const gone = rows.filter(({ k }) => k <= up_to && knownPlaces.has(k));
+  const chosen = rows.filter(({ k }) => k <= up_to && !knownPlaces.has(k));
+  const behind = rows.find(({ k }) => k > up_to);
+  return {
+    reply: done,
+    deletes: gone.flatMap(({ k, k2 }) => [waiting.key(k2, k), places.key(k2)]),
+    events: [
+      {
+        type: "log.chosen",
+        count: chosen.length,
+        up_to,
+        known: gone.length,
+        more: behind !== undefined,
+        at_ms: view.nowMs,
+        oldest_ms: (chosen[0] ?? behind)?.value.at_ms ?? null,
+      },
+    ],
+  };
+}
+
+/** Commits the tree head over tiles that are durable (LS2). */
+function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply> {
+  const { batch, head: last } = view.snapshot.context;
+  if (!view.snapshot.matches("writing") || batch === null || head.size !== last.size + batch.count)
+    return { reply: done };
+  const rows = waiting.readAll(view);
+  const oldest_ms = rows[batch.count]?.value.at_ms ?? null;
+  return {
+    reply: done,
+    deletes: rows.slice(0, batch.count).flatMap(({ k, k2 }) => [waiting.key(k2, k), places.key(k2)]),
+    events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms }],
+  };
+}

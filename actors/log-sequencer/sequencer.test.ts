@@ -1,0 +1,223 @@
+// The sequencer with a real store: its decisions are driven by hand, and its activities run over files and SQLite.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { utf8 } from "../../protocol/bytes.ts";
+import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
+import { entryBytes, entryHash, type LogEntry, parseBundle, parseEntry } from "../../protocol/log/entries.ts";
+import { parseCheckpoint } from "../../protocol/log/note.ts";
+import { consistencyProof, inclusionProof } from "../../protocol/log/proofs.ts";
+import { entriesPath } from "../../protocol/log/tiles.ts";
+import { leafHash, rootFromPath, verifyConsistency } from "../../protocol/merkle.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import { batchMax } from "../messages/log-sequencer.ts";
+import { logRef } from "../messages/refs.ts";
+import type { ActivityContext, Effect } from "../system/definition.ts";
+import { logSequencerActivities, readTilesOf } from "./activities.ts";
+import { logSequencerActor } from "./definition.ts";
+
+const origin = "svc.test/log";
+const intervals = { leafMs: 3_600_000, receiptsMs: 1_000 };
+const definition = logSequencerActor({ origin, intervals });
+
+function entry(at: number, change: Partial<LogEntry> = {}): LogEntry {
+  return { leaf: formatHash(sha256(utf8(`seal ${at}`))), leaf_type: "seal", subject: "b", ...change };
+}
+
+const entries = (from: number, to: number): readonly LogEntry[] =>
+  Array.from({ length: to - from }, (_, at) => entry(from + at));
+
+let store: LogStore;
+let actor: ActorHarness<"log-sequencer">;
+let notes: string[];
+
+beforeEach(() => {
+  const home = mkdtempSync(join(tmpdir(), "svc-sequencer-"));
+  const database = SqliteDatabase.open(join(home, "store.db"));
+  onTestFinished(() => {
+    database.close();
+    rmSync(home, { recursive: true });
+  });
+  store = openSqliteLogStore({ database, folder: join(home, "log") });
+  actor = driveActor(definition, "svc-log");
+  notes = [];
+});
+
+function activitiesOver(log: LogStore) {
+  return logSequencerActivities({
+    ...{ log, origin, sha256 },
+    sign: async (text) => {
+      notes.push(text);
+      return `${text}\n— svc-log AAAAAAA=\n`;
+    },
+  });
+}
+
+/** Does the work that the actor asked for, until it asks for none. */
+async function work(log: LogStore = store): Promise<void> {
+  for (let effect = actor.effects.shift(); effect !== undefined; effect = actor.effects.shift())
+    await perform(effect, log);
+}
+
+async function perform(effect: Effect, log: LogStore): Promise<void> {
+  if (effect.kind !== "activity") throw new Error("The sequencer tells nobody anything.");
+  const context: ActivityContext = {
+    ...{ actor: logRef(), workId: "w", nowMs: () => actor.nowMs, signal: { aborted: false } },
+    ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
+  };
+  const result = await activitiesOver(log)[effect.name]?.(effect.params, context);
+  actor.send(rubbish(result));
+}
+
+/** Appends, lets the interval pass and does the work. */
+async function sequence(added: readonly LogEntry[]): Promise<void> {
+  for (let at = 0; at < added.length; at += 100)
+    actor.send({ type: "log.append", entries: added.slice(at, at + 100) });
+  while (actor.snapshot.value !== "idle") {
+    actor.fireTimers();
+    await work();
+  }
+}
+
+async function logged(): Promise<readonly LogEntry[]> {
+  const size = (await store.readCheckpoint())?.size ?? 0;
+  const found: LogEntry[] = [];
+  for (let index = 0; index * 256 < size; index += 1) {
+    const width = Math.min(256, size - index * 256);
+    const [bytes] = await store.read([entriesPath({ index, width })]);
+    const bundle = parseBundle(bytes ?? new Uint8Array(), width) ?? [];
+    found.push(...bundle.map((each) => parseEntry(each) as LogEntry));
+  }
+  return found;
+}
+
+describe("the log's sequencer", () => {
+  it("puts every leaf in the log once, in the order in which they came", async () => {
+    await sequence(entries(0, 3));
+    await sequence(entries(1, 5));
+    const seals = (await logged()).filter(({ leaf_type }) => leaf_type === "seal");
+    expect(seals).toEqual(entries(0, 5));
+    expect(actor.snapshot.context.pending).toBe(0);
+    expect(actor.rows(16)).toEqual([]);
+    expect(actor.rows(17)).toEqual([]);
+  });
+
+  it("publishes a checkpoint that every proof leads to, and every two of which are consistent", async () => {
+    const heads: { readonly size: number; readonly root: Uint8Array }[] = [];
+    for (const upTo of [1, 2, 300, 301, 900]) {
+      await sequence(entries(heads.at(-1)?.size ?? 0, upTo));
+      const parsed = parseCheckpoint(notes.at(-1) ?? "");
+      if (!parsed.ok) throw new Error(parsed.detail);
+      expect(parsed.value.origin).toBe(origin);
+      heads.push(parsed.value);
+    }
+    const read = readTilesOf(store);
+    const all = await logged();
+    for (const { size, root } of heads) {
+      const tree = { size, read, sha256 };
+      for (const index of [0, size >> 1, size - 1]) {
+        const hash = entryHash(all[index] as LogEntry, sha256);
+        const path = await inclusionProof(tree, index);
+        expect(rootFromPath({ leafHash: hash, index, treeSize: size, path }, sha256)).toEqual(root);
+      }
+    }
+    for (const first of heads)
+      for (const second of heads.filter(({ size }) => size >= first.size)) {
+        const path = await consistencyProof({ size: second.size, read, sha256 }, first.size);
+        const claim = { firstSize: first.size, secondSize: second.size, path };
+        expect(verifyConsistency({ ...claim, firstRoot: first.root, secondRoot: second.root })).toBe(true);
+      }
+  });
+
+  it("waits for the interval of the leaves, or the shorter one of a receipt batch", async () => {
+    const timers = () => [...actor.timers.values()];
+    actor.send({ type: "log.append", entries: [entry(0)] });
+    expect(timers()).toEqual([3_600_000]);
+    actor.nowMs += 10_000;
+    actor.send({ type: "log.append", entries: [entry(1)] });
+    expect(timers()).toEqual([3_600_000]);
+    actor.send({ type: "log.append", entries: [entry(2, { leaf_type: "receipt_batch", subject: "r/n" })] });
+    expect(timers()).toEqual([1_000]);
+    actor.nowMs += 900;
+    actor.send({ type: "log.append", entries: [entry(3, { leaf_type: "receipt_batch", subject: "r/o" })] });
+    expect(timers()).toEqual([1_000]);
+    expect(actor.snapshot.value).toBe("waiting");
+  });
+
+  it("makes a published checkpoint a leaf with what is appended next, and never by itself", async () => {
+    await sequence([entry(0)]);
+    expect(await logged()).toHaveLength(1);
+    expect(actor.snapshot.value).toBe("idle");
+    await sequence([entry(1)]);
+    const [, checkpoint, next] = await logged();
+    expect(checkpoint).toEqual({
+      leaf: formatHash(sha256(utf8(notes[0] as string))),
+      ...{ leaf_type: "checkpoint", subject: origin },
+    });
+    expect(next).toEqual(entry(1));
+  });
+
+  it("writes the same after a crash at any point of a batch", async () => {
+    await sequence(entries(0, 3));
+    actor.send({ type: "log.append", entries: entries(3, 6) });
+    actor.fireTimers();
+    // Each piece of work is done twice, the first time without its result reaching the actor.
+    for (let effect = actor.effects.shift(); effect !== undefined; effect = actor.effects.shift()) {
+      const kept = actor.effects.length;
+      const result = await activitiesOver(store)[(effect as { name: string }).name]?.(
+        (effect as { params: unknown }).params,
+        {
+          ...{ actor: logRef(), workId: "w", nowMs: () => 0, signal: { aborted: false } },
+          ask: async (_to, command) => rubbish(actor.send(rubbish(command))),
+        },
+      );
+      expect(result).not.toBeNull();
+      expect(actor.effects).toHaveLength(kept);
+      await perform(effect, store);
+      // What arrives once more changes nothing.
+      const before = JSON.stringify(actor.snapshot.context);
+      actor.send(rubbish(result));
+      expect(JSON.stringify(actor.snapshot.context)).toBe(before);
+    }
+    expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 6));
+  });
+
+  it("goes on behind a batch that is full, without another interval", async () => {
+    for (let at = 0; at < 350; at += 50) actor.send({ type: "log.append", entries: entries(at, at + 50) });
+    actor.fireTimers();
+    await work();
+    expect(actor.snapshot.context.head.size).toBe(batchMax);
+    expect([...actor.timers.values()]).toEqual([0]);
+    actor.fireTimers();
+    await work();
+    expect(actor.snapshot.context.head.size).toBe(350);
+    expect(actor.snapshot.value).toBe("idle");
+  });
+
+  it("takes what is appended while it writes into the next batch", async () => {
+    actor.send({ type: "log.append", entries: [entry(0)] });
+    actor.fireTimers();
+    const choose = actor.effects.shift() as Effect;
+    await perform(choose, store);
+    actor.send({ type: "log.append", entries: [entry(0), entry(1)] });
+    await work();
+    expect(actor.snapshot.context).toMatchObject({ head: { size: 1 }, pending: 1 });
+    expect([...actor.timers.values()]).toEqual([3_600_000]);
+    actor.fireTimers();
+    await work();
+    expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 2));
+  });
+
+  it("has an entry's bytes as the leaf", async () => {
+    await sequence([entry(0)]);
+    const [tile] = await store.read(["tile/0/000.p/1"]);
+    expect([...(tile ?? [])]).toEqual([...leafHash(entryBytes(entry(0)), sha256)]);
+    expect(parseHash(actor.snapshot.context.head.root)).toEqual(leafHash(entryBytes(entry(0)), sha256));
+  });
+});

@@ -1,0 +1,105 @@
+// The routes of the transparency log: the reads that the specification names, and the log as C2SP tlog-tiles below the
+// verification host's own address, so that any client of such logs follows it.
+
+import type { FastifyRequest } from "fastify";
+import { anyText, described, hash } from "../protocol/shape.ts";
+import { consistencyAnswer, inclusionAnswer } from "../protocol/wire/log.ts";
+import type { Outcome } from "../service/answer.ts";
+import type { LogReads } from "../service/log-reads.ts";
+import { send } from "./reply.ts";
+import { isRefused, parseQuery, type Query } from "./request-parts.ts";
+import type { Route, RouteDoc } from "./route.ts";
+
+const note = described(anyText, "A signed note (C2SP signed-note, tlog-checkpoint).");
+const octets = { description: "The tile", body: anyText, mediaType: "application/octet-stream" } as const;
+
+export const checkpointDoc: RouteDoc = {
+  summary: "Latest checkpoint of the transparency log",
+  description: "The same note as at `/checkpoint`: origin, tree size, base64 root hash, signatures.",
+  answers: {
+    200: { description: "Signed note", body: note, mediaType: "text/plain", headers: ["Cache-Control"] },
+  },
+  problems: ["not_found"],
+};
+
+const inclusionDoc: RouteDoc = {
+  summary: "Proof that the transparency log contains a leaf",
+  description:
+    "A receipt is named by the SHA-256 of its canonical envelope, with its region and its batch: it is proven in two levels.",
+  parameters: [
+    {
+      name: "leaf",
+      in: "query",
+      required: true,
+      description: "What the leaf is about.",
+      schema: hash.schema,
+    },
+    {
+      ...{ name: "region", in: "query", description: "Of a receipt: its region." },
+      schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
+    },
+    {
+      ...{ name: "name", in: "query", description: "Of a receipt: its batch." },
+      schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
+    },
+  ],
+  answers: {
+    200: { description: "The proof (RFC 9162 §2.1.3)", body: inclusionAnswer, headers: ["Cache-Control"] },
+  },
+  problems: ["not_found", "request_invalid"],
+};
+
+const consistencyDoc: RouteDoc = {
+  summary: "Proof that the transparency log only grew between two sizes",
+  parameters: [
+    {
+      ...{ name: "first", in: "query", required: true, description: "The earlier size." },
+      schema: { type: "integer", minimum: 1 },
+    },
+    {
+      ...{ name: "second", in: "query", description: "The later size; by default the latest." },
+      schema: { type: "integer", minimum: 1 },
+    },
+  ],
+  answers: {
+    200: { description: "The proof (RFC 9162 §2.1.4)", body: consistencyAnswer, headers: ["Cache-Control"] },
+  },
+  problems: ["not_found", "request_invalid"],
+};
+
+const tileDoc: RouteDoc = {
+  summary: "A tile of the transparency log, or a bundle of its entries",
+  description:
+    "C2SP tlog-tiles: `tile/<level>/<index>` and `tile/entries/<index>`, with `.p/<width>` for a partial one. It never changes.",
+  parameters: [{ name: "*", in: "path", description: "The path below `tile/`.", schema: { type: "string" } }],
+  answers: { 200: { ...octets, headers: ["Cache-Control"] } },
+  problems: ["not_found"],
+};
+
+type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome>;
+
+export function logRoutes(log: LogReads): readonly Route[] {
+  return [
+    read("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    read("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    read("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
+      log.inclusion(query),
+    ),
+    read("/v1/log/consistency", consistencyDoc, ["first", "second"], (_request, query) =>
+      log.consistency(query),
+    ),
+    read("/tile/*", tileDoc, [], (request) =>
+      log.object(`tile/${(request.params as Readonly<Record<string, string>>)["*"] ?? ""}`),
+    ),
+  ];
+}
+
+function read<N extends string>(path: string, doc: RouteDoc, names: readonly N[], answer: Read<N>): Route {
+  return {
+    ...{ method: "GET", path, tags: [], isPublic: true, doc },
+    handle: async (request, reply) => {
+      const query = parseQuery(request.raw.url ?? "", names);
+      return send(reply, isRefused(query) ? query : await answer(request, query));
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// The entries of the log: one line of canonical JSON for each thing that it is about. An entry is a function of what a verifier
+// already holds (a seal, a certificate, a receipt batch …), so that inclusion can be proven without asking for the entry.
+
+import { concatBytes, parseUtf8 } from "../bytes.ts";
+import { canonicalBytes } from "../canonical-json.ts";
+import { parseHash, type Sha256 } from "../hash.ts";
+import { leafHash } from "../merkle.ts";
+
+/** The tokens of `leaf_type` (specification, «Events»; all but `seal` are a published choice). */
+export const leafTypes = ["seal", "receipt_batch", "certificate", "key_event", "checkpoint"] as const;
+
+export type LeafType = (typeof leafTypes)[number];
+
+export interface LogEntry {
+  /** `sha256:<hex>` of what the entry is about; of a receipt batch, the root over its receipts. */
+  readonly leaf: string;
+  readonly leaf_type: LeafType;
+  /** Whose it is: a business_uuid; of a receipt batch `<region>/<batch name>`, of a checkpoint the log's origin. */
+  readonly subject: string;
+}
+
+/** The entry's bytes, which are what is hashed (RFC 6962 §2.1) and stored in bundles. */
+export function entryBytes({ leaf, leaf_type, subject }: LogEntry): Uint8Array {
+  return canonicalBytes({ v: 1, leaf, leaf_type, subject });
+}
+
+/** The Merkle leaf hash of an entry. */
+export function entryHash(entry: LogEntry, sha256: Sha256): Uint8Array {
+  return leafHash(entryBytes(entry), sha256);
+}
+
+/** Reads an entry; null unless the bytes are exactly those that {@link entryBytes} would write. */
+export function parseEntry(bytes: Uint8Array): LogEntry | null {
+  const text = parseUtf8(bytes);
+  const match =
+    /^\{"leaf":"(sha256:[0-9a-f]{64})","leaf_type":"([a-z_]{1,32})","subject":"([A-Za-z0-9./_-]{1,256})","v":1\}$/.exec(
+      text ?? "",
+    );
+  const [, leaf = "", type = "", subject = ""] = match ?? [];
+  const leafType = leafTypes.find((each) => each === type);
+  if (match === null || parseHash(leaf) === null || leafType === undefined) return null;
+  return { leaf, leaf_type: leafType, subject };
+}
+
+/** Bytes of an entry, at most (tlog-tiles: a 16-bit length). */
+const entryLengthMax = 65_535;
+
+/** A bundle of entries (C2SP tlog-tiles): each with its length as a big-endian 16-bit number before it. */
+export function formatBundle(entries: readonly Uint8Array[]): Uint8Array {
+  const parts: Uint8Array[] = [];
+  for (const entry of entries) {
+    if (entry.length > entryLengthMax) throw new RangeError(`An entry has at most ${entryLengthMax} bytes.`);
+    parts.push(Uint8Array.of(entry.length >> 8, entry.length & 255), entry);
+  }
+  return concatBytes(...parts);
+}
+
+/** The entries of a bundle; null unless it consists of exactly `width` of them. */
+export function parseBundle(bundle: Uint8Array, width: number): readonly Uint8Array[] | null {
+  const entries: Uint8Array[] = [];
+  let at = 0;
+  while (at < bundle.length) {
+    const length = ((bundle[at] as number) << 8) | (bundle[at + 1] ?? 0);
+    if (at + 2 + length > bundle.length || entries.length === width) return null;
+    entries.push(bundle.subarray(at + 2, at + 2 + length));
+    at += 2 + length;
+  }
+  return entries.length === width ? entries : null;
+}

@@ -1,0 +1,228 @@
+// Signed notes (C2SP signed-note v1), checkpoints (C2SP tlog-checkpoint v1) and cosignatures of witnesses (C2SP
+// tlog-cosignature v1), all with Ed25519. Every reader is strict: a note has one text.
+
+import { concatBytes, parseBase64, parseBase64Url, toBase64, toBase64Url, utf8 } from "../bytes.ts";
+import type { Sha256 } from "../hash.ts";
+import type { PublicJwk } from "../jwk.ts";
+import { ok, type Refusal, refuse, type Verdict } from "../result.ts";
+
+/** The types of signature: by a log, and by a witness, whose signature includes a time. */
+const signatureTypes = { log: 0x01, cosignature: 0x04 } as const;
+
+export type NoteKeyKind = keyof typeof signatureTypes;
+
+/** A key that signs notes under a name. */
+export interface NoteKey {
+  readonly name: string;
+  readonly kind: NoteKeyKind;
+  /** Ed25519, 32 bytes. */
+  readonly publicKey: Uint8Array;
+}
+
+export interface NoteSignature {
+  readonly name: string;
+  /** Four bytes that say which of the keys of that name it is. */
+  readonly keyHash: Uint8Array;
+  /** What follows the key hash; of a cosignature, 8 bytes of time and the signature. */
+  readonly bytes: Uint8Array;
+}
+
+export interface Note {
+  /** The signed text, with the newline that ends it. */
+  readonly text: string;
+  readonly signatures: readonly NoteSignature[];
+}
+
+/** What a checkpoint says (tlog-checkpoint). */
+export interface Checkpoint {
+  readonly origin: string;
+  readonly size: number;
+  /** 32 bytes. */
+  readonly root: Uint8Array;
+  /** Further lines; ours has none. */
+  readonly extensions: readonly string[];
+}
+
+/** Verifies an Ed25519 signature. */
+export type VerifySignature = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
+
+/** UTF-16 code units; a checkpoint with every cosignature has a small part of it. */
+export const noteLengthMax = 65_536;
+const signaturesMax = 100;
+const extensionsMax = 16;
+const nameForm = /^[^\s+\p{Cc}]+$/u;
+
+function invalid(detail: string): Refusal<"checkpoint_invalid"> {
+  return refuse("checkpoint_invalid", detail);
+}
+
+/** Splits a note into its text and its signature lines; `checkpoint_invalid` for anything that is not a note. */
+export function parseNote(note: string): Verdict<Note> {
+  if (note.length > noteLengthMax) return invalid(`A note has at most ${noteLengthMax} characters.`);
+  if (!note.isWellFormed() || hasControl(note))
+    return invalid("A note contains no control characters other than newlines.");
+  const split = note.lastIndexOf("\n\n");
+  if (split < 0 || !note.endsWith("\n"))
+    return invalid("A note is a text, an empty line and signature lines.");
+  const lines = note.slice(split + 2, -1).split("\n");
+  if (lines.length > signaturesMax) return invalid(`A note has at most ${signaturesMax} signatures.`);
+  const signatures: NoteSignature[] = [];
+  for (const line of lines) {
+    const signature = parseSignatureLine(line);
+    if (signature === null) return invalid("A signature line is not «— name base64».");
+    signatures.push(signature);
+  }
+  return ok({ text: note.slice(0, split + 1), signatures });
+}
+
+function hasControl(text: string): boolean {
+  for (const unit of text) if (unit !== "\n" && /\p{Cc}/u.test(unit)) return true;
+  return false;
+}
+
+function parseSignatureLine(line: string): NoteSignature | null {
+  const [, name = "", encoded = ""] = /^— (\S+) (\S+)$/.exec(line) ?? [];
+  const bytes = parseBase64(encoded);
+  if (!nameForm.test(name) || bytes === null || bytes.length < 5) return null;
+  return { name, keyHash: bytes.subarray(0, 4), bytes: bytes.subarray(4) };
+}
+
+/** The note: its text and signature lines. */
+export function formatNote({ text, signatures }: Note): string {
+  const lines = signatures.map(
+    ({ name, keyHash, bytes }) => `— ${name} ${toBase64(concatBytes(keyHash, bytes))}\n`,
+  );
+  return `${text}\n${lines.join("")}`;
+}
+
+const sizeForm = /^(?:0|[1-9][0-9]{0,15})$/;
+
+/** Reads a checkpoint's text; `checkpoint_invalid` for anything else. Whether it is signed is another question. */
+export function parseCheckpoint(text: string): Verdict<Checkpoint> {
+  if (!text.endsWith("\n")) return invalid("A checkpoint ends with a newline.");
+  const [origin = "", sizeText = "", rootText = "", ...extensions] = text.slice(0, -1).split("\n");
+  const size = Number(sizeText);
+  if (origin === "") return invalid("The first line of a checkpoint is its origin.");
+  if (!sizeForm.test(sizeText) || !Number.isSafeInteger(size))
+    return invalid("The second line of a checkpoint is the size of the tree.");
+  const root = parseBase64(rootText);
+  if (root?.length !== 32) return invalid("The third line of a checkpoint is the base64 of a root hash.");
+  if (extensions.length > extensionsMax || extensions.includes(""))
+    return invalid("A checkpoint's further lines are few and not empty.");
+  return ok({ origin, size, root, extensions });
+}
+
+/** The text of a checkpoint. Throws RangeError for an origin that is not one line. */
+export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint): string {
+  if (origin === "" || /\n/.test(origin)) throw new RangeError("An origin is one line.");
+  return `${[origin, String(size), toBase64(root), ...extensions].join("\n")}\n`;
+}
+
+/** The four bytes that a signature line says of its key (signed-note, «Signatures»). */
+export function keyHashOf({ name, kind, publicKey }: NoteKey, sha256: Sha256): Uint8Array {
+  const typed = Uint8Array.of(signatureTypes[kind], ...publicKey);
+  return sha256(concatBytes(utf8(`${name}\n`), typed)).subarray(0, 4);
+}
+
+/** The key of a log by its entry in a key set; null for a key that signs no notes. */
+export function noteKeyOf(name: string, jwk: PublicJwk): NoteKey | null {
+  const publicKey = jwk.kty === "OKP" ? parseBase64Url(jwk.x) : null;
+  return publicKey?.length === 32 ? { name, kind: "log", publicKey } : null;
+}
+
+/** The text by which a key is published: `name+hash+key` (signed-note, «Verifier keys»). */
+export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
+  const hash = [...keyHashOf(key, sha256)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${key.name}+${hash}+${toBase64(Uint8Array.of(signatureTypes[key.kind], ...key.publicKey))}`;
+}
+
+/**
+ * Reads a published key; null unless its hash is right and its type is known.
+ * @internal for witnesses and other readers of the log, and the tests.
+ */
+export function parseVerifierKey(text: string, sha256: Sha256): NoteKey | null {
+  const [name = "", , ...rest] = text.split("+");
+  const bytes = parseBase64(rest.join("+"));
+  const kind = bytes === null ? undefined : kindOf(bytes[0]);
+  if (bytes?.length !== 33 || kind === undefined || !nameForm.test(name)) return null;
+  const key: NoteKey = { name, kind, publicKey: bytes.subarray(1) };
+  return verifierKeyOf(key, sha256) === text ? key : null;
+}
+
+function kindOf(type: number | undefined): NoteKeyKind | undefined {
+  if (type === signatureTypes.log) return "log";
+  return type === signatureTypes.cosignature ? "cosignature" : undefined;
+}
+
+/** The bytes that a log's key signs. */
+export function logMessage(text: string): Uint8Array {
+  return utf8(text);
+}
+
+/** The bytes that a witness signs: its time in Unix seconds and the checkpoint (tlog-cosignature). */
+export function cosignatureMessage(text: string, seconds: number): Uint8Array {
+  return utf8(`cosignature/v1\ntime ${seconds}\n${text}`);
+}
+
+/** The signature line of a log. */
+export function logSignature(key: NoteKey, signature: Uint8Array, sha256: Sha256): NoteSignature {
+  return { name: key.name, keyHash: keyHashOf(key, sha256), bytes: signature };
+}
+
+/**
+ * The signature line of a witness.
+ * @internal for witnesses, and the tests.
+ */
+export function cosignature(
+  key: NoteKey,
+  { seconds, signature }: { readonly seconds: number; readonly signature: Uint8Array },
+  sha256: Sha256,
+): NoteSignature {
+  const time = new Uint8Array(8);
+  new DataView(time.buffer).setBigUint64(0, BigInt(seconds));
+  return { name: key.name, keyHash: keyHashOf(key, sha256), bytes: concatBytes(time, signature) };
+}
+
+/** What a signature by a key says, or null where it has none that is valid. */
+export interface VerifiedSignature {
+  /** Unix seconds that a witness vouches for; null for a log's signature. */
+  readonly seconds: number | null;
+}
+
+/**
+ * The valid signature of a key on a note; null where there is none. A line with the key's name and hash that does not verify makes
+ * the whole note worthless (signed-note), so the answer is then null as well.
+ */
+export function verifyNote(
+  { verify, sha256 }: { readonly verify: VerifySignature; readonly sha256: Sha256 },
+  { text, signatures }: Note,
+  key: NoteKey,
+): VerifiedSignature | null {
+  const hash = keyHashOf(key, sha256);
+  const own = signatures.filter(
+    ({ name, keyHash }) => name === key.name && keyHash.every((byte, at) => byte === hash[at]),
+  );
+  let verified: VerifiedSignature | null = null;
+  for (const { bytes } of own) {
+    const read = key.kind === "log" ? { seconds: null, signature: bytes } : readCosignature(bytes);
+    if (read === null) return null;
+    const { seconds, signature } = read;
+    const message = seconds === null ? logMessage(text) : cosignatureMessage(text, seconds);
+    if (signature.length !== 64 || !verify(jwkOf(key.publicKey), message, signature)) return null;
+    verified ??= { seconds };
+  }
+  return verified;
+}
+
+function readCosignature(
+  bytes: Uint8Array,
+): { readonly seconds: number; readonly signature: Uint8Array } | null {
+  if (bytes.length !== 72) return null;
+  const seconds = new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0);
+  if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+  return { seconds: Number(seconds), signature: bytes.subarray(8) };
+}
+
+function jwkOf(publicKey: Uint8Array): PublicJwk {
+  return { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) };
+}

@@ -1,0 +1,218 @@
+// What anybody may read of the transparency log (specification, «C. Public verification API»): its checkpoint, proofs, and the log
+// itself as C2SP tlog-tiles.
+//   R1. Nothing is answered that the published checkpoint does not cover: what is being sequenced cannot be read before.
+//   R2. A tile or bundle never changes, so it may be cached for ever; what it is missing from a region is still on its way there.
+
+import { utf8 } from "../protocol/bytes.ts";
+import { formatHash, hashOf, parseHash, type Sha256 } from "../protocol/hash.ts";
+import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
+import { receiptBatchEntry } from "../protocol/log/leaves.ts";
+import { consistencyProof, inclusionProof, type TiledTree } from "../protocol/log/proofs.ts";
+import { entriesPath, parseTilePath, tilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
+import { buildTree, leafHash } from "../protocol/merkle.ts";
+import { problem } from "../protocol/problem.ts";
+import { StoreError } from "../storage/actor-store.ts";
+import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
+import type { ReceiptStore } from "../storage/receipt-store.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+
+export interface LogReadsDeps {
+  readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
+  readonly receipts: Pick<ReceiptStore, "readBatch" | "readClosed">;
+  readonly sha256: Sha256;
+}
+
+/** The query of an inclusion read; `region` and `name` say of which batch a receipt is. */
+export interface InclusionQuery {
+  readonly leaf: string | null;
+  readonly region: string | null;
+  readonly name: string | null;
+}
+
+export interface LogReads {
+  checkpoint(): Promise<Outcome>;
+  inclusion(query: InclusionQuery): Promise<Outcome>;
+  consistency(query: { readonly first: string | null; readonly second: string | null }): Promise<Outcome>;
+  /** `path` is that of a tile or bundle below the log's address. */
+  object(path: string): Promise<Outcome>;
+}
+
+/** A checkpoint is replaced at most this much later by what a reader is shown. */
+const checkpointSeconds = 5;
+const forEver = "public, max-age=31536000, immutable";
+
+export function createLogReads(deps: LogReadsDeps): LogReads {
+  return {
+    checkpoint: async () => {
+      const checkpoint = await deps.log.readCheckpoint();
+      return checkpoint === null ? noCheckpoint() : answerText(checkpoint);
+    },
+    inclusion: (query) => readInclusion(deps, query),
+    consistency: (query) => readConsistency(deps, query),
+    object: (path) => readObject(deps, path),
+  };
+}
+
+function noCheckpoint(): Refused {
+  return refused(problem("not_found", "There is no verified checkpoint of the transparency log yet."));
+}
+
+function answerText({ note }: StoredCheckpoint): Outcome {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": `public, max-age=${checkpointSeconds}`,
+  };
+  return { kind: "answer", status: 200, headers, body: note };
+}
+
+/** The published tree. */
+function treeOf({ log, sha256 }: LogReadsDeps, { size }: StoredCheckpoint): TiledTree {
+  return {
+    size,
+    sha256,
+    read: async (tiles) => {
+      const objects = await log.read(tiles.map(tilePath));
+      return objects.map((bytes) => bytes ?? missing());
+    },
+  };
+}
+
+/** Another region wrote it and it is on its way here (R2). */
+function missing(): never {
+  throw new StoreError("not_applied", "a tile of the log is not readable in this region yet");
+}
+
+async function readInclusion(deps: LogReadsDeps, query: InclusionQuery): Promise<Outcome> {
+  const asked = parseInclusion(query);
+  if (isRefused(asked)) return asked;
+  const checkpoint = await deps.log.readCheckpoint();
+  if (checkpoint === null) return noCheckpoint();
+  const receipt = asked.batch === null ? null : await findReceipt(deps, asked.leaf, asked.batch);
+  if (asked.batch !== null && receipt === null)
+    return refused(problem("not_found", "No closed batch of this region and name contains this receipt."));
+  const leaf = receipt?.batch.root ?? asked.leaf;
+  const [index = null] = await deps.log.findLeaves([leaf]);
+  if (index === null || index >= checkpoint.size)
+    return refused(problem("not_found", "The log does not contain this leaf, or not yet."));
+  const tree = treeOf(deps, checkpoint);
+  const [proof, entry] = await Promise.all([
+    inclusionProof(tree, index),
+    readEntry(deps, index, checkpoint.size),
+  ]);
+  return answerJson(
+    200,
+    {
+      leaf: asked.leaf,
+      ...{ leaf_type: entry.leaf_type, leaf_index: index, tree_size: checkpoint.size },
+      ...{ proof: proof.map(formatHash), checkpoint: checkpoint.note, subject: entry.subject },
+      ...(receipt === null ? {} : { batch: receipt.batch }),
+    },
+    { "cache-control": `public, max-age=${checkpointSeconds}` },
+  );
+}
+
+interface AskedBatch {
+  readonly region: string;
+  readonly name: string;
+}
+
+function parseInclusion({
+  leaf,
+  region,
+  name,
+}: InclusionQuery): { readonly leaf: string; readonly batch: AskedBatch | null } | Refused {
+  if (leaf === null || parseHash(leaf) === null) return invalid("leaf", "leaf is a hash, sha256:<64 hex>.");
+  if (region === null && name === null) return { leaf, batch: null };
+  if (region === null || !/^[a-z]+-[a-z]+[0-9]+$/.test(region) || region.length > 64)
+    return invalid("region", "region is that of the receipt, such as eu-west1.");
+  if (name === null || !/^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$/.test(name))
+    return invalid("name", "name is that of the receipt's batch: its minute as YYYYMMDDHHMM, and more.");
+  return { leaf, batch: { region, name } };
+}
+
+function invalid(parameter: string, detail: string): Refused {
+  return refused(problem("request_invalid", detail, { pointer: `/query/${parameter}` }));
+}
+
+interface ReceiptLevel {
+  readonly batch: {
+    readonly region: string;
+    readonly name: string;
+    readonly root: string;
+    readonly leaf_index: number;
+    readonly tree_size: number;
+    readonly proof: readonly string[];
+  };
+}
+
+/** The lower of a receipt's two levels: its path within its batch. Null if the batch does not contain it. */
+async function findReceipt(
+  { receipts, sha256 }: LogReadsDeps,
+  leaf: string,
+  { region, name }: AskedBatch,
+): Promise<ReceiptLevel | null> {
+  const closed = await receipts.readClosed(region, name);
+  if (closed === null) return null;
+  // Receipts that came after the batch was closed are behind those that its root covers in time, not in order.
+  const envelopes = (await receipts.readBatch(region, name)).map(({ envelope }) => utf8(envelope));
+  const index = envelopes.findIndex((bytes) => hashOf(bytes, sha256) === leaf);
+  const tree = buildTree(
+    envelopes.map((bytes) => leafHash(bytes, sha256)),
+    sha256,
+  );
+  if (index < 0 || formatHash(tree.root) !== closed.root) return null;
+  const { leaf: root } = receiptBatchEntry({ region, batch: name, root: closed.root });
+  const proof = tree.path(index).map(formatHash);
+  return { batch: { region, name, root, leaf_index: index, tree_size: tree.size, proof } };
+}
+
+async function readEntry({ log }: LogReadsDeps, index: number, size: number): Promise<LogEntry> {
+  const bundle = Math.floor(index / tileWidth);
+  const width = widthInTree(0, bundle, size);
+  const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);
+  const entry = parseBundle(bytes ?? missing(), width)?.[index % tileWidth];
+  const parsed = entry === undefined ? null : parseEntry(entry);
+  if (parsed === null) throw new Error(`Leaf ${index} of the log is no entry.`);
+  return parsed;
+}
+
+async function readConsistency(
+  deps: LogReadsDeps,
+  query: { readonly first: string | null; readonly second: string | null },
+): Promise<Outcome> {
+  const first = sizeOf(query.first);
+  if (first === null) return invalid("first", "first is an integer of at least 1.");
+  const second = query.second === null ? undefined : sizeOf(query.second);
+  if (second === null) return invalid("second", "second is an integer of at least 1.");
+  const checkpoint = await deps.log.readCheckpoint();
+  if (checkpoint === null) return noCheckpoint();
+  const to = second ?? checkpoint.size;
+  if (first > to || to > checkpoint.size)
+    return refused(problem("not_found", `Sizes are such that 1 <= first <= second <= ${checkpoint.size}.`));
+  const proof = await consistencyProof(treeOf(deps, checkpoint), first, to);
+  return answerJson(
+    200,
+    { from_size: first, to_size: to, proof: proof.map(formatHash), checkpoint: checkpoint.note },
+    { "cache-control": `public, max-age=${checkpointSeconds}` },
+  );
+}
+
+/** A size is a positive integer; one beyond what can be counted is out of range like any other that is too large. */
+function sizeOf(text: string | null): number | null {
+  if (text === null || !/^0*[1-9][0-9]*$/.test(text)) return null;
+  return Number(text);
+}
+
+async function readObject({ log }: LogReadsDeps, path: string): Promise<Outcome> {
+  const tile = parseTilePath(path);
+  if (tile === null)
+    return refused(problem("not_found", "This is not the path of a tile (C2SP tlog-tiles)."));
+  const checkpoint = await log.readCheckpoint();
+  const { level, index, width } = tile;
+  const isPublished = checkpoint !== null && width <= widthInTree(level, index, checkpoint.size);
+  const [bytes = null] = isPublished ? await log.read([path]) : [];
+  if (bytes === null)
+    return refused(problem("not_found", "The log has no such tile, or has not published one of this width."));
+  const headers = { "content-type": "application/octet-stream", "cache-control": forEver };
+  return { kind: "answer", status: 200, headers, body: bytes };
+}

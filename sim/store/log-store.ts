@@ -1,0 +1,54 @@
+// The log on the model's plain tables, as in Cassandra: objects and leaves are rows, the checkpoint is a cell of which the largest
+// stays, and what another region wrote appears later.
+
+import { equalBytes } from "../../protocol/bytes.ts";
+import { LogConflict, type LogStore, type StoredCheckpoint } from "../../storage/log-store.ts";
+import type { PlainTable } from "./plain-tables.ts";
+import type { StoreClient } from "./store-model.ts";
+
+export const logObjects = "log_object";
+export const logLeaves = "log_leaf";
+export const logCheckpoint = "log_checkpoint";
+
+export function openSimLogStore({ model, life, region }: StoreClient): LogStore {
+  const objects: PlainTable<Uint8Array> = model.tables.of(logObjects);
+  const leaves: PlainTable<number> = model.tables.of(logLeaves);
+  const checkpoints: PlainTable<StoredCheckpoint> = model.tables.of(logCheckpoint);
+  const run = model.statements;
+  return {
+    write: async (written, places) => {
+      await run.run(life, "read", () => {
+        for (const { path, bytes } of written) {
+          const kept = objects.read(region, path);
+          if (kept !== null && !equalBytes(kept, bytes)) throw new LogConflict(`${path} has other bytes.`);
+        }
+        for (const { leaf, index } of places)
+          if ((leaves.read(region, leaf) ?? index) !== index) throw new LogConflict(`${leaf} is elsewhere.`);
+      });
+      await run.run(life, "write", (reach) => {
+        const cells = written.map(({ path, bytes }) => ({ key: path, value: bytes.slice(), stamp: 1 }));
+        objects.write(region, cells, reach);
+      });
+      await run.run(life, "write", (reach) => {
+        const cells = places.map(({ leaf, index }) => ({ key: leaf, value: index, stamp: 1 }));
+        leaves.write(region, cells, reach);
+      });
+    },
+    read: (paths) => run.run(life, "read", () => paths.map((path) => objects.read(region, path))),
+    findLeaves: (asked) => run.run(life, "read", () => asked.map((leaf) => leaves.read(region, leaf))),
+    publish: (checkpoint) =>
+      run.run(life, "write", (reach) => {
+        const last = checkpoints.read(region, "");
+        if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
+          throw new LogConflict(
+            `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`,
+          );
+        checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
+      }),
+    readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
+  };
+}
+
+function isFork(checkpoint: StoredCheckpoint, last: StoredCheckpoint): boolean {
+  return checkpoint.size === last.size && checkpoint.root !== last.root;
+}

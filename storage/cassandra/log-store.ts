@@ -1,0 +1,145 @@
+// The log in Cassandra: L1–L3 of the port.
+//   G1. Every object and every leaf is a row of its own. They are compared with what is there before they are written; that is
+//       no step of its own, and need not be: whatever is written twice follows from what the sequencer committed (LS1).
+//   G2. The checkpoint changes by compare-and-set over all regions, so no reader ever sees it go back.
+
+import { equalBytes } from "../../protocol/bytes.ts";
+import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { Semaphore } from "../../std/semaphore.ts";
+import { StoreError } from "../actor-store.ts";
+import { LogConflict, type LogStore, type StoredCheckpoint } from "../log-store.ts";
+import { numberOf, textOf } from "./columns.ts";
+import type { CassandraSession, CqlRow } from "./session.ts";
+
+/** Maximum statements of one call under way at once. */
+const lanesMax = 32;
+/** How often a compare-and-set is tried where others change the row or the outcome is unknown. */
+const attemptsMax = 5;
+
+const cql = {
+  object: "SELECT bytes FROM log_object WHERE path = ?",
+  putObject: "INSERT INTO log_object (path, bytes) VALUES (?, ?)",
+  leaf: "SELECT place FROM log_leaf WHERE leaf = ?",
+  putLeaf: "INSERT INTO log_leaf (leaf, place) VALUES (?, ?)",
+  checkpoint: "SELECT size, root, note FROM log_checkpoint WHERE one = 1",
+  first: "INSERT INTO log_checkpoint (one, size, root, note) VALUES (1, ?, ?, ?) IF NOT EXISTS",
+  next: "UPDATE log_checkpoint SET size = ?, root = ?, note = ? WHERE one = 1 IF size = ? AND root = ?",
+} as const;
+
+const plain = { idempotent: true } as const;
+const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: false } as const;
+
+/** The tables, for a migration. */
+export const logTables: readonly string[] = [
+  "CREATE TABLE IF NOT EXISTS log_object (path text PRIMARY KEY, bytes blob)",
+  "CREATE TABLE IF NOT EXISTS log_leaf (leaf text PRIMARY KEY, place bigint)",
+  "CREATE TABLE IF NOT EXISTS log_checkpoint (one int PRIMARY KEY, size bigint, root text, note text)",
+];
+
+export function openCassandraLogStore(session: CassandraSession): LogStore {
+  return new CassandraLogStore(session);
+}
+
+class CassandraLogStore implements LogStore {
+  readonly #session: CassandraSession;
+
+  constructor(session: CassandraSession) {
+    this.#session = session;
+  }
+
+  async write(...[objects, leaves]: Parameters<LogStore["write"]>): Promise<void> {
+    const known = await this.read(objects.map(({ path }) => path));
+    const isKept = objects.map(({ path, bytes }, at) => {
+      const kept = known[at] ?? null;
+      if (kept !== null && !equalBytes(kept, bytes))
+        throw new LogConflict(`${path} has other bytes already.`);
+      return kept !== null;
+    });
+    const places = await this.findLeaves(leaves.map(({ leaf }) => leaf));
+    for (const [at, { leaf, index }] of leaves.entries()) {
+      const place = places[at] ?? null;
+      if (place !== null && place !== index)
+        throw new LogConflict(`${leaf} is leaf ${place}, and never ${index}.`);
+    }
+    const lanes = new Semaphore(lanesMax);
+    await lanes.all(
+      objects
+        .filter((_object, at) => isKept[at] === false)
+        .map(
+          ({ path, bytes }) =>
+            () =>
+              this.#session.execute(cql.putObject, [path, Buffer.from(bytes)], plain),
+        ),
+    );
+    await lanes.all(
+      leaves
+        .filter((_leaf, at) => places[at] === null)
+        .map(
+          ({ leaf, index }) =>
+            () =>
+              this.#session.execute(cql.putLeaf, [leaf, index], plain),
+        ),
+    );
+  }
+
+  read(paths: readonly string[]): Promise<readonly (Uint8Array | null)[]> {
+    return new Semaphore(lanesMax).all(
+      paths.map((path) => async () => {
+        if (parseTilePath(path) === null) throw new RangeError("Not the path of a tile.");
+        const { rows } = await this.#session.execute(cql.object, [path], plain);
+        return bytesOf(rows[0]?.["bytes"]);
+      }),
+    );
+  }
+
+  findLeaves(leaves: readonly string[]): Promise<readonly (number | null)[]> {
+    return new Semaphore(lanesMax).all(
+      leaves.map((leaf) => async () => {
+        const { rows } = await this.#session.execute(cql.leaf, [leaf], plain);
+        return rows[0] === undefined ? null : numberOf(rows[0]["place"]);
+      }),
+    );
+  }
+
+  /** See G2. An attempt whose outcome is unknown is looked at again: the row says whether it was applied. */
+  async publish({ size, root, note }: StoredCheckpoint): Promise<void> {
+    let failure: unknown;
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const last = await this.#checkpoint("SERIAL");
+      if (last !== null && (size < last.size || (size === last.size && root !== last.root)))
+        throw new LogConflict(`The log has ${last.size} leaves and cannot become one of ${size}.`);
+      if (last?.size === size && last.note === note) return;
+      try {
+        const [text, params] =
+          last === null
+            ? [cql.first, [size, root, note]]
+            : [cql.next, [size, root, note, last.size, last.root]];
+        const { applied } = await this.#session.execute(text, params, serially);
+        if (applied) return;
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.effect !== "unknown") throw error;
+        failure = error;
+      }
+    }
+    throw failure ?? new StoreError("unknown", "the checkpoint was changed by others");
+  }
+
+  readCheckpoint(): Promise<StoredCheckpoint | null> {
+    return this.#checkpoint("LOCAL_QUORUM");
+  }
+
+  async #checkpoint(consistency: "SERIAL" | "LOCAL_QUORUM"): Promise<StoredCheckpoint | null> {
+    const { rows } = await this.#session.execute(cql.checkpoint, [], { consistency, idempotent: true });
+    return rows[0] === undefined ? null : checkpointOf(rows[0]);
+  }
+}
+
+function checkpointOf(row: CqlRow): StoredCheckpoint {
+  return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
+}
+
+function bytesOf(value: unknown): Uint8Array | null {
+  if (value === undefined || value === null) return null;
+  if (!(value instanceof Uint8Array)) throw new TypeError("an object of the log has no bytes");
+  return new Uint8Array(value);
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { utf8 } from "../../protocol/bytes.ts";
+import { logStoreConformance, type OpenLogStore } from "../log-store.conformance.ts";
+import { SqliteDatabase } from "./database.ts";
+import { openSqliteLogStore } from "./log-store.ts";
+
+function openIn(home: string): OpenLogStore {
+  const database = SqliteDatabase.open(join(home, "store.db"));
+  return {
+    store: openSqliteLogStore({ database, folder: join(home, "log") }),
+    reopen: async () => openIn(home),
+    close: async () => database.close(),
+  };
+}
+
+function openHome(): { readonly home: string; readonly opened: OpenLogStore } {
+  const home = mkdtempSync(join(tmpdir(), "svc-log-store-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  return { home, opened: openIn(home) };
+}
+
+logStoreConformance("files and SQLite", async () => openHome().opened);
+
+it("F1: leaves the tiles as files under their own paths, and no draft", async () => {
+  const { home, opened } = openHome();
+  await opened.store.write(
+    [
+      { path: "tile/0/000.p/1", bytes: utf8("a") },
+      { path: "tile/0/000", bytes: utf8("b") },
+      { path: "tile/entries/x001/000", bytes: utf8("c") },
+    ],
+    [],
+  );
+  await opened.close();
+  const files = await readdir(join(home, "log"), { recursive: true, withFileTypes: true });
+  const names = files.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+  expect(names.map((each) => each.slice(join(home, "log").length + 1)).sort()).toEqual([
+    "tile/0/000",
+    "tile/0/000.p/1",
+    "tile/entries/x001/000",
+  ]);
+});

@@ -1,0 +1,123 @@
+// The log on one machine: L1–L3 of the port. Tiles and bundles are files, so that a backup or a web server takes them as they
+// are; the index of leaves and the checkpoint are in the store file.
+//   F1. A file is written under a draft's name and flushed; only then it takes its own name, and its folder is flushed as well.
+//       Leaves and checkpoints are committed after that, so they never name what a loss of power takes away.
+
+import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { equalBytes } from "../../protocol/bytes.ts";
+import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { LogConflict, type LogObject, type LogStore, type StoredCheckpoint } from "../log-store.ts";
+import { numberOf, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE log_leaf (leaf TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE TABLE log_checkpoint (
+     one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, root TEXT NOT NULL, note TEXT NOT NULL);`,
+];
+
+export interface SqliteLogOptions {
+  readonly database: SqliteDatabase;
+  /** Where tiles and bundles are kept, under their own paths. */
+  readonly folder: string;
+}
+
+/** Opens the log, creating its tables if they are missing. */
+export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogStore {
+  database.migrate("log", migrations);
+  const find = database.prepare("SELECT place FROM log_leaf WHERE leaf = ?");
+  const put = database.prepare("INSERT OR IGNORE INTO log_leaf VALUES (?, ?)");
+  const current = database.prepare("SELECT size, root, note FROM log_checkpoint");
+  const publish = database.prepare("INSERT OR REPLACE INTO log_checkpoint VALUES (1, ?, ?, ?)");
+  const findLeaf = (leaf: string): number | null => {
+    const row = find.get(leaf);
+    return row === undefined ? null : numberOf(row["place"]);
+  };
+  const readCheckpoint = (): StoredCheckpoint | null => {
+    const row = current.get();
+    if (row === undefined) return null;
+    return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
+  };
+  return {
+    write: async (objects, leaves) => {
+      await Promise.all(objects.map((object) => keepFile(folder, object)));
+      await flushFolders(folder, objects);
+      await database.write(() => {
+        for (const { leaf, index } of leaves) {
+          const known = findLeaf(leaf);
+          if (known !== null && known !== index)
+            throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
+          put.run(leaf, index);
+        }
+      });
+    },
+    read: (paths) => Promise.all(paths.map((path) => readObject(folder, path))),
+    findLeaves: async (leaves) => leaves.map(findLeaf),
+    publish: ({ size, root, note }) =>
+      database.write(() => {
+        const last = readCheckpoint();
+        if (last !== null && (size < last.size || (size === last.size && root !== last.root)))
+          throw new LogConflict(`The log has ${last.size} leaves and cannot become one of ${size}.`);
+        publish.run(size, root, note);
+      }),
+    readCheckpoint: async () => readCheckpoint(),
+  };
+}
+
+/** The name of a file in the folder; what is no object's path might lead out of it. */
+function fileOf(folder: string, path: string): string {
+  if (parseTilePath(path) === null) throw new RangeError("Not the path of a tile.");
+  return join(folder, path);
+}
+
+async function readObject(folder: string, path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(fileOf(folder, path));
+  } catch (error) {
+    // Where a partial tile is asked for, what stands before it may be a file: a full tile of the same number.
+    if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+/** Creates the file, or finds the same bytes in it (L2). */
+async function keepFile(folder: string, { path, bytes }: LogObject): Promise<void> {
+  const name = fileOf(folder, path);
+  await mkdir(dirname(name), { recursive: true, mode: 0o700 });
+  const draft = `${name}.new`;
+  await rm(draft, { force: true });
+  {
+    await using file = await open(draft, "wx", 0o600);
+    await file.writeFile(bytes);
+    await file.sync();
+  }
+  try {
+    await link(draft, name);
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+    if (!equalBytes(await readFile(name), bytes)) throw new LogConflict(`${path} has other bytes already.`);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** A name survives a loss of power only once its folder is on the disk, and so does the folder's own. */
+async function flushFolders(folder: string, objects: readonly LogObject[]): Promise<void> {
+  // Windows cannot open a folder; its file names are durable without this.
+  if (process.platform === "win32") return;
+  const folders = new Set<string>();
+  for (const { path } of objects)
+    for (let at = dirname(path); at !== "."; at = dirname(at)) folders.add(join(folder, at));
+  if (objects.length > 0) folders.add(folder);
+  await Promise.all(
+    [...folders].map(async (name) => {
+      await using opened = await open(name, "r");
+      await opened.sync();
+    }),
+  );
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,142 @@
+// The transparency log, verified offline (specification, «Verification reason codes»): a checkpoint is signed by a log key of the key
+// set, a proof leads from an entry to its root, and two checkpoints are of one log that only grew.
+
+import { formatHash, parseHash } from "../protocol/hash.ts";
+import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
+import { receiptBatchEntry } from "../protocol/log/leaves.ts";
+import {
+  type Checkpoint,
+  type NoteKey,
+  noteKeyOf,
+  parseCheckpoint,
+  parseNote,
+  verifyNote,
+} from "../protocol/log/note.ts";
+import { leafHash, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
+import { refuse, type Verdict } from "../protocol/result.ts";
+import type { Trust } from "./trust.ts";
+
+/** A leaf's place in a tree, as an inclusion read states it: its path consists of hash texts. */
+export interface StatedPath {
+  readonly leaf_index: number;
+  readonly tree_size: number;
+  readonly proof: readonly string[];
+}
+
+/** What an inclusion read answers about an entry, with the signed note of the tree. */
+export interface InclusionEvidence extends StatedPath {
+  readonly checkpoint: string;
+}
+
+/** The lower level of a receipt's proof. */
+export interface ReceiptBatchEvidence extends StatedPath {
+  readonly region: string;
+  readonly name: string;
+  readonly root: string;
+}
+
+/**
+ * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised.
+ * `checkpoint_invalid` for anything else.
+ */
+export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint> {
+  const parsed = parseNote(note);
+  if (!parsed.ok) return parsed;
+  const checkpoint = parseCheckpoint(parsed.value.text);
+  if (!checkpoint.ok) return checkpoint;
+  const { origin } = trust.anchors.log;
+  if (checkpoint.value.origin !== origin)
+    return refuse("checkpoint_invalid", `The checkpoint is of another log than ${origin}.`);
+  const isSigned = logKeys(trust).some((key) => verifyNote(trust, parsed.value, key) !== null);
+  return isSigned
+    ? checkpoint
+    : refuse("checkpoint_invalid", "No key of the log signed this checkpoint, or a signature is wrong.");
+}
+
+/** A checkpoint states no time, so a key that is compromised at all counts for none. */
+function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
+  return [...keys.values()].flatMap(({ use, public_key, compromised_from }) => {
+    const key =
+      use === "log" && compromised_from === null ? noteKeyOf(anchors.log.key_name, public_key) : null;
+    return key === null ? [] : [key];
+  });
+}
+
+/** Whether the log contains an entry: `checkpoint_invalid` for the checkpoint, `inclusion_invalid` for the path to its root. */
+export function verifyLogInclusion(
+  trust: Trust,
+  entry: LogEntry,
+  evidence: InclusionEvidence,
+): Verdict<Checkpoint> {
+  const checkpoint = verifyCheckpoint(trust, evidence.checkpoint);
+  if (!checkpoint.ok) return checkpoint;
+  const { size, root } = checkpoint.value;
+  const reached = rootOf(trust, entryHash(entry, trust.sha256), evidence);
+  if (evidence.tree_size !== size || reached === null || reached !== formatHash(root))
+    return refuse(
+      "inclusion_invalid",
+      "The path does not lead from the entry to the root of the checkpoint.",
+    );
+  return checkpoint;
+}
+
+/**
+ * Whether the log contains the batch of a receipt, and the batch the receipt. `envelope` is the exact text of the receipt's
+ * envelope, as bytes.
+ */
+export function verifyReceiptInclusion(
+  trust: Trust,
+  envelope: Uint8Array,
+  evidence: InclusionEvidence & { readonly batch: ReceiptBatchEvidence },
+): Verdict<Checkpoint> {
+  const { region, name: batch, root, ...path } = evidence.batch;
+  if (rootOf(trust, leafHash(envelope, trust.sha256), path) !== root)
+    return refuse("inclusion_invalid", "The path does not lead from the receipt to the root of its batch.");
+  return verifyLogInclusion(trust, receiptBatchEntry({ region, batch, root }), evidence);
+}
+
+function rootOf(
+  { sha256 }: Trust,
+  hash: Uint8Array,
+  { leaf_index: index, tree_size: treeSize, proof }: StatedPath,
+): string | null {
+  const path = proof.map((each) => parseHash(each));
+  if (path.some((each) => each === null)) return null;
+  const root = rootFromPath(
+    { leafHash: hash, index, treeSize, path: path.filter((each) => each !== null) },
+    sha256,
+  );
+  return root === null ? null : formatHash(root);
+}
+
+/**
+ * Whether the second checkpoint's tree is the first one's with leaves behind: `consistency_invalid` otherwise, and for a second one
+ * that is smaller; `checkpoint_invalid` for either. `proof` is that of the consistency read between their sizes.
+ */
+export function verifyLogConsistency(
+  trust: Trust,
+  first: string,
+  second: string,
+  proof: readonly string[],
+): Verdict<Checkpoint> {
+  const [earlier, later] = [verifyCheckpoint(trust, first), verifyCheckpoint(trust, second)];
+  if (!earlier.ok) return earlier;
+  if (!later.ok) return later;
+  const path = proof.map((each) => parseHash(each));
+  const isConsistent =
+    !path.includes(null) &&
+    verifyConsistency(
+      {
+        ...{ firstSize: earlier.value.size, secondSize: later.value.size },
+        ...{ firstRoot: earlier.value.root, secondRoot: later.value.root },
+        path: path.filter((each) => each !== null),
+      },
+      trust.sha256,
+    );
+  return isConsistent
+    ? later
+    : refuse(
+        "consistency_invalid",
+        "The second checkpoint is not of the first one's log with leaves behind.",
+      );
+}

@@ -85,6 +85,18 @@ describe("a multipart body", () => {
     for (const piece of [1, 3, 10_000]) expect(() => partsOf(body, piece)).toThrow(MultipartFault);
   });
 
+  it.each([4_093, 4_094, 4_095, 4_096, 4_097])(
+    "with a head of %i bytes is the same, whatever pieces it arrives in",
+    (length) => {
+      const head = 'Content-Disposition: form-data; name="a"; filename="'.padEnd(length - 1, "x");
+      const body = `--b\r\n${head}"\r\n\r\n1\r\n${end}`;
+      for (const piece of [1, 2, 3, 10_000]) {
+        if (length > 4_096) expect(() => partsOf(body, piece)).toThrow(MultipartFault);
+        else expect(partsOf(body, piece)).toEqual([["a", "1"]]);
+      }
+    },
+  );
+
   it("is not kept in memory while it arrives (M3)", () => {
     const reader = new MultipartReader("b");
     const take = (bytes: string) => [...reader.take(Buffer.from(bytes, "latin1"))];

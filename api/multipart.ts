@@ -80,7 +80,8 @@ export class MultipartReader {
 
   *#readHead(): Generator<MultipartEvent, void> {
     const end = this.#rest.indexOf(`${lineEnd}${lineEnd}`, 0, "latin1");
-    if (end < 0 && this.#rest.length <= headBytesMax) return;
+    // The empty line behind the longest head may not be whole yet.
+    if (end < 0 && this.#rest.length < headBytesMax + 2 * lineEnd.length) return;
     if (end < 0 || end > headBytesMax)
       throw new MultipartFault(`The head of a part must have at most ${headBytesMax} bytes.`);
     const name = nameOf(this.#rest.toString("latin1", 0, end));

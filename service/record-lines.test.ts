@@ -66,6 +66,13 @@ describe("the lines of a bulk file", () => {
     expect(read(`${line}\n${"A".repeat(10 * recordCharactersMax)}`, 65_536).fault).toMatchObject(refusal);
   });
 
+  it("that are far too long are refused for it, whatever their end is and whatever pieces they arrive in", () => {
+    for (const piece of [65_536, 1_000_000])
+      expect(read(`${"A".repeat(recordCharactersMax + 1)}\r\n`, piece).fault).toMatchObject({
+        problem: { reason: "line_too_long", pointer: "/file/0" },
+      });
+  });
+
   it("are at most 100,000", () => {
     const full = utf8("YQ==\n".repeat(bulkRecordsMax));
     expect(read(full, 65_536)).toEqual({ records: bulkRecordsMax, fault: null });

@@ -55,6 +55,8 @@ export class RecordLines {
     const line = this.#begunLength === 0 ? rest : concatBytes(...this.#begun, rest);
     this.#begun = [];
     this.#begunLength = 0;
+    // First of all, as for a line that has not ended: the fault does not depend on the pieces.
+    if (line.length > recordCharactersMax + 1) return this.#tooLarge();
     if (this.count === bulkRecordsMax)
       return this.#invalid("too_many_records", `A file has at most ${bulkRecordsMax} records.`);
     if (line.length === 0) return this.#invalid("line_empty", "The line is empty.");

@@ -1,12 +1,19 @@
 // All targets, and inputs that failed once and must never fail again.
 
+import { bulkTargets } from "./bulk-targets.ts";
 import { documentTargets } from "./document-targets.ts";
 import { feed } from "./feed-target.ts";
 import { httpTargets } from "./http-targets.ts";
 import { otherTargets } from "./other-targets.ts";
 import type { FuzzTarget } from "./target.ts";
 
-export const fuzzTargets: readonly FuzzTarget[] = [...httpTargets, ...documentTargets, ...otherTargets, feed];
+export const fuzzTargets: readonly FuzzTarget[] = [
+  ...httpTargets,
+  ...documentTargets,
+  ...otherTargets,
+  ...bulkTargets,
+  feed,
+];
 
 /** Base64 inputs by target. */
 const regressions: Readonly<Record<string, readonly string[]>> = {

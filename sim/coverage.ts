@@ -31,6 +31,7 @@ export const coverageMarks = [
   "bulk.uploaded",
   "import.ok",
   "import.ended",
+  "log.sequenced",
   "push.failed",
   "leaf.superseded",
   "leaf.duplicate_in_batch",

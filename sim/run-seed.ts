@@ -3,11 +3,13 @@
 //   region's index does not answer is answered in time, and everything accepted must settle within a bound.
 //   4. At rest: the checkers compare what owners, stores, indexes and clients report.
 
+import { logRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
 import { checkInForce } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
+import { checkLog } from "./checkers/log.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkOwnReads } from "./checkers/own-reads.ts";
 import { checkPurges } from "./checkers/purges.ts";
@@ -164,6 +166,8 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, journal, truth);
   checkHistories(world);
+  await sequenceLog(world);
+  await checkLog(world, journal, truth);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);
   await writeCounts(world);
@@ -206,6 +210,26 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
     if (kernel.now() >= untilMs) {
       world.observed.violate("liveness", `not settled ${livenessMs} ms after the faults stopped`);
       return truth;
+    }
+    await pause(world, 1_000);
+  }
+}
+
+/** Waits until nothing waits for the log any more. */
+async function sequenceLog(world: World): Promise<void> {
+  const { kernel, regions } = world.parts;
+  const untilMs = kernel.now() + livenessMs;
+  const question = { type: "log.pending", after: -1, limit: 1 } as const;
+  for (;;) {
+    const node = await anyNode(world, regions[0] ?? "");
+    const waiting = await answerOf(world, node.life, node.system.ask(logRef(), question));
+    if (waiting?.length === 0 && world.isQuiet()) return;
+    if (kernel.now() >= untilMs) {
+      world.observed.violate(
+        "liveness",
+        `the log is not sequenced ${livenessMs} ms after the faults stopped`,
+      );
+      return;
     }
     await pause(world, 1_000);
   }

@@ -1,6 +1,7 @@
 // What is observed during a run: violations, coverage marks, and the facts that the checkers need at the end.
 
 import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
+import type { StoredCheckpoint } from "../../storage/log-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
@@ -24,6 +25,8 @@ export class Observed implements StoreWitness {
   readonly marks = new Map<string, number>();
   /** Versions by `record_id/generation`, as first written. */
   readonly versions = new Map<string, RecordVersion>();
+  /** The checkpoints of the log, in the order in which they were published. */
+  readonly checkpoints: StoredCheckpoint[] = [];
   readonly staged: StagedLeaves;
   readonly holds: Holds;
   readonly #kernel: Kernel;
@@ -131,6 +134,11 @@ export class Observed implements StoreWitness {
   /** An accepted push keeps the file that contains its leaves. */
   removedFile(name: string): void {
     this.staged.removed(name);
+  }
+
+  publishedCheckpoint(checkpoint: StoredCheckpoint): void {
+    this.#kernel.tell("checkpoint", () => `${checkpoint.size} leaves, ${checkpoint.root}`);
+    this.checkpoints.push(checkpoint);
   }
 
   /** An accepted push keeps its leaves. */

@@ -5,6 +5,7 @@ import { bulkMutants } from "./bulk-mutants.ts";
 import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
 import { keyMutants } from "./key-mutants.ts";
+import { logMutants } from "./log-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...keyMutants,
   ...insightMutants,
   ...bulkMutants,
+  ...logMutants,
   ...ownReadsMutants,
   ...pushLifeMutants,
 ];

@@ -44,6 +44,7 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
             `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`,
           );
         checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
+        model.witness.publishedCheckpoint?.(checkpoint);
       }),
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
   };

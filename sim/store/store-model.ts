@@ -1,6 +1,7 @@
 // The stores of the whole world: what is on the disks of every region, for all clients. Nodes come and go; this stays.
 
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
+import type { StoredCheckpoint } from "../../storage/log-store.ts";
 import type { RecordVersion, VersionId } from "../../storage/record-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
@@ -29,6 +30,8 @@ export interface StoreWitness {
   droppedStaged?(pushId: string): void;
   /** An uploaded file was removed. */
   removedFile?(name: string): void;
+  /** A checkpoint of the log was published. */
+  publishedCheckpoint?(checkpoint: StoredCheckpoint): void;
   /** A version is about to be written to disk. */
   wroteVersion?(version: RecordVersion): void;
   /** A version that was stored is purged. */

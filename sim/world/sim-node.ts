@@ -218,7 +218,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records, register, staging, log: openSimLogStore(client) },
+    ...{ client, registerStore, records, register, staging, log: variation.log(openSimLogStore(client)) },
     lists: variation.lists(changingLists(kernel, register.certifiedNames)),
     receipts: variation.receipts(openSimReceiptStore(client)),
     events: variation.events(openSimEventStore(client, clock.now)),

@@ -13,6 +13,7 @@ import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";
+import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore } from "../../storage/register-store.ts";
@@ -33,6 +34,7 @@ export interface Variation {
   insight(given: InsightStore): InsightStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
+  log(given: LogStore): LogStore;
   sweep(given: SweepDeps): SweepDeps;
   /** The lists that a node judges by. */
   lists(given: ContentLists): ContentLists;
@@ -60,6 +62,7 @@ export const asItIs: Variation = {
   insight: same,
   register: same,
   index: same,
+  log: same,
   sweep: same,
   lists: same,
   indexed: same,

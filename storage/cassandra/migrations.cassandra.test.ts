@@ -7,6 +7,7 @@ import { fenceTables } from "./fence-ledger.ts";
 import { insightTables } from "./insight-store.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
+import { logTables } from "./log-store.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
 import {
   keyOwnerTables,
@@ -119,6 +120,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...insightTables,
         ...eventTables.filter((cql) => cql.startsWith("CREATE")),
         ...stagingTables,
+        ...logTables,
         ...receiptForgettingTables.filter((cql) => cql.startsWith("CREATE")),
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);

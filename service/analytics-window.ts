@@ -12,6 +12,8 @@ import { type Refused, refused } from "./answer.ts";
 import { dayOf } from "./insight.ts";
 
 const dayMs = 86_400_000;
+/** Nothing was ever counted before, and days before the year 0 have no such form. */
+const firstDay = "2000-01-01";
 /** Days that are read if `from` is not given. */
 const usualDays = 30;
 
@@ -32,6 +34,8 @@ export function parseWindow(
   for (const name of ["from", "to"] as const) {
     if (given[name] !== null && !isDay(given[name]))
       return wrong(name, `${name} must be a day, such as 2026-03-04.`);
+    if (given[name] !== null && given[name] < firstDay)
+      return wrong(name, `${name} must not be before ${firstDay}.`);
   }
   const to = given.to ?? dayOf(nowMs + dayMs);
   const from = given.from ?? dayOf(Date.parse(to) - usualDays * dayMs);

@@ -38,6 +38,16 @@ describe("JSON", () => {
     expect(await itemsOf(array)).toHaveLength(5);
   });
 
+  it("is looked at after its first characters, whatever they are", async () => {
+    let taken = 0;
+    const blank = async function* () {
+      for (; taken < 50; taken += 1) yield new Uint8Array(8_192).fill(10);
+    };
+    const feed = await readFeed(blank());
+    expect(feed.format).toBe("ndjson");
+    expect(taken).toBeLessThan(5);
+  });
+
   it("keeps a schema that a record names, and takes constants and defaults from the mapping", async () => {
     expect(await textsOf('{"schema":"svc/products/9"}')).toEqual([[1, '{"schema":"svc/products/9"}']]);
     const mapping: FeedMapping = {

@@ -64,9 +64,10 @@ function withSet({ mapping = emptyMapping, set = new Map() }: FeedOptions): Feed
   return { ...mapping, defaults: { ...mapping.defaults, ...Object.fromEntries(set) } };
 }
 
+/** White space in front counts, so that a file of nothing else is not read whole before anybody looks at it. */
 function isDetectable(first: readonly string[]): boolean {
-  const start = first.join("").trimStart();
-  return start.includes("\n") || start.length > headerLengthMax;
+  const length = first.reduce((sum, piece) => sum + piece.length, 0);
+  return length > headerLengthMax || first.join("").trimStart().includes("\n");
 }
 
 /** By the first character, or for tables by the names in the header. */

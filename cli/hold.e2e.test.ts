@@ -30,7 +30,10 @@ it("lists what is held, and the owner confirms one push and rejects another", as
   const catalogue = await push(...Array<string>(25).fill("4.00"));
   expect(catalogue.code, catalogue.output).toBe(0);
   expect((await hold("list")).output).toContain("Nothing is held.");
-  expect((await push("9.90")).code).toBe(1);
+  const held = await push("9.90");
+  expect(held.code, held.output).toBe(1);
+  expect(held.output).toMatch(/held: [a-z_]+ .+/);
+  expect(held.output).toContain("  hold-0 US: 4.00 USD -> 9.90 USD (+5.9)");
   expect((await push("40")).code).toBe(1);
   const { output } = await hold("list");
   expect(output).toContain("hold-0 US: 4.00 USD -> 9.90 USD (+5.9)");

@@ -3,7 +3,8 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { PushStatus } from "../client/service-client.ts";
+import type { Envelope, HeldPushes } from "../client/business-answers.ts";
+import type { JsonAnswer } from "../client/json-answer.ts";
 import { sealOwnersDecision } from "../node/sandbox/decide-hold.ts";
 import { type Arguments, type Command, type CommandContext, noArguments, onlyArgument } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
@@ -54,13 +55,6 @@ const reject: Command = {
 
 export const holdCommands: readonly Command[] = [list, confirm, reject];
 
-interface Holds {
-  readonly holds: readonly (Pick<PushStatus, "push_id" | "records" | "received_at" | "held_reasons"> & {
-    readonly hold_expires_at: string | null;
-  })[];
-  readonly next_cursor: string | null;
-}
-
 async function listHolds(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, list);
   const { client } = await connect("business", args, context);
@@ -68,14 +62,12 @@ async function listHolds(args: Arguments, context: CommandContext): Promise<Exit
   let cursor: string | null = null;
   let shown = 0;
   do {
-    const path: string = `/v1/holds${cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`}`;
-    const { text } = await client.send("business", { method: "GET", path, tag: "svc-business-read" });
-    const page = JSON.parse(text) as Holds;
-    cursor = page.next_cursor;
-    shown += page.holds.length;
+    const { text, body }: JsonAnswer<HeldPushes> = await client.holdsPage(cursor === null ? {} : { cursor });
+    cursor = body.next_cursor;
+    shown += body.holds.length;
     if (args.flag("json")) terminal.write(`${text}\n`);
     else
-      for (const hold of page.holds) {
+      for (const hold of body.holds) {
         const until = hold.hold_expires_at === null ? "" : `, until ${hold.hold_expires_at}`;
         terminal.print(`${hold.push_id}  ${hold.records} records, received ${hold.received_at}${until}`);
         showHeldReasons(terminal, hold.held_reasons);
@@ -98,14 +90,8 @@ async function decide(
     push_id: pushId,
     decision,
   });
-  const { text } = await connection.client.send("business", {
-    method: "POST",
-    path: `/v1/pushes/${encodeURIComponent(pushId)}/hold`,
-    tag: "svc-push",
-    body: new TextEncoder().encode(JSON.stringify({ decision: document })),
-  });
+  const { text, body: status } = await connection.client.decideHold(pushId, document);
   const { terminal } = context;
-  const status = JSON.parse(text) as PushStatus;
   if (args.flag("json")) terminal.write(`${text}\n`);
   else terminal.print(`${status.push_id}  ${decision}ed; now ${status.state}`);
   if (status.error === null) return exitCodes.done;
@@ -121,12 +107,12 @@ async function documentOf(
     readonly push_id: string;
     readonly decision: "confirm" | "reject";
   },
-): Promise<unknown> {
+): Promise<Envelope> {
   const file = args.text("document");
   if (file !== null) {
     const text = await readFile(resolve(context.cwd, file), "utf8").catch(() => null);
     try {
-      return JSON.parse(text ?? "");
+      return JSON.parse(text ?? "") as Envelope;
     } catch {
       throw new UsageError(`${file} is not a sealed decision as JSON.`);
     }

@@ -11,8 +11,12 @@ import type {
   AttemptsPage,
   CataloguePage,
   CatalogueRecord,
+  DailyAnalytics,
+  Demand,
+  HeldPushes,
   RemovalOutcome,
   ValidationOutcome,
+  WhoIsAsking,
 } from "./business-answers.ts";
 import { SvcProblemError } from "./errors.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
@@ -47,6 +51,21 @@ export interface AttemptsQuery {
   readonly cursor?: string;
 }
 
+/** Query parameters of GET /v1/holds. */
+export interface HoldsQuery {
+  readonly cursor?: string;
+}
+
+/** Query parameters of the analytics: days in UTC (`YYYY-MM-DD`), `from` is included, `to` is not. */
+export interface AnalyticsQuery {
+  readonly from?: string;
+  readonly to?: string;
+  readonly country?: string;
+  readonly type?: CollectionName;
+}
+
+export type DemandQuery = AnalyticsQuery & Required<Pick<AnalyticsQuery, "country" | "type">>;
+
 export interface RemovalRequest {
   /** Path name of the record type, for example `products`. */
   readonly type: string;
@@ -69,11 +88,19 @@ export interface BusinessClient extends BulkClient {
   cancelPush(pushId: string): Promise<JsonAnswer<PushStatus>>;
   /** Hands in the decision of an owner or admin about a held push. */
   decideHold(pushId: string, decision: Envelope): Promise<JsonAnswer<PushStatus>>;
+  /** The pushes that wait for such a decision, oldest first. */
+  holdsPage(query?: HoldsQuery): Promise<JsonAnswer<HeldPushes>>;
   remove(request: RemovalRequest): Promise<JsonAnswer<RemovalOutcome>>;
   cataloguePage(query?: CatalogueQuery): Promise<JsonAnswer<CataloguePage>>;
   /** One record, by its id or the business's own id of it, with the exact text that was sealed. */
   catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord> & { readonly recordText: string }>;
   attemptsPage(query?: AttemptsQuery): Promise<JsonAnswer<AttemptsPage>>;
+  /** How often the business was shown and fetched, by day, country and type. */
+  dailyAnalytics(query?: AnalyticsQuery): Promise<JsonAnswer<DailyAnalytics>>;
+  /** Which AI companies were shown or fetched its records. */
+  whoIsAsking(query?: AnalyticsQuery): Promise<JsonAnswer<WhoIsAsking>>;
+  /** What was asked for in a country, of a type that the business publishes. */
+  demand(query: DemandQuery): Promise<JsonAnswer<Demand>>;
 }
 
 /** Longer than the other time-outs because batches are large. */
@@ -109,6 +136,7 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
     pushStatus: (pushId, page = {}) => get(`${push(pushId)}${queryOf(page)}`),
     cancelPush: (pushId) => post(`${push(pushId)}/cancel`, { body: null }),
     decideHold: (pushId, decision) => post(`${push(pushId)}/hold`, { body: jsonBody({ decision }) }),
+    holdsPage: (query = {}) => get(`/v1/holds${queryOf(query)}`),
     remove: ({ type, action, document, seal, idempotencyKey }) =>
       post(`/v1/publish/${type}/${action}`, {
         body: jsonBody({ document_base64: toBase64(document), seal }),
@@ -122,6 +150,9 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
       return { ...answer, recordText };
     },
     attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
+    dailyAnalytics: (query = {}) => get(`/v1/analytics/daily${queryOf(query)}`),
+    whoIsAsking: (query = {}) => get(`/v1/analytics/who-is-asking${queryOf(query)}`),
+    demand: (query) => get(`/v1/analytics/demand${queryOf(query)}`),
     requestUpload: ({ type, idempotencyKey }) =>
       post("/v1/bulk-uploads", { body: jsonBody({ record_type: type }), idempotencyKey }),
     sendFile: async (upload, file) => {
@@ -154,7 +185,7 @@ interface Posted {
   readonly timeoutMs?: number;
 }
 
-function queryOf(page: object): string {
+export function queryOf(page: object): string {
   const query = new URLSearchParams(Object.entries(page as Record<string, string>)).toString();
   return query === "" ? "" : `?${query}`;
 }

@@ -2,10 +2,19 @@
 // own, for programs that need more control.
 
 import type { Envelope } from "../protocol/dsse.ts";
-import type { CatalogueEntry, CatalogueRecord, PushAttempt, RemovalOutcome } from "./business-answers.ts";
-import type { AttemptsQuery, CatalogueQuery } from "./business-client.ts";
+import type {
+  CatalogueEntry,
+  CatalogueRecord,
+  DailyAnalytics,
+  Demand,
+  HeldPush,
+  PushAttempt,
+  RemovalOutcome,
+  WhoIsAsking,
+} from "./business-answers.ts";
+import type { AnalyticsQuery, AttemptsQuery, CatalogueQuery, DemandQuery } from "./business-client.ts";
 import { memoryJournal } from "./file-journal.ts";
-import { catalogueEntries, pushAttempts, pushResults, watchPush } from "./pages.ts";
+import { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
 import type { PushEvent } from "./push-event.ts";
 import { runPush } from "./push-run.ts";
 import type { PushJournal, PushState } from "./push-state.ts";
@@ -65,8 +74,16 @@ export interface Business {
   watch(pushId: string): AsyncGenerator<PushStatus, void>;
   /** Takes back a push of which nothing was published. */
   cancel(pushId: string): Promise<PushStatus>;
+  /** The pushes that wait for a decision, oldest first. */
+  holds(): AsyncGenerator<HeldPush, void>;
   /** Hands in a decision about a held push that an owner or admin has sealed. */
   decideHold(pushId: string, decision: Envelope): Promise<PushStatus>;
+  /** How often the business was shown and fetched, by day, country and type. */
+  dailyAnalytics(query?: AnalyticsQuery): Promise<DailyAnalytics>;
+  /** Which AI companies were shown or fetched its records. */
+  whoIsAsking(query?: AnalyticsQuery): Promise<WhoIsAsking>;
+  /** What was asked for in a country, of a type that the business publishes. */
+  demand(query: DemandQuery): Promise<Demand>;
 }
 
 const defaultPatienceMs = 120_000;
@@ -100,8 +117,12 @@ export function createBusiness(options: BusinessOptions): Business {
     results: (pushId, query = {}) => pushResults(client, patience, { pushId, ...query }),
     watch: (pushId) => watchPush(client, patience, pushId),
     cancel: async (pushId) => (await retryUntil(patience, () => client.cancelPush(pushId))).body,
+    holds: () => heldPushes(client, patience),
     decideHold: async (pushId, decision) =>
       (await retryUntil(patience, () => client.decideHold(pushId, decision))).body,
+    dailyAnalytics: async (query) => (await retryUntil(patience, () => client.dailyAnalytics(query))).body,
+    whoIsAsking: async (query) => (await retryUntil(patience, () => client.whoIsAsking(query))).body,
+    demand: async (query) => (await retryUntil(patience, () => client.demand(query))).body,
   };
 }
 

@@ -14,13 +14,22 @@ export type {
   CatalogueEntry,
   CataloguePage,
   CatalogueRecord,
+  DailyAnalytics,
+  Demand,
+  Envelope,
+  HeldPush,
+  HeldPushes,
   PushAttempt,
   RemovalOutcome,
   ValidationOutcome,
+  WhoIsAsking,
 } from "./business-answers.ts";
 export type {
+  AnalyticsQuery,
   AttemptsQuery,
   CatalogueQuery,
+  DemandQuery,
+  HoldsQuery,
   PublishRequest,
   PushPage,
   RemovalRequest,
@@ -37,7 +46,7 @@ export {
 export { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feeds/feed-mapping.ts";
 export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } from "./feeds/read-feed.ts";
 export { fileJournal, memoryJournal } from "./file-journal.ts";
-export { catalogueEntries, pushAttempts, pushResults, watchPush } from "./pages.ts";
+export { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
 export { productFaults } from "./product-check.ts";
 export type { PushDeps, PushEvent } from "./push-event.ts";
 export { PushMismatchError, runPush } from "./push-run.ts";
@@ -48,7 +57,10 @@ export { type RemovalFacts, type SealedRemoval, sealRemoval } from "./removal.ts
 export { type Patience, retryUntil } from "./retry-until.ts";
 export type { Fetch, SenderOptions } from "./sender.ts";
 export {
+  type CompanyEvent,
+  type CompanyEvents,
   createSvcClient,
+  type EventsQuery,
   type JsonAnswer,
   type PublishOutcome,
   type PushStatus,

@@ -1,6 +1,6 @@
 // Answers of many pages as async iterators: a page is asked for when the last one has been taken.
 
-import type { CatalogueEntry, PushAttempt } from "./business-answers.ts";
+import type { CatalogueEntry, HeldPush, PushAttempt } from "./business-answers.ts";
 import type { AttemptsQuery, BusinessClient, CatalogueQuery } from "./business-client.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 import type { PublishOutcome, PushStatus } from "./service-client.ts";
@@ -46,6 +46,17 @@ export function pushAttempts(
   return pages(patience, async (cursor) => {
     const { body } = await client.attemptsPage({ ...query, ...from(cursor) });
     return { items: body.attempts, next: body.next_cursor };
+  });
+}
+
+/** The pushes that wait for a decision, oldest first. */
+export function heldPushes(
+  client: Pick<BusinessClient, "holdsPage">,
+  patience: Patience,
+): AsyncGenerator<HeldPush, void> {
+  return pages(patience, async (cursor) => {
+    const { body } = await client.holdsPage(from(cursor));
+    return { items: body.holds, next: body.next_cursor };
   });
 }
 

@@ -3,16 +3,26 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
-import { type BusinessClient, businessMethods } from "./business-client.ts";
+import { type BusinessClient, businessMethods, queryOf } from "./business-client.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
 
 /** The service's answer types. */
 export type { JsonAnswer } from "./json-answer.ts";
-export type { FetchedRecord, InlineOutcome, PublishOutcome, PushStatus, RecordFault, SearchAnswer };
+export type {
+  CompanyEvent,
+  CompanyEvents,
+  FetchedRecord,
+  InlineOutcome,
+  PublishOutcome,
+  PushStatus,
+  RecordFault,
+  SearchAnswer,
+};
 export type SearchRow = SearchAnswer["rows"][number];
 
 export interface SvcClientOptions extends SenderOptions {
@@ -35,6 +45,13 @@ export interface SearchRequest {
   readonly topic_keywords?: readonly string[];
 }
 
+/** Query parameters of GET /v1/events: `after` is the cursor of the last event that was processed. */
+export interface EventsQuery {
+  readonly after?: string;
+  /** Events in the answer, at most 1,000; the default is 100. */
+  readonly limit?: number;
+}
+
 export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
   /** The exact bytes that the business sealed. */
   readonly recordBytes: Uint8Array;
@@ -43,6 +60,8 @@ export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
 export interface SvcClient extends BusinessClient {
   search(request: SearchRequest): Promise<JsonAnswer<SearchAnswer>>;
   fetchRecord(recordId: string): Promise<RecordAnswer>;
+  /** What this region answered to the AI company. Go on after `next_cursor`; an event may come twice, with the same id. */
+  eventsPage(query?: EventsQuery): Promise<JsonAnswer<CompanyEvents>>;
   /** Unsigned reads from the public verification surface. `path` starts with a slash. */
   verificationRead(path: string): Promise<JsonAnswer<unknown>>;
   /** Calls POST /v1/verify. */
@@ -85,6 +104,8 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
       const path = `/v1/records/${encodeURIComponent(recordId)}`;
       return recordAnswer(await read("retrieval", { method: "GET", path, tag: "svc-retrieval" }));
     },
+    eventsPage: (query = {}) =>
+      read("retrieval", { method: "GET", path: `/v1/events${queryOf(query)}`, tag: "svc-retrieval" }),
     verificationRead: (path) => read("verification", { method: "GET", path, tag: null }),
     verify: (request) =>
       read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),

@@ -1,6 +1,6 @@
 // Files where they cannot be taken, and files that change after they were taken.
 
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AttackNode, awaitPush, newBusiness, openAttackNode } from "./attack.fixture.ts";
@@ -32,6 +32,27 @@ describe("a file", () => {
     await rm(folder());
     await rename(`${folder()}-away`, folder());
     expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({ status: 201 });
+  });
+
+  it("that has not reached the node's store yet is refused as unavailable to a validation, and validated once it has", async () => {
+    const business = await newBusiness(node);
+    const { body } = await stageRecords(node, business, [product("a"), product("b")], { seq: 1 });
+    const names = (await readdir(folder())).filter((each) => each.includes(body.upload_id));
+    expect(names.length).toBeGreaterThan(0);
+    const away = join(node.running.config.home, "away");
+    await mkdir(away);
+    for (const name of names) await rename(join(folder(), name), join(away, name));
+    const path = "/v1/bulk-imports?validate_only=true";
+    const refused = await requestImport(urls(), business, body, { path });
+    expect(refused).toMatchObject({
+      status: 503,
+      json: { code: "unavailable", reason: "staging_unavailable", retry_after_seconds: 60 },
+    });
+    expect(refused.headers.get("retry-after")).toBe("60");
+    for (const name of names) await rename(join(away, name), join(folder(), name));
+    expect(await requestImport(urls(), business, body, { path })).toMatchObject({
+      ...{ status: 200, json: { counts: { accepted: 2 } } },
+    });
   });
 
   it("that changes on the disk after it was taken ends its push, and publishes nothing", async () => {

@@ -150,15 +150,29 @@ describe("a file that is only validated", () => {
   it("is compared with the catalogue as pushes that are not applied yet will leave it", async () => {
     const business = await newBusiness(node);
     await imported(business, records(25, priced("10.00")));
+    // From now on no queued push is processed.
+    await node.restart(() => {
+      process.env["SVC_BACKGROUND"] = "off";
+    });
+    delete process.env["SVC_BACKGROUND"];
     seq += 1;
-    const raised = [product("item-0", priced("14.00")), ...records(400, priced("1.00")).slice(100)];
-    const { body } = await batchBody(business, raised, { seq });
-    expect(await publishOver(node, business, body)).toMatchObject({ status: 202 });
+    // More than are processed in the request.
+    const others = records(700, priced("1.00")).slice(100);
+    const raised = [product("item-0", priced("14.00")), ...others];
+    const count = raised.length;
+    const { body, pushId } = await batchBody(business, raised, { seq });
+    expect(await publishOver(node, business, body)).toMatchObject({
+      ...{ status: 503, json: { reason: "background_unavailable" } },
+    });
     // From 10.00 it would be a jump.
-    const file = [product("item-0", priced("20.00")), ...records(400, priced("1.00")).slice(100)];
+    const file = [product("item-0", priced("20.00")), ...others];
     const answer = await validate(business, (await staged(business, file)).body);
-    expect(answer).toMatchObject({ json: { held: false, counts: { updated: 301, accepted: 0 } } });
-    expect(resultsOf(answer).map(({ version }) => version)).toEqual([3, ...Array(300).fill(2)]);
+    expect(answer).toMatchObject({ json: { held: false, counts: { updated: count, accepted: 0 } } });
+    expect(resultsOf(answer).map(({ version }) => version)).toEqual([3, ...Array(count - 1).fill(2)]);
+    const status = await readOver(node, business, `/v1/pushes/${pushId}`);
+    expect(status.json).toMatchObject({ state: "queued", counts: { pending: count } });
+    await node.restart();
+    expect(await awaitPush(node, business, pushId)).toMatchObject({ state: "complete" });
   });
 
   it("is answered in pages, with the counts of the whole file", async () => {

@@ -14,6 +14,7 @@ import { validatedPageMax } from "../protocol/limits.ts";
 import type { Listings } from "../protocol/listings.ts";
 import { PriceShock } from "../protocol/price-shock.ts";
 import type { HeldReason, PublishOutcome, PushCounts } from "../protocol/wire/push.ts";
+import { FileNotHere } from "../storage/staging-area.ts";
 import type { Refused } from "./answer.ts";
 import {
   asHeld,
@@ -66,7 +67,7 @@ export async function judgeFile(
   for (let first = 0; first < push.records; first += pieceLeaves) {
     const count = Math.min(pieceLeaves, push.records - first);
     const leaves = await deps.leaves.load(push, first, count);
-    if (leaves.length < count) throw new Error(`A leaf of ${push.file.name} is not staged.`);
+    if (leaves.length < count) throw new FileNotHere(push.file.name);
     const judged = await judge(leaves);
     const preview = await catalogue.compare(plannedOf(judged));
     if (preview.status !== "admitted") return admissionRefused(preview);

@@ -13,7 +13,7 @@ import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { packedTree } from "../protocol/packed-tree.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { FileUnfit, type StagingArea } from "../storage/staging-area.ts";
+import { FileNotHere, FileUnfit, type StagingArea } from "../storage/staging-area.ts";
 import type { Pause } from "./publish-body.ts";
 
 /** 6 MB for each of the largest. */
@@ -36,9 +36,9 @@ type Located = Pick<PushFacts, "business_uuid" | "push_id" | "records" | "file">
 export interface PushLeaves {
   /** Keeps a tree that was built over the staged leaves of a push. */
   put(push: string, tree: MerkleTree): void;
-  /** The leaves `[first, first + count)` that exist here, in order. Throws {@link FileUnfit}. */
+  /** The leaves `[first, first + count)` that exist here, in order. Throws {@link FileUnfit} and {@link FileNotHere}. */
   load(push: Located, first: number, count: number): Promise<readonly Uint8Array[]>;
-  /** The tree over all leaves of a push. Throws {@link FileUnfit}. */
+  /** The tree over all leaves of a push. Throws {@link FileUnfit} and {@link FileNotHere}. */
   tree(push: Located): Promise<MerkleTree>;
   drop(push: string): void;
 }
@@ -100,7 +100,7 @@ async function readFileTree(
 ): Promise<FileTree> {
   const hashes = (await staging?.readHashes(file.name)) ?? null;
   // It may be on its way here from another region; if it was forgotten, the push is told so.
-  if (hashes === null) throw new Error(`The file ${file.name} is not staged here.`);
+  if (hashes === null) throw new FileNotHere(file.name);
   const work = packedTree(hashes, sha256, stepNodes);
   for (;;) {
     const step = work.next();

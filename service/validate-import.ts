@@ -10,7 +10,7 @@ import type { PushReport } from "../actors/messages/push.ts";
 import { keyRef, pushRef } from "../actors/messages/refs.ts";
 import { validatedPageMax } from "../protocol/limits.ts";
 import type { FileValidation } from "../protocol/wire/validation.ts";
-import { FileUnfit } from "../storage/staging-area.ts";
+import { FileNotHere, FileUnfit, stagingUnavailable } from "../storage/staging-area.ts";
 import { judgeNewness } from "./accept-batch.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
 import type { BulkImportDeps } from "./bulk-import.ts";
@@ -119,6 +119,7 @@ async function answerNew(
     const next_cursor = cursorAt(next_leaf);
     return answerJson(200, validation(sealed, { known: false, ...found, next_cursor }));
   } catch (error) {
+    if (error instanceof FileNotHere) throw stagingUnavailable(error);
     if (!(error instanceof FileUnfit)) throw error;
     return sealRefused("hash_mismatch", `${error.message} Upload it again, and seal it again.`);
   } finally {

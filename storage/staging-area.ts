@@ -37,14 +37,14 @@ export interface StagingArea {
   remove(name: string): Promise<void>;
 }
 
-/** The area cannot be written now: its disk is full or read-only, or its engine does not answer. */
+/** The area cannot be written now (its disk is full or read-only, or its engine does not answer), or has not the file yet. */
 export type StagingUnavailable = Unavailable<"staging_unavailable">;
 
 const retrySeconds = 60;
 
 export function stagingUnavailable(cause: unknown): StagingUnavailable {
   return new Unavailable(
-    "the staging area cannot be written",
+    "the staging area cannot be used now",
     { reason: "staging_unavailable", effect: "not_applied", retryAfterSeconds: retrySeconds },
     { cause },
   );
@@ -54,6 +54,14 @@ export function stagingUnavailable(cause: unknown): StagingUnavailable {
 export function assertFileName(name: string): void {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(name))
     throw new RangeError("Not the name of a staged file.");
+}
+
+/** A file that was uploaded is not in this region's store: it may be on its way here. */
+export class FileNotHere extends Error {
+  constructor(name: string) {
+    super(`The file ${name} is not staged here.`);
+    this.name = "FileNotHere";
+  }
 }
 
 /** A file is not what its seal names any more. It can never be published from. */

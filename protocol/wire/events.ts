@@ -60,3 +60,4 @@ export const companyEvents = named(
     ),
   }),
 );
+export type CompanyEvents = Of<typeof companyEvents>;

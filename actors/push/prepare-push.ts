@@ -93,7 +93,9 @@ async function shockOf(
     const listed = named.flatMap((each): readonly ListedLeaf[] => {
       const head = applied.get(each.recordId);
       const before = pending.get(each.recordId) ?? head?.listings ?? {};
-      return countOf(before) === 0 ? [] : [{ ...each, before, ownId: head?.bpid ?? null }];
+      const former = head?.former ?? {};
+      const isNew = countOf(before) + countOf(former) === 0;
+      return isNew ? [] : [{ ...each, before, former, ownId: head?.bpid ?? null }];
     });
     for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen }))
       shock.add({ ...leaf, after });
@@ -109,6 +111,7 @@ interface NamedLeaf {
 /** A leaf of a record that has listings. */
 interface ListedLeaf extends NamedLeaf {
   readonly before: Listings;
+  readonly former: Listings;
   readonly ownId: string | null;
 }
 

@@ -1,6 +1,7 @@
 // The read of push attempts over HTTP: records of accepted batches, and batches that were refused.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
@@ -119,6 +120,22 @@ describe("the attempts of a business", () => {
       ),
     );
     expect(JSON.stringify((await read(`/v1/pushes/${second}`)).json["results"])).not.toContain("own_id");
+  });
+
+  it("are listed once for a push that was numbered again when it was over", async () => {
+    const push_id = await push([product("a"), product("b")]);
+    const first = await attempts();
+    const { actors } = surfaces.services;
+    const admit = { push_id, key_id: business.key.key_id, records: 2, may_hold: false, plan: null } as const;
+    const own = businessRef(business.party.uuid);
+    const received_at_ms = Date.now() + 1_000;
+    expect(await actors.ask(own, { type: "push.admit", ...admit, received_at_ms })).toMatchObject({
+      ...{ status: "admitted", number: 2 },
+    });
+    const place = { after: { at_ms: 0, id: "" }, to_ms: Number.MAX_SAFE_INTEGER, limit: 10 };
+    const { entries } = await actors.ask(own, { type: "attempts.read", ...place });
+    expect(entries).toHaveLength(2);
+    expect(await attempts()).toEqual(first);
   });
 
   it("are read in pages, each once, across pushes of any size", async () => {

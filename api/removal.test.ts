@@ -6,9 +6,11 @@ import { publishBody } from "../client/batch.ts";
 import { type AttackNode, giveMandate } from "../node/attack.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import { publishAlone, removalText, removeOver, sealRemoval } from "../node/removal.fixture.ts";
+import { makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
+import { sealPayload } from "../protocol/seal.ts";
 import { withdrawalDocument } from "../protocol/withdrawal.fixture.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
 import {
@@ -261,6 +263,74 @@ describe("a removal needs", () => {
       ...{ status: 429, code: "rate_limited", reason: "records_per_hour" },
     });
     expect((await remove("withdraw", first, {}, by)).json).toMatchObject({ live_in: [] });
+  });
+
+  it("room in the mandate's caps for each of many that are sent at once", async () => {
+    const by = await merchant();
+    await giveMandate(node(), by, {
+      scope: { countries: ["US", "CA"], caps: { records_per_hour: 9, bytes_per_day: 1_000_000 } },
+    });
+    const ids: string[] = [];
+    for (let index = 0; index < 8; index += 1) ids.push(await publish(`many-${index}`, by));
+    const sealed = await Promise.all(ids.map((record_id) => sealRemoval(by, { record_id }, by.signingKey)));
+    const answers = await Promise.all(sealed.map((each) => remove("withdraw", each, {}, by)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(429)]);
+    expect(await Promise.all(ids.map(isFound))).toEqual(answers.map(({ status }) => status === 429));
+  });
+
+  it("to be written after the version that is served was sealed, not at the same instant", async () => {
+    const sealedAtMs = Date.now();
+    seq += 1;
+    const records = [product("instant-1")];
+    const { batch_seal } = await seal(business, records, { seq, sealedAtMs });
+    const sent = {
+      path: "/v1/publish/products",
+      body: publishBody(batch_seal, records),
+      tag: "svc-push",
+    } as const;
+    const headers = { "idempotency-key": freshNonce() };
+    const published = await send(
+      surfaces.businessUrl,
+      { key: business.signingKey, grant: "" },
+      { ...sent, headers },
+    );
+    const [{ record_id } = { record_id: "" }] = published.json["results"] as readonly { record_id: string }[];
+    const removeAt = async (ms: number) =>
+      remove(
+        "withdraw",
+        await sealRemoval(business, { record_id, at: formatTimestamp(ms) }, business.signingKey),
+      );
+    expect((await removeAt(sealedAtMs)).json).toMatchObject({ code: "seal_invalid", reason: "at_not_later" });
+    expect(await isFound(record_id)).toBe(true);
+    expect((await removeAt(sealedAtMs + 1)).status).toBe(200);
+  });
+
+  it("a seal of format 2, although one of format 1 is good", async () => {
+    const record_id = await publish("format-1");
+    const { document } = await sealRemoval(business, { record_id }, business.signingKey);
+    const payload = sealPayload({
+      ...{ v: 1, terms_version: 0, key_id: business.key.key_id, cert_id: business.certId },
+      ...{ hash: hashOf(document), sealed_at: formatTimestamp(Date.now()), record_type: "products" },
+    });
+    const type = payloadTypes["seal.v1"];
+    const sig = await business.signingKey.sign(pae(type, payload));
+    const envelope = makeEnvelope(type, payload, [{ keyid: business.key.key_id, sig }]);
+    const answer = await remove("withdraw", { document, seal: envelope });
+    expect(answer.json).toMatchObject({ code: "seal_invalid", reason: "version_unknown" });
+    expect(await isFound(record_id)).toBe(true);
+  });
+
+  it("a seal made while the mandate of the integration key that made it was valid", async () => {
+    const by = await merchant();
+    const before = Date.now();
+    const record_id = await publish("before-1", by);
+    await giveMandate(node(), by, {});
+    const sealedAt = (ms: number) =>
+      sealRemoval(by, { record_id }, by.signingKey, { sealed_at: formatTimestamp(ms) });
+    const early = await remove("withdraw", await sealedAt(before), {}, by);
+    expect(early.json).toMatchObject({ detail: expect.stringContaining("not valid at that time") });
+    expect(await isFound(record_id)).toBe(true);
+    expect((await remove("withdraw", await sealedAt(Date.now()), {}, by)).status).toBe(200);
   });
 
   it("a live sealing key", async () => {

@@ -77,6 +77,17 @@ describe("the client", () => {
     expect(await listed(clientOf(held.business))).toEqual(pushes);
   });
 
+  it("reads no demand once nothing of a catalogue is live", async () => {
+    const business = await newBusiness(node);
+    const client = clientOf(business);
+    const { body } = await batchBody(business, [priced("only", "5.00")], { seq: 1 });
+    await publishOver(node, business, body);
+    const demand = () => client.demand({ country: "US", type: "products" });
+    expect(await demand()).toMatchObject({ subjects: [] });
+    await client.withdraw((await client.record("only")).record_id);
+    await expect(demand()).rejects.toMatchObject({ status: 404, code: "not_found" });
+  });
+
   it("reads the analytics of a business, and the events of the company that asked", async () => {
     const { services, urls } = node.running;
     const business = await newBusiness(node);

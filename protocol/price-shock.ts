@@ -13,6 +13,11 @@ export interface ChangedRecord {
   readonly recordId: string;
   /** Its listings before the push, including pending pushes; empty for a new record. */
   readonly before: Listings;
+  /**
+   * The last prices of listings that were published once and may be gone: a price that reappears there is compared with
+   * them, so that nothing is changed unseen by removing a listing first.
+   */
+  readonly former?: Listings;
   readonly after: Listings;
   /** The business's own id of the record; null if it is not known yet. */
   readonly ownId: string | null;
@@ -25,7 +30,10 @@ export class PriceShock {
 
   /** Each record at most once, in the order of the batch. */
   add(record: ChangedRecord): void {
-    for (const country of Object.keys(record.before)) this.#compare(record, country);
+    for (const country of Object.keys(record.before)) this.#compare(record, country, record.before[country]);
+    const { former = {}, before, after } = record;
+    for (const country of Object.keys(after))
+      if (before[country] === undefined) this.#compare(record, country, former[country]);
   }
 
   /** The reasons to hold the push; if there are none, it is published. */
@@ -72,8 +80,7 @@ export class PriceShock {
     ];
   }
 
-  #compare({ recordId, before, after, ownId }: ChangedRecord, country: string): void {
-    const was = before[country];
+  #compare({ recordId, after, ownId }: ChangedRecord, country: string, was: Price | undefined): void {
     const becomes = after[country];
     if (!was) return;
     const listing = { recordId, ownId, country, was };

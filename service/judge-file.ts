@@ -147,7 +147,7 @@ class Catalogue {
     for (const [recordId, after] of planned) {
       const head = applied.get(recordId);
       const before = pending.get(recordId) ?? head?.listings ?? {};
-      this.#shock.add({ recordId, before, after, ownId: head?.bpid ?? null });
+      this.#shock.add({ recordId, before, former: head?.former ?? {}, after, ownId: head?.bpid ?? null });
     }
   }
 

@@ -10,6 +10,7 @@ import {
   type BulkUploadEvent,
   bulkUploadMachine,
 } from "../../machines/bulk-upload.ts";
+import { bulkUploadValidMs } from "../../protocol/limits.ts";
 import type {
   BeginReply,
   BulkUploadProtocol,
@@ -23,6 +24,8 @@ import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 
+/** How long a file is kept (`keep` of the machine). */
+const keptMs = 7 * 86_400_000;
 /** Three times as long as a request goes on without renewing its claim. */
 const claimedMs = 60_000;
 
@@ -171,5 +174,7 @@ function reportOf(view: View): UploadReport | null {
   const state = stateOf(view);
   const { upload, file }: BulkUploadContext = view.snapshot.context;
   if (upload === null || state === "unknown") return null;
-  return { state, record_type: upload.record_type, file, push_id: claimOf(view) };
+  // It is stored after it was issued, and kept for seven days from then on.
+  const kept_until_ms = upload.expires_at_ms - bulkUploadValidMs + keptMs;
+  return { state, record_type: upload.record_type, file, push_id: claimOf(view), kept_until_ms };
 }

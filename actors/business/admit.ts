@@ -10,7 +10,7 @@ import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, heads, pendingMax } from "./rows.ts";
+import { admissions, heads, lastPrices, pendingMax } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -109,6 +109,7 @@ function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessVi
   return {
     catalogueListings,
     before: (recordId: string): Listings => overlay.get(recordId) ?? applied(recordId),
+    former: (recordId: string): Listings => lastPrices(heads.read(view, recordId)),
     plan: plan.listings,
     ownIdOf: (recordId: string): string | null => heads.read(view, recordId)?.bpid ?? null,
   };

@@ -1,12 +1,13 @@
 // Assigns generations and change numbers to the leaves of one chunk, in one commit.
 
 import type { BusinessEvent } from "../../machines/business.ts";
+import type { Listings } from "../../protocol/listings.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { refusedAssignment } from "./cancel.ts";
 import { refusedRows } from "./record-texts.ts";
-import { answerKey, answers, type HeadRow, heads } from "./rows.ts";
+import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -66,9 +67,16 @@ function assignLeaf(
     hash: leaf.hash,
     bpid: leaf.business_product_id,
     listings: leaf.listings,
+    ...formerOf(head, leaf.listings),
     ...(command.sealed_at_ms === undefined ? {} : { sealed_at_ms: command.sealed_at_ms }),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
+}
+
+/** The last prices of the listings that a version leaves out. */
+function formerOf(head: HeadRow | undefined, listings: Listings): Pick<HeadRow, "former"> {
+  const gone = Object.entries(lastPrices(head)).filter(([country]) => listings[country] === undefined);
+  return gone.length === 0 ? {} : { former: Object.fromEntries(gone) };
 }
 
 export function countListings(listings: Readonly<Record<string, unknown>>): number {

@@ -9,6 +9,8 @@ export interface HoldQuestion {
   readonly catalogueListings: number;
   /** The listings of a record before this push, including pending pushes; empty for a new record. */
   readonly before: (recordId: string) => Listings;
+  /** The last prices of a record's listings, those that are gone among them. */
+  readonly former?: (recordId: string) => Listings;
   readonly plan: PlannedListings;
   /** The business's own id of a record; null if it is not known yet. */
   readonly ownIdOf?: (recordId: string) => string | null;
@@ -16,9 +18,12 @@ export interface HoldQuestion {
 
 /** The reasons to hold the push; if there are none, it is published. */
 export function decideHold(question: HoldQuestion): readonly HeldReason[] {
-  const { catalogueListings, before, plan, ownIdOf = () => null } = question;
+  const { catalogueListings, before, former = () => ({}), plan, ownIdOf = () => null } = question;
   const shock = new PriceShock();
   for (const [recordId, after] of plan)
-    shock.add({ recordId, before: before(recordId), after, ownId: ownIdOf(recordId) });
+    shock.add({
+      ...{ recordId, after, before: before(recordId) },
+      ...{ former: former(recordId), ownId: ownIdOf(recordId) },
+    });
   return shock.reasons(catalogueListings);
 }

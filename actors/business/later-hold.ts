@@ -8,7 +8,7 @@ import type { ListingsReply } from "../messages/listings.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, heads } from "./rows.ts";
+import { admissions, heads, lastPrices } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 export function readListings(
@@ -24,7 +24,9 @@ export function readListings(
       held_reasons: isHeld ? (admissions.read(view, push_id)?.held_reasons ?? []) : null,
       records: record_ids.flatMap((record_id) => {
         const head = heads.read(view, record_id);
-        return head?.live ? [{ record_id, bpid: head.bpid, listings: head.listings }] : [];
+        if (head === undefined) return [];
+        const { bpid, live, listings } = head;
+        return [{ record_id, bpid, listings: live ? listings : {}, former: lastPrices(head) }];
       }),
     },
   };

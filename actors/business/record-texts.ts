@@ -83,7 +83,8 @@ export function forgetRecord(
 function bareHead({ record_id, generation }: Purge, view: ActorView): readonly PartitionRow[] {
   const head = heads.read(view, record_id);
   if (!head?.deleted || head.generation > generation) return [];
-  return [heads.write(record_id, { ...head, bpid: null, listings: {} })];
+  const { former: _former, ...kept } = head;
+  return [heads.write(record_id, { ...kept, bpid: null, listings: {} })];
 }
 
 /** What a held push would be answered if it was sent again. */

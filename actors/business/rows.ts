@@ -71,14 +71,17 @@ type PackedHead = readonly [
   listings: Listings,
   removedBy?: string | null,
   sealedAtMs?: number | null,
-  deleted?: 1,
+  deleted?: 1 | null,
+  former?: Listings,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
   const { collection, generation, change, live, number, hash, bpid, listings } = head;
   const packed: PackedHead = [collection, generation, change, live ? 1 : 0, number, hash, bpid, listings];
-  const { removed_by: removedBy, sealed_at_ms: sealedAtMs, deleted } = head;
+  const { removed_by: removedBy, sealed_at_ms: sealedAtMs, deleted, former } = head;
+  if (former)
+    return JSON.stringify([...packed, removedBy ?? null, sealedAtMs ?? null, deleted ? 1 : null, former]);
   if (deleted) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs ?? null, 1]);
   if (sealedAtMs !== undefined) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs]);
   return JSON.stringify(removedBy === undefined ? packed : [...packed, removedBy]);
@@ -89,13 +92,19 @@ export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as HeadRow | PackedHead;
   if ("collection" in stored) return stored;
   const [collection, generation, change, live, number, hash, bpid, listings] = stored;
-  const [, , , , , , , , removedBy = null, sealedAtMs = null, deleted] = stored;
+  const [, , , , , , , , removedBy = null, sealedAtMs = null, deleted = null, former] = stored;
   return {
     ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
     ...(sealedAtMs === null ? {} : { sealed_at_ms: sealedAtMs }),
     ...(deleted === 1 ? { deleted: true } : {}),
+    ...(former === undefined ? {} : { former }),
   };
+}
+
+/** The last prices of a record's listings, whether they are there now or not. */
+export function lastPrices(head: Pick<HeadRow, "listings" | "former"> | undefined): Listings {
+  return head === undefined ? {} : { ...head.former, ...head.listings };
 }
 
 /** Each chunk has a key of its own, so that it never loads another chunk's answer. */

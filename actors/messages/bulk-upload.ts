@@ -37,6 +37,8 @@ export interface UploadReport {
   readonly file: UploadedFileFacts | null;
   /** The push that imports the file, or has claimed it. */
   readonly push_id: string | null;
+  /** The file is kept at least until then, in Unix milliseconds; nodes of earlier releases omit it. */
+  readonly kept_until_ms?: number;
 }
 
 export interface BulkUploadProtocol {

@@ -297,6 +297,8 @@ export interface RecordHeadFacts {
   /** The business's own product id, if it has one. */
   readonly bpid: string | null;
   readonly listings: Listings;
+  /** The last prices of listings that later versions left out. */
+  readonly former?: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
   /** When the newest version was sealed, in Unix milliseconds; absent if an earlier release published it. */

@@ -10,11 +10,14 @@ export interface ListingsReply {
   readonly pending: readonly string[];
   /** The reasons for which the push is held; null while it is not. */
   readonly held_reasons: readonly HeldReason[] | null;
-  /** Those of the records that are live. */
+  /** Those of the records that were ever published. */
   readonly records: readonly {
     readonly record_id: string;
     /** The business's own product id, if it has one. */
     readonly bpid: string | null;
+    /** Empty for a record that is not live. */
     readonly listings: Listings;
+    /** The last prices of its listings, also of those that are gone; nodes of earlier releases omit it. */
+    readonly former?: Listings;
   }[];
 }

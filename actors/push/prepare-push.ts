@@ -6,6 +6,7 @@
 //   H3. Nothing waits for this, and an import that is being prepared counts in nobody else's comparison.
 //   H4. A preparation that keeps failing for a reason of its own ends its push: nobody knows whether the push should be held,
 //       and nothing of it is published yet.
+//   H5. A hold ends before the file does, so that what is confirmed can be published.
 
 import { parseUtf8 } from "../../protocol/bytes.ts";
 import { holdThreshold, type Listings, listingsOf } from "../../protocol/listings.ts";
@@ -15,7 +16,7 @@ import { isObject } from "../../std/is-object.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { ListingsReply } from "../messages/listings.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
-import { businessRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { ActivityContext, Ask } from "../system/definition.ts";
 import type { ChunkFailures } from "./chunk-failures.ts";
 import type { PushPorts } from "./ports.ts";
@@ -35,7 +36,7 @@ const beforeChunks = -1;
 export async function preparePush(
   { ports, failures }: { readonly ports: Preparing; readonly failures: ChunkFailures },
   facts: PushFacts,
-  context: Pick<ActivityContext<"push">, "actor" | "ask" | "signal">,
+  context: Pick<ActivityContext<"push">, "actor" | "ask" | "signal" | "nowMs">,
 ): Promise<PushCommand> {
   const name = { push: context.actor.id, chunk: beforeChunks };
   try {
@@ -52,10 +53,10 @@ export async function preparePush(
 async function judgeHold(
   ports: Preparing,
   facts: PushFacts,
-  { ask, signal }: Pick<ActivityContext<"push">, "ask" | "signal">,
+  { ask, signal, nowMs }: Pick<ActivityContext<"push">, "ask" | "signal" | "nowMs">,
 ): Promise<PushCommand> {
-  const hold = ports.holdMs === undefined ? {} : { hold_ms: ports.holdMs };
   const { business_uuid: uuid, push_id } = facts;
+  const hold = await holdOf(ports, facts, { ask, nowMs });
   const now = await askListings(ask, facts, []);
   if (now.held_reasons !== null) return { type: "push.prepared", held_reasons: now.held_reasons, ...hold };
   const others = now.pending.filter((id) => id !== push_id);
@@ -67,6 +68,18 @@ async function judgeHold(
   const held_reasons = shock.reasons(await catalogueListings(facts, { ask, pending }));
   if (held_reasons.length > 0) await ask(businessRef(uuid), { type: "push.hold", push_id, held_reasons });
   return { type: "push.prepared", held_reasons, ...hold };
+}
+
+/** See H5. */
+async function holdOf(
+  { holdMs }: Preparing,
+  { business_uuid: uuid, file }: PushFacts,
+  { ask, nowMs }: Pick<ActivityContext<"push">, "ask" | "nowMs">,
+): Promise<{ readonly hold_ms?: number }> {
+  if (holdMs === undefined || file === undefined) return holdMs === undefined ? {} : { hold_ms: holdMs };
+  const upload = await ask(bulkUploadRef(uuid, file.upload_id), { type: "upload.read" });
+  const keptMs = (upload?.kept_until_ms ?? Number.POSITIVE_INFINITY) - nowMs();
+  return { hold_ms: Math.max(1, Math.min(holdMs, keptMs)) };
 }
 
 interface Comparing {
@@ -93,7 +106,9 @@ async function shockOf(
     const listed = named.flatMap((each): readonly ListedLeaf[] => {
       const head = applied.get(each.recordId);
       const before = pending.get(each.recordId) ?? head?.listings ?? {};
-      return countOf(before) === 0 ? [] : [{ ...each, before, ownId: head?.bpid ?? null }];
+      const former = head?.former ?? {};
+      const isNew = countOf(before) + countOf(former) === 0;
+      return isNew ? [] : [{ ...each, before, former, ownId: head?.bpid ?? null }];
     });
     for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen }))
       shock.add({ ...leaf, after });
@@ -109,6 +124,7 @@ interface NamedLeaf {
 /** A leaf of a record that has listings. */
 interface ListedLeaf extends NamedLeaf {
   readonly before: Listings;
+  readonly former: Listings;
   readonly ownId: string | null;
 }
 

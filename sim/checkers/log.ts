@@ -31,7 +31,10 @@ export async function checkLog(world: World, journal: Journal, truth: Truth): Pr
     const width = widthInTree(0, index, checkpoint.size);
     const bundle = objects.get(entriesPath({ index, width }))?.value;
     const entries = bundle === undefined ? null : parseBundle(bundle, width);
-    if (entries === null) return observed.violate("log-is-whole", `bundle ${index} of ${width} is not there`);
+    if (entries === null) {
+      observed.violate("log-is-whole", `bundle ${index} of ${width} is not there`);
+      return;
+    }
     bytes.push(...entries);
   }
   const hashes = bytes.map((entry) => leafHash(entry, sha256));
@@ -73,7 +76,10 @@ function checkLeaves(
   const places = new Map<string, number>();
   for (const [index, each] of bytes.entries()) {
     const entry: LogEntry | null = parseEntry(each);
-    if (entry === null) return observed.violate("log-is-whole", `leaf ${index} is no entry`);
+    if (entry === null) {
+      observed.violate("log-is-whole", `leaf ${index} is no entry`);
+      return;
+    }
     const known = places.get(entry.leaf);
     if (known !== undefined)
       observed.violate("logged-once", `${entry.leaf_type} ${entry.leaf} is leaf ${known} and leaf ${index}`);

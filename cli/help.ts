@@ -1,3 +1,4 @@
+import { nearestName } from "../client/nearest-name.ts";
 import type { Command } from "./command.ts";
 
 /** A command with its usage and summary: one line of the help. */
@@ -51,4 +52,15 @@ export function commandHelp(command: Command): readonly string[] {
     "",
     ...options.map(({ left, help }) => `  ${left.padEnd(width)}  ${help}`),
   ];
+}
+
+/** What is said to a command that there is not; `names` are those of all commands. */
+export function unknownCommand(wrong: string, names: readonly string[]): string {
+  const firsts = names.map((name) => name.split(" ")[0] ?? "");
+  const [first = ""] = wrong.split(" ");
+  const isGroup = names.some((name) => name.startsWith(`${first} `));
+  const nearest = nearestName(wrong, isGroup ? names : [...names, ...firsts]);
+  const hint = nearest === null ? "" : ` Did you mean svc ${nearest}?`;
+  const topic = isGroup && nearest === null ? ` ${first}` : "";
+  return `There is no command ${JSON.stringify(wrong)}.${hint} See: svc help${topic}`;
 }

@@ -10,7 +10,7 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
-import { commandHelp, programHelp } from "./help.ts";
+import { commandHelp, programHelp, unknownCommand } from "./help.ts";
 import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
@@ -33,6 +33,8 @@ const commands: readonly Command[] = [
   ...keyCommands,
 ];
 
+const commandNames = commands.map(({ name }) => name);
+
 const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {
   plain: process.env["NO_COLOR"] !== undefined,
@@ -50,8 +52,7 @@ async function runProgram(words: readonly string[], terminal: Terminal): Promise
   const named = commandNamed(words);
   if (named === null && isGroup(name) && words.length === 1) return showHelp(words, terminal);
   if (named === null) {
-    const where = isGroup(name) ? ` ${name}` : "";
-    terminal.note(`There is no command ${JSON.stringify(nameIn(words))}. See: svc help${where}`);
+    terminal.note(unknownCommand(nameIn(words), commandNames));
     return exitCodes.usage;
   }
   const { command, args } = named;
@@ -123,7 +124,7 @@ function showHelp(words: readonly string[], terminal: Terminal): ExitCode {
   const command = commandNamed(words)?.command;
   const group = first !== undefined && isGroup(first) ? first : null;
   if (first !== undefined && command === undefined && (group === null || words[1] !== undefined)) {
-    terminal.note(`There is no command ${JSON.stringify(nameIn(words))}.`);
+    terminal.note(unknownCommand(nameIn(words), commandNames));
     return exitCodes.usage;
   }
   for (const line of command === undefined ? programHelp(commands, group) : commandHelp(command))

@@ -4,6 +4,7 @@ import type { PushEvent } from "../client/push-event.ts";
 import { JoinRefused } from "../cluster/admission.ts";
 import { exitCodes, UsageError } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
+import { unknownCommand } from "./help.ts";
 import { formatFaults } from "./push-faults.ts";
 import { createPushProgress } from "./push-progress.ts";
 import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
@@ -129,6 +130,47 @@ describe("faults", () => {
       "member_missing at /brand: Must be a string.",
       "  line 40",
     ]);
+  });
+
+  it("say what was meant, each wrong name for itself", () => {
+    const category = (suggestion: string) => ({ ...error("category_unknown", "/category"), suggestion });
+    const lines = formatFaults(
+      [
+        { place: 1, errors: [category("rings")] },
+        { place: 2, errors: [category("rings")] },
+        { place: 3, errors: [category("chains")] },
+      ],
+      "line",
+    );
+    expect(lines).toEqual([
+      "category_unknown at /category: Must be a string. Did you mean rings?",
+      "  lines 1, 2",
+      "category_unknown at /category: Must be a string. Did you mean chains?",
+      "  line 3",
+    ]);
+  });
+});
+
+describe("help", () => {
+  const names = ["push", "pushes", "search", "hold list", "hold confirm"];
+  it.each([
+    ["psuh", "push"],
+    ["serach", "search"],
+    ["hold confrim", "hold confirm"],
+    ["hodl", "hold"],
+  ])("finds what was meant by %s", (wrong, meant) => {
+    expect(unknownCommand(wrong, names)).toBe(
+      `There is no command "${wrong}". Did you mean svc ${meant}? See: svc help`,
+    );
+  });
+
+  it("guesses nothing where no name is near", () => {
+    expect(unknownCommand("publish-everything", names)).toBe(
+      'There is no command "publish-everything". See: svc help',
+    );
+    expect(unknownCommand("hold xxxxxxxx", names)).toBe(
+      'There is no command "hold xxxxxxxx". See: svc help hold',
+    );
   });
 });
 

@@ -60,7 +60,9 @@ export async function readProducts(
     }
     tell(report, feed.placeName, { args, context });
     if (report.items === 0) throw new UsageError(`${basename(file)} has no products; nothing was sent.`);
-    if (report.leftOut > 0 && !args.flag("skip-unmapped")) {
+    // A rehearsal sends nothing: it goes on, to tell the faults of the others as well.
+    const isRehearsal = args.flag("check") || args.flag("dry-run");
+    if (report.leftOut > 0 && !args.flag("skip-unmapped") && !isRehearsal) {
       throw new UsageError(
         `${report.leftOut} of ${report.items} items of ${basename(file)} cannot be read as products; nothing was sent. --skip-unmapped sends the others.`,
       );

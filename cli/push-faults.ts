@@ -13,6 +13,7 @@ interface Group {
   /** JSON pointer with `*` in place of every index. */
   readonly where: string;
   readonly detail: string;
+  readonly suggestion: string | null;
   readonly places: number[];
 }
 
@@ -23,10 +24,11 @@ const groupsShownMax = 20;
 export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" | "item"): readonly string[] {
   const groups = new Map<string, Group>();
   for (const { place, errors } of faults) {
-    for (const { code, pointer, detail } of errors) {
+    for (const { code, pointer, detail, suggestion = null } of errors) {
       const where = pointer.replaceAll(/\/[0-9]+(?=\/|$)/g, "/*");
-      const key = `${code} ${where}`;
-      const group = groups.get(key) ?? { code, where, detail, places: [] };
+      // Different wrong names may be meant differently.
+      const key = `${code} ${where} ${suggestion}`;
+      const group = groups.get(key) ?? { code, where, detail, suggestion, places: [] };
       group.places.push(place);
       groups.set(key, group);
     }
@@ -37,13 +39,17 @@ export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" 
   return hidden > 0 ? [...lines, `and ${hidden} other kinds of fault`] : lines;
 }
 
-function groupLines({ code, where, detail, places }: Group, placeName: string): readonly string[] {
+function groupLines(
+  { code, where, detail, suggestion, places }: Group,
+  placeName: string,
+): readonly string[] {
   const distinct = [...new Set(places)];
   const shown = distinct.slice(0, placesShownMax).join(", ");
   const more = distinct.length > placesShownMax ? ` and ${distinct.length - placesShownMax} more` : "";
   const plural = distinct.length === 1 ? "" : "s";
+  const meant = suggestion === null || detail.includes(suggestion) ? "" : ` Did you mean ${suggestion}?`;
   return [
-    `${code} at ${where === "" ? "the record" : where}: ${detail}`,
+    `${code} at ${where === "" ? "the record" : where}: ${detail}${meant}`,
     `  ${placeName}${plural} ${shown}${more}`,
   ];
 }

@@ -190,3 +190,14 @@ it("goes on after Ctrl-C and after kill -9, publishes nothing twice, and leaves 
   ]);
   expect((await readdir(pushes)).filter((name) => name.endsWith(".spool"))).toEqual([]);
 });
+
+it("tells every fault of a file in one check, whatever kind it is", async () => {
+  const file = join(sandbox.home, "two-kinds.ndjson");
+  await writeFile(file, '{"not json\n{"schema":"svc/products/1"}\n');
+  for (const how of ["--check", "--dry-run"]) {
+    const checked = await sandbox.svc("push", file, how);
+    expect(checked.code, checked.output).toBe(1);
+    expect(checked.output).toContain("syntax_invalid");
+    expect(checked.output).toContain("member_missing at /brand");
+  }
+});

@@ -20,7 +20,7 @@ import { runPush } from "./push-run.ts";
 import type { PushJournal, PushState } from "./push-state.ts";
 import { type JsonValue, recordBytes } from "./record-bytes.ts";
 import { type RecordSet, recordSet } from "./record-set.ts";
-import { sealRemoval } from "./removal.ts";
+import { isRecordIdText, sealRemoval } from "./removal.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
 import type { SenderOptions } from "./sender.ts";
 import { createSvcClient, type PublishOutcome, type PushStatus, type SvcClient } from "./service-client.ts";
@@ -57,10 +57,10 @@ export interface Business {
   push(records: Records, options?: PushOptions): Promise<PushState>;
   /** What publishing them would come to; nothing is changed. */
   validate(records: Records): Promise<Validation>;
-  /** Takes a record out of serving until it is published again. */
-  withdraw(recordId: string): Promise<RemovalOutcome>;
-  /** Takes a record out of serving, and its bytes out of the service within 30 days. */
-  delete(recordId: string): Promise<RemovalOutcome>;
+  /** Takes a record out of serving until it is published again. `id` is its id, or the business's own id of a live record. */
+  withdraw(id: string): Promise<RemovalOutcome>;
+  /** As {@link Business.withdraw}, and its bytes leave the service within 30 days. */
+  delete(id: string): Promise<RemovalOutcome>;
   /** The live records. */
   catalogue(query?: Omit<CatalogueQuery, "cursor">): AsyncGenerator<CatalogueEntry, void>;
   /** One live record, by its id or by the business's own id of it. */
@@ -96,7 +96,11 @@ export function createBusiness(options: BusinessOptions): Business {
   const client = options.client ?? clientOf(options);
   const patience: Patience = { now, wait, patienceMs, onWaiting };
   const how = () => ({ client, key, now, wait, patienceMs, runId: randomId() });
-  const remove = async (recordId: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {
+  const record = async (id: string): Promise<CatalogueRecord> =>
+    (await retryUntil(patience, () => client.catalogueRecord(id))).body;
+  const remove = async (id: string, action: "withdraw" | "delete"): Promise<RemovalOutcome> => {
+    // A record id is taken as it is: what is withdrawn may be deleted, and is no longer in the catalogue.
+    const recordId = isRecordIdText(id) ? id : (await record(id)).record_id;
     const { body: context } = await retryUntil(patience, () => client.sealContext());
     const facts = { certId: context.cert_id, aiPolicyVersion: context.ai_policy_version, atMs: now() };
     const sealed = await sealRemoval({ recordId, action, ...facts }, key);
@@ -108,10 +112,10 @@ export function createBusiness(options: BusinessOptions): Business {
     push: (records, { journal = memoryJournal(), ...rest } = {}) =>
       runPush({ ...how(), ...rest, journal }, setOf(records)),
     validate: (records) => validateRecords({ ...how(), onWaiting }, setOf(records)),
-    withdraw: (recordId) => remove(recordId, "withdraw"),
-    delete: (recordId) => remove(recordId, "delete"),
+    withdraw: (id) => remove(id, "withdraw"),
+    delete: (id) => remove(id, "delete"),
     catalogue: (query) => catalogueEntries(client, patience, query),
-    record: async (id) => (await retryUntil(patience, () => client.catalogueRecord(id))).body,
+    record,
     attempts: (query) => pushAttempts(client, patience, query),
     status: async (pushId) => (await retryUntil(patience, () => client.pushStatus(pushId))).body,
     results: (pushId, query = {}) => pushResults(client, patience, { pushId, ...query }),

@@ -110,6 +110,11 @@ describe("the package", () => {
     const examples = [...readme.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
     expect(examples.length).toBeGreaterThan(6);
     await rm(join(app(), "loaf.push.json"), { force: true });
+    await rm(join(app(), "business.json"), { force: true });
+    await rm(join(app(), "business.key.json"), { force: true });
+    const names = ["--name", "My Bakery", "--country", "GB"];
+    const granted = await sandbox.svc("grant", ...names, "--out", join(app(), "business.json"));
+    expect(granted.code, granted.output).toBe(0);
     await writeFile(join(app(), "readme.js"), examples.join("\n"));
     const ended = await run(node, ["readme.js"], { cwd: app() });
     expect(ended, ended.output).toMatchObject({ code: 0 });

@@ -105,7 +105,8 @@ function useOf(name: string, mapping: FeedMapping): Use | null {
 function unknownColumn(name: string): Result<never, "column_unknown"> {
   const nearest = nearestName(name, columnNames);
   const hint = nearest === null ? `Columns are ${columnNames.join(", ")}.` : `Is it ${nearest}?`;
-  return refuse("column_unknown", `A product has no column ${JSON.stringify(name)}. ${hint}`);
+  const remedy = `--map ${name}= leaves it out, --map ${name}=MEMBER renames it.`;
+  return refuse("column_unknown", `A product has no column ${JSON.stringify(name)}. ${hint} ${remedy}`);
 }
 
 interface Table {

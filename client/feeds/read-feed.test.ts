@@ -197,6 +197,12 @@ describe("columns", () => {
 
   it.each<[string, string, FeedMapping, string]>([
     ["a column that no product has", "product_nam\nLoaf", { v: 1 }, "product_name"],
+    [
+      "a column without a member, and how to leave it out",
+      "colour\nX",
+      { v: 1 },
+      "--map colour= leaves it out",
+    ],
     ["a column that only the mapping has", "brand\nX", { v: 1, columns: { Brnd: "brand" } }, "Brnd"],
     [
       "an amount that only the mapping has",

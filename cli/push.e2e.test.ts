@@ -190,3 +190,18 @@ it("goes on after Ctrl-C and after kill -9, publishes nothing twice, and leaves 
   ]);
   expect((await readdir(pushes)).filter((name) => name.endsWith(".spool"))).toEqual([]);
 });
+
+describe("a file that was pushed before", () => {
+  it("is sent again once another push or a withdrawal came after it, and otherwise says how", async () => {
+    const first = await fileOf("first.csv", loafs(2, "back"));
+    const second = await fileOf("second.csv", loafs(2, "back").replaceAll("A loaf.", "Another loaf."));
+    for (const file of [first, second]) expect((await sandbox.svc("push", file)).code).toBe(0);
+    expect((await sandbox.svc("push", first)).output).toContain("2 updated");
+    const repeated = await sandbox.svc("push", first);
+    expect(repeated.output).toContain("0 sent. --again");
+    expect((await sandbox.svc("withdraw", "back-1")).code).toBe(0);
+    const restored = await sandbox.svc("push", first);
+    expect(restored.output).not.toContain("0 sent");
+    expect(restored.output).toMatch(/published/);
+  });
+});

@@ -95,7 +95,9 @@ class PushProgress {
     this.#startedMs = this.#now();
     this.#toldMs = this.#startedMs;
     if (event.settled_batches === event.batches)
-      this.#terminal.note("All of this was pushed before; nothing is sent.");
+      this.#terminal.note(
+        "All of this was pushed before, and nothing else since: 0 sent. --again sends it again.",
+      );
     else if (event.settled_batches > 0)
       this.#terminal.note(`Continuing: ${event.settled_batches} of ${event.batches} batches are done.`);
   }

@@ -65,6 +65,8 @@ function showResult(
   { state, totals, faults }: Result,
 ): void {
   const { accepted, updated, rejected } = totals;
+  const heldBatches = state.batches.filter(({ result }) => result?.state === "held");
+  const held = heldBatches.reduce((total, { count }) => total + count, 0);
   for (const line of formatFaults(faults, placeName)) terminal.print(line);
   for (const [index, { sealed, result }] of state.batches.entries()) {
     if (result === null || result.state === "complete") continue;
@@ -80,6 +82,7 @@ function showResult(
     `${number(accepted)} published`,
     `${number(updated)} updated`,
     `${number(rejected)} rejected`,
+    ...(held > 0 ? [`${number(held)} held`] : []),
     ...(report.leftOut > 0 ? [`${number(report.leftOut)} of the file left out`] : []),
   ];
   terminal.print(`${products(state.records)}: ${parts.join(", ")}.`);

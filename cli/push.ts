@@ -3,16 +3,18 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
 import { productFaults } from "../client/product-check.ts";
 import type { PushDeps } from "../client/push-event.ts";
 import { runPush } from "../client/push-run.ts";
+import { isSettled } from "../client/push-state.ts";
 import type { RecordSet } from "../client/record-set.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type Connection, connect, connectionOptions, homeOf } from "./connection.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { isNewest, rememberNewest } from "./newest-push.ts";
 import { inputOptions, type ProductInput, readProducts } from "./product-input.ts";
 import { formatFaults } from "./push-faults.ts";
 import { type FileJournal, openPushJournal, PushRunningError } from "./push-journal.ts";
@@ -83,7 +85,12 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
   const style = args.flag("json") ? "json" : args.flag("quiet") ? "quiet" : "people";
   if (args.flag("dry-run")) return await dryRun(how, input, { terminal, style });
   using journal = await openJournal(args, context, { connection, records: input.records });
+  const home = homeOf(args, context);
+  const name = basename(journal.path);
+  const isLast = await isNewest(home, connection.identity, name);
   if (args.flag("again")) await rm(journal.path, { force: true });
+  else if (!isLast) await sendSettledAgain(journal);
+  await rememberNewest(home, connection.identity, name);
   const size = args.integer("batch-size", { min: 1, max: batchRecordsMax, fallback: batchRecordsMax });
   const deps: PushDeps = {
     ...how,
@@ -93,6 +100,18 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
   };
   const state = await runPush(deps, input.records);
   return pushResult(terminal, input, { state, isJson: style === "json" });
+}
+
+/** Something else was sent since: what this push had published may be overwritten or withdrawn. */
+async function sendSettledAgain(journal: FileJournal): Promise<void> {
+  const state = await journal.load();
+  if (state === null || !state.batches.some(isSettled)) return;
+  const batches = state.batches.map((batch) =>
+    isSettled(batch)
+      ? { ...batch, sealed: null, result: null, ...(batch.bulk ? { bulk: { upload_id: null } } : {}) }
+      : batch,
+  );
+  await journal.save({ ...state, batches });
 }
 
 /** How many faulty records are described. */

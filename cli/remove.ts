@@ -4,7 +4,9 @@ import { SvcProblemError } from "../client/errors.ts";
 import { isRecordIdText } from "../client/removal.ts";
 import { type BusinessConnection, businessOptions, connectBusiness, jsonOption } from "./business-options.ts";
 import type { Arguments, Command, CommandContext } from "./command.ts";
+import { homeOf } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { forgetNewest } from "./newest-push.ts";
 
 type Action = "withdraw" | "delete";
 
@@ -42,6 +44,7 @@ async function remove(action: Action, args: Arguments, context: CommandContext):
   const found: { readonly id: string; readonly recordId: string }[] = [];
   for (const id of args.positionals) found.push({ id, recordId: await recordIdOf(id, connection) });
   if (action === "delete") await confirm(found, args, context);
+  await forgetNewest(homeOf(args, context), connection.identity);
   let isGone = true;
   for (const { id, recordId } of found) {
     const answer = await connection.business[action](recordId).catch((error: unknown) => {

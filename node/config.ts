@@ -20,7 +20,7 @@ import { type MailConfig, parseMail } from "./notices/mail-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
-import { parseRetention, type RetentionConfig } from "./retention-config.ts";
+import { parseBounded, parseRetention, type RetentionConfig } from "./retention-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -53,6 +53,8 @@ export interface NodeConfig {
   readonly contentLists: string | null;
   /** Absolute path of the folder for bulk files, if this node takes any; not used in a cluster. */
   readonly bulkFolder: string | null;
+  /** The most that the files of that folder take up together, in MiB. */
+  readonly bulkFolderMebibytes: number;
   /** Whether bulk files are taken. */
   readonly bulkImport: boolean;
   /** Absolute path of the list of blocked hosts and addresses; null for none. */
@@ -166,17 +168,26 @@ export function loadConfig(
   });
 }
 
+// Room for at least one of the largest files.
+const bulkFolderMebibytesSetting = {
+  name: "SVC_BULK_FOLDER_MEBIBYTES",
+  min: 512,
+  max: 1_048_576,
+  otherwise: 20_480,
+};
+
 /** The folder is in the home folder unless it is set; a cluster stages its files in its store. */
 function parseBulk(
   env: Readonly<Record<string, string | undefined>>,
   home: string,
-): Pick<NodeConfig, "bulkFolder" | "bulkImport"> {
+): Pick<NodeConfig, "bulkFolder" | "bulkFolderMebibytes" | "bulkImport"> {
   const wanted = env["SVC_BULK_IMPORT"] ?? "yes";
   if (wanted !== "yes" && wanted !== "no")
     throw new ConfigError("SVC_BULK_IMPORT", `is ${JSON.stringify(wanted)}; use yes or no`);
   const bulkImport = wanted === "yes";
   const folder = resolve(env["SVC_BULK_FOLDER"] ?? join(home, "bulk"));
-  return { bulkImport, bulkFolder: bulkImport ? folder : null };
+  const bulkFolderMebibytes = parseBounded(env, bulkFolderMebibytesSetting);
+  return { bulkImport, bulkFolderMebibytes, bulkFolder: bulkImport ? folder : null };
 }
 
 function pathOf(text: string | undefined): string | null {

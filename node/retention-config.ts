@@ -50,7 +50,8 @@ export function parseRetention(env: Readonly<Record<string, string | undefined>>
   });
 }
 
-function parseBounded(
+/** A setting that is a whole number within bounds. Throws {@link ConfigError}. */
+export function parseBounded(
   env: Readonly<Record<string, string | undefined>>,
   { name, min, max, otherwise }: Bounds & { readonly name: string },
 ): number {

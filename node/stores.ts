@@ -97,7 +97,11 @@ export async function openEmbeddedStores(
     staging:
       config.bulkFolder === null
         ? null
-        : await openFolderStagingArea({ folder: config.bulkFolder, now: clock.now }),
+        : await openFolderStagingArea({
+            folder: config.bulkFolder,
+            bytesMax: config.bulkFolderMebibytes * 2 ** 20,
+            now: clock.now,
+          }),
     logStore: openSqliteLogStore({ database, folder: join(config.home, "log") }),
     close: async () => {
       await rows[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ export const settingNames: readonly string[] = [
   "SVC_BLOCKED_URLS",
   "SVC_BODY_BYTES_MAX",
   "SVC_BULK_FOLDER",
+  "SVC_BULK_FOLDER_MEBIBYTES",
   "SVC_BULK_IMPORT",
   "SVC_BUSINESS_URL",
   "SVC_CALLER_BODY_BYTES_MAX",

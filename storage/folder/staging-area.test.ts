@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { leaf, stagingAreaConformance } from "../staging-area.conformance.ts";
 import { openFolderStagingArea } from "./staging-area.ts";
 
+const bytesMax = 2 ** 30;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "svc-staging-"));
@@ -13,7 +14,7 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 
 stagingAreaConformance("a folder", async () => {
   const folder = join(await mkdtemp(join(tmpdir(), "svc-staging-")), "bulk");
-  const open = () => openFolderStagingArea({ folder, now: Date.now });
+  const open = () => openFolderStagingArea({ folder, bytesMax, now: Date.now });
   return { area: await open(), handle: open, close: () => rm(folder, { recursive: true, force: true }) };
 });
 
@@ -22,13 +23,13 @@ it("removes drafts of an earlier process and files that nobody uses any more (F2
   await mkdir(folder);
   for (const name of ["a.records.part", "b.records", "c.records"]) await writeFile(join(folder, name), "x");
   await utimes(join(folder, "c.records"), 0, 0);
-  await openFolderStagingArea({ folder, now: Date.now });
+  await openFolderStagingArea({ folder, bytesMax, now: Date.now });
   expect(await readdir(folder)).toEqual(["b.records"]);
 });
 
 it("does not take a file without its end for a file", async () => {
   const folder = join(home, "cut");
-  const area = await openFolderStagingArea({ folder, now: Date.now });
+  const area = await openFolderStagingArea({ folder, bytesMax, now: Date.now });
   await writeFile(join(folder, "cut.records"), "half of a file");
   await writeFile(join(folder, "none.records"), "");
   expect(await area.readLeaves("cut", 0, 1)).toBeNull();
@@ -38,7 +39,7 @@ it("does not take a file without its end for a file", async () => {
 it("refuses what cannot be written, with the time to come back, and leaves nothing behind (S4)", async () => {
   const blocked = join(home, "blocked");
   await writeFile(blocked, "a file where the folder should be");
-  const area = await openFolderStagingArea({ folder: blocked, now: Date.now });
+  const area = await openFolderStagingArea({ folder: blocked, bytesMax, now: Date.now });
   const facts = { reason: "staging_unavailable", retryAfterSeconds: 60, effect: "not_applied" };
   await expect(area.create("a")).rejects.toMatchObject(facts);
 });
@@ -47,7 +48,7 @@ it.skipIf(process.getuid?.() === 0)("refuses a read-only folder in the same way"
   const folder = join(home, "read-only");
   await mkdir(folder);
   await chmod(folder, 0o500);
-  const area = await openFolderStagingArea({ folder, now: Date.now });
+  const area = await openFolderStagingArea({ folder, bytesMax, now: Date.now });
   await expect(area.create("a")).rejects.toMatchObject({ reason: "staging_unavailable" });
   await chmod(folder, 0o700);
 });
@@ -69,11 +70,37 @@ it("refuses what follows once the disk is full, and leaves nothing behind (S4)",
     };
     return Object.assign(file, { write: limited });
   };
-  const area = await openFolderStagingArea({ folder, now: Date.now, openFile });
+  const area = await openFolderStagingArea({ folder, bytesMax, now: Date.now, openFile });
   const writer = await area.create("a");
   await writer.append([leaf("x".repeat(99))]);
   await expect(writer.append([leaf("yy")])).rejects.toMatchObject({ reason: "staging_unavailable" });
   expect(await readdir(folder)).toHaveLength(1);
   await writer.discard();
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("refuses what has no room beside the other files, across a restart, until one is removed (F3)", async () => {
+  const folder = join(home, "bounded");
+  const reopen = () => openFolderStagingArea({ folder, bytesMax: 300, now: Date.now });
+  const write = async (area: Awaited<ReturnType<typeof reopen>>, name: string) => {
+    const writer = await area.create(name);
+    try {
+      await writer.append([leaf("x".repeat(150))]);
+      await writer.finish();
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  };
+  const first = await reopen();
+  await write(first, "a");
+  for (const area of [first, await reopen()]) {
+    for (const name of ["b", "c"])
+      await expect(write(area, name)).rejects.toMatchObject({ reason: "staging_unavailable" });
+    expect(await readdir(folder)).toEqual(["a.records"]);
+  }
+  const later = await reopen();
+  await later.remove("a");
+  await write(later, "b");
+  expect(await readdir(folder)).toEqual(["b.records"]);
 });

@@ -3,6 +3,7 @@
 //       well. So neither a crash nor a loss of power leaves half of a file under its name, or loses a finished one.
 //   F2. Drafts that are there at the start belong to uploads that ended with the process before, and are removed; so is
 //       what is older than any file is used.
+//   F3. The files and drafts of the folder have no more bytes than they may; what is beyond that is refused as S4 says.
 
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import {
   stagingUnavailable,
 } from "../staging-area.ts";
 import { type FileIndex, hashesOf, readIndex, recordsOf, tailOf } from "./file-layout.ts";
+import { FolderRoom } from "./room.ts";
 
 /** Number of files whose index is kept in memory: 400 KB for the largest. */
 const indexesMax = 8;
@@ -25,6 +27,8 @@ const fileEnding = ".records";
 
 export interface FolderOptions {
   readonly folder: string;
+  /** How many bytes the files may have together (F3). */
+  readonly bytesMax: number;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Opens a file (default: the platform's function). */
@@ -33,27 +37,32 @@ export interface FolderOptions {
 
 /** Opens the folder and removes what is left from before (F2). A folder that cannot be written refuses uploads only. */
 export async function openFolderStagingArea(options: FolderOptions): Promise<StagingArea> {
-  const area = new FolderStagingArea(options);
-  await tidyUp(options).catch(() => {});
-  return area;
+  const room = new FolderRoom(options.bytesMax);
+  await tidyUp(options, room).catch(() => {});
+  return new FolderStagingArea(options, room);
 }
 
-async function tidyUp({ folder, now }: FolderOptions): Promise<void> {
+async function tidyUp({ folder, now }: FolderOptions, room: FolderRoom): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    const isOld = async (): Promise<boolean> => (await stat(path)).mtimeMs < now() - keptMs;
-    if (name.endsWith(draftEnding) || (name.endsWith(fileEnding) && (await isOld()))) await rm(path);
+    if (name.endsWith(draftEnding)) await rm(path);
+    if (!name.endsWith(fileEnding)) continue;
+    const { mtimeMs, size } = await stat(path);
+    if (mtimeMs < now() - keptMs) await rm(path);
+    else room.found(path, size);
   }
 }
 
 class FolderStagingArea implements StagingArea {
   readonly #folder: string;
   readonly #open: typeof open;
+  readonly #room: FolderRoom;
   readonly #indexes = new BoundedMap<string, FileIndex>(indexesMax);
 
-  constructor({ folder, openFile = open }: FolderOptions) {
+  constructor({ folder, openFile = open }: FolderOptions, room: FolderRoom) {
     this.#folder = folder;
+    this.#room = room;
     this.#open = openFile;
   }
 
@@ -64,7 +73,7 @@ class FolderStagingArea implements StagingArea {
       const path = this.#pathOf(name);
       if (await exists(path)) throw new Error(`${name} exists already.`);
       const file = await this.#open(`${path}${draftEnding}`, "wx", 0o600);
-      return new FolderWriter(this.#folder, path, file);
+      return new FolderWriter(this.#folder, path, { file, room: this.#room });
     });
   }
 
@@ -89,6 +98,7 @@ class FolderStagingArea implements StagingArea {
     try {
       await rm(path, { force: true });
       await rm(`${path}${draftEnding}`, { force: true });
+      this.#room.free(path);
     } catch (error) {
       throw readFailed(error);
     }
@@ -117,15 +127,18 @@ class FolderWriter implements StagedFileWriter {
   readonly #folder: string;
   readonly #path: string;
   readonly #file: FileHandle;
+  readonly #room: FolderRoom;
   readonly #hashes: Uint8Array[] = [];
   readonly #ends: number[] = [];
   #length = 0;
   #isOpen = true;
+  #isFinished = false;
 
-  constructor(folder: string, path: string, file: FileHandle) {
+  constructor(folder: string, path: string, { file, room }: { file: FileHandle; room: FolderRoom }) {
     this.#folder = folder;
     this.#path = path;
     this.#file = file;
+    this.#room = room;
   }
 
   append(leaves: readonly FileLeaf[]): Promise<void> {
@@ -146,6 +159,7 @@ class FolderWriter implements StagedFileWriter {
       await this.#close();
       // Fails if the draft was removed meanwhile (S3).
       await rename(`${this.#path}${draftEnding}`, this.#path);
+      this.#isFinished = true;
       await flushFolder(this.#folder);
     });
   }
@@ -153,10 +167,12 @@ class FolderWriter implements StagedFileWriter {
   async discard(): Promise<void> {
     await this.#close().catch(() => {});
     await rm(`${this.#path}${draftEnding}`, { force: true }).catch(() => {});
+    if (!this.#isFinished) this.#room.free(this.#path);
   }
 
   async #write(parts: readonly Uint8Array[]): Promise<void> {
     const bytes = Buffer.concat(parts);
+    this.#room.take(this.#path, bytes.length);
     for (let written = 0; written < bytes.length; ) {
       written += (await this.#file.write(bytes, written)).bytesWritten;
     }

@@ -99,24 +99,28 @@ describe("whether a file is held", () => {
 
   it("ends before its file does", async () => {
     const dayMs = 86_400_000;
+    const hourMs = 3_600_000;
+    let atMs = 9 * dayMs;
     const held = async (kept_until_ms: number | undefined) => {
       const ports = { holdMs: 30 * dayMs };
-      const ask = async (_to: unknown, { type }: Message) =>
-        type === "upload.read"
-          ? { kept_until_ms }
-          : { held_reasons: [{ code: "price_jump", detail: "d" }], pending: [], listings: 0, records: [] };
+      const ask = async (_to: unknown, { type }: Message) => {
+        if (type === "upload.read") return { kept_until_ms };
+        // The comparison takes a day.
+        atMs = 10 * dayMs;
+        return { held_reasons: [{ code: "price_jump", detail: "d" }], pending: [], listings: 0, records: [] };
+      };
       const file = { upload_id: "bup_1", name: "n", root: "r" };
       const prepared = await preparePush(
         { ports: rubbish(ports), failures: createChunkFailures() },
         pushFacts({ source: "bulk", file }),
         part<ActivityContext<"push">>({
           actor: { kind: "push", id: "u.bat_1" },
-          ...{ ask: rubbish(ask), signal: rubbish({ aborted: false }), nowMs: () => 10 * dayMs },
+          ...{ ask: rubbish(ask), signal: rubbish({ aborted: false }), nowMs: () => atMs },
         }),
       );
       return prepared.type === "push.prepared" ? prepared.hold_ms : null;
     };
-    expect(await held(16 * dayMs)).toBe(6 * dayMs);
+    expect(await held(16 * dayMs)).toBe(6 * dayMs - hourMs);
     expect(await held(50 * dayMs)).toBe(30 * dayMs);
     expect(await held(undefined)).toBe(30 * dayMs);
     expect(await held(9 * dayMs)).toBe(1);

@@ -12,6 +12,7 @@ import { parseUtf8 } from "../../protocol/bytes.ts";
 import { holdThreshold, type Listings, listingsOf } from "../../protocol/listings.ts";
 import { PriceShock } from "../../protocol/price-shock.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import type { HeldReason } from "../../protocol/wire/push.ts";
 import { isObject } from "../../std/is-object.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { ListingsReply } from "../messages/listings.ts";
@@ -56,9 +57,12 @@ async function judgeHold(
   { ask, signal, nowMs }: Pick<ActivityContext<"push">, "ask" | "signal" | "nowMs">,
 ): Promise<PushCommand> {
   const { business_uuid: uuid, push_id } = facts;
-  const hold = await holdOf(ports, facts, { ask, nowMs });
   const now = await askListings(ask, facts, []);
-  if (now.held_reasons !== null) return { type: "push.prepared", held_reasons: now.held_reasons, ...hold };
+  const prepared = async (held_reasons: readonly HeldReason[]): Promise<PushCommand> => {
+    const hold = await holdOf(ports, facts, { ask, nowMs });
+    return { type: "push.prepared", held_reasons, ...hold };
+  };
+  if (now.held_reasons !== null) return prepared(now.held_reasons);
   const others = now.pending.filter((id) => id !== push_id);
   if (now.listings < holdThreshold && others.length === 0) return { type: "push.prepared", held_reasons: [] };
   const pending = new Map<string, Listings>();
@@ -67,10 +71,13 @@ async function judgeHold(
   const shock = await shockOf(ports, facts, { ask, signal, pending });
   const held_reasons = shock.reasons(await catalogueListings(facts, { ask, pending }));
   if (held_reasons.length > 0) await ask(businessRef(uuid), { type: "push.hold", push_id, held_reasons });
-  return { type: "push.prepared", held_reasons, ...hold };
+  return prepared(held_reasons);
 }
 
-/** See H5. */
+/** What is confirmed at the last moment is published within this time. */
+const publishingMs = 3_600_000;
+
+/** See H5. It is asked for last, because the comparison takes time. */
 async function holdOf(
   { holdMs }: Preparing,
   { business_uuid: uuid, file }: PushFacts,
@@ -78,7 +85,7 @@ async function holdOf(
 ): Promise<{ readonly hold_ms?: number }> {
   if (holdMs === undefined || file === undefined) return holdMs === undefined ? {} : { hold_ms: holdMs };
   const upload = await ask(bulkUploadRef(uuid, file.upload_id), { type: "upload.read" });
-  const keptMs = (upload?.kept_until_ms ?? Number.POSITIVE_INFINITY) - nowMs();
+  const keptMs = (upload?.kept_until_ms ?? Number.POSITIVE_INFINITY) - nowMs() - publishingMs;
   return { hold_ms: Math.max(1, Math.min(holdMs, keptMs)) };
 }
 

@@ -1,0 +1,138 @@
+// How long uploads and their files live, over a real store and a real folder, and across restarts: nobody calls these actors, only
+// their durable timers do.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { utf8 } from "../../protocol/bytes.ts";
+import { sha256 } from "../../protocol/hash.ts";
+import { leafHash } from "../../protocol/merkle.ts";
+import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
+import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import type { StagingArea } from "../../storage/staging-area.ts";
+import { pushFacts } from "../facts.fixture.ts";
+import type { ActorProtocols } from "../messages/kinds.ts";
+import { bulkUploadRef, pushRef } from "../messages/refs.ts";
+import { pushActor } from "../push/definition.ts";
+import { ManualTime } from "../system/manual-time.fixture.ts";
+import type { LocalActorSystem } from "../system/ports.ts";
+import { createActorSystem } from "../system/runtime.ts";
+import { bulkUploadActivities } from "./activities.ts";
+import { bulkUploadActor } from "./definition.ts";
+
+const business = "00000000-0000-4000-8000-000000000001";
+const upload = bulkUploadRef(business, "bup_1");
+const hourMs = 3_600_000;
+
+let home: string;
+let time: ManualTime;
+let database: SqliteDatabase;
+let staging: StagingArea;
+let systems = 0;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "svc-file-life-"));
+  time = new ManualTime(Date.UTC(2026, 0, 1));
+  database = SqliteDatabase.open(join(home, "store.db"));
+  staging = await openFolderStagingArea({
+    folder: join(home, "bulk"),
+    now: () => time.now(),
+    bytesMax: 1_048_576,
+  });
+});
+afterEach(() => {
+  database.close();
+  rmSync(home, { recursive: true });
+});
+
+/** What a push that waits and fails has done outside, and what is not looked at here. */
+const otherWork = ["reportStalled", "finishPush", "recordNotice", "mailNotice"];
+
+/** A process on the same store and folder as those before it. */
+function newProcess(): LocalActorSystem<ActorProtocols> {
+  systems += 1;
+  let operations = 0;
+  const owner = `node-${systems}`;
+  return createActorSystem<ActorProtocols>({
+    store: openSqliteActorStore(database, { now: () => time.now() }),
+    definitions: [bulkUploadActor, pushActor],
+    activities: {
+      ...bulkUploadActivities({ staging }),
+      preparePush: () => new Promise<null>(() => {}),
+      ...Object.fromEntries(otherWork.map((name) => [name, async () => null])),
+    },
+    ...{ clock: time, timers: time, owner, log: () => {} },
+    entropy: {
+      newOperationId: () => {
+        operations += 1;
+        return `${owner}-${operations}`;
+      },
+    },
+    // A week of sweeps would take longer than all the rest.
+    limits: { pollMs: hourMs / 4, idleSweepMs: hourMs, deadlineSweepMs: hourMs, outboxWakeMs: hourMs / 4 },
+  });
+}
+
+async function uploadTo(system: LocalActorSystem<ActorProtocols>): Promise<void> {
+  await time.run(system.ask(upload, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
+  await time.run(system.ask(upload, { type: "upload.begin", attempt: "first" }));
+  const writer = await staging.create("first");
+  const bytes = utf8("{}");
+  await writer.append([{ bytes, hash: leafHash(bytes, sha256) }]);
+  await writer.finish();
+}
+
+const finish = {
+  type: "upload.finish",
+  attempt: "first",
+  file: { name: "first", bytes: 2, records: 1, root: "sha256:r", sha256: "sha256:s" },
+} as const;
+
+/** Lets time pass in steps, so that real reads and writes keep up with it. */
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= hourMs) {
+    await time.advance(Math.min(left, hourMs));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const isKept = async (): Promise<boolean> => (await staging.readHashes("first")) !== null;
+const stateOf = async (system: LocalActorSystem<ActorProtocols>): Promise<string | undefined> =>
+  (await time.run(system.ask(upload, { type: "upload.read" })))?.state;
+
+it("removes what an upload left that never ended, two hours after it was issued", async () => {
+  const first = newProcess();
+  await uploadTo(first);
+  await time.run(first.drain(1_000));
+  const second = newProcess();
+  await second.start();
+  await pass(2 * hourMs - 60_000);
+  expect(await isKept()).toBe(true);
+  await pass(hourMs);
+  expect(await isKept()).toBe(false);
+  expect(await stateOf(second)).toBe("deleted");
+});
+
+it("removes a file that was kept for seven days, and fails the push that still waits for it", async () => {
+  const first = newProcess();
+  await uploadTo(first);
+  await time.run(first.ask(upload, finish));
+  const push = pushRef(business, "bat_1");
+  const file = { upload_id: "bup_1", name: "first", root: "sha256:r" };
+  const facts = pushFacts({ push_id: "bat_1", business_uuid: business, source: "bulk", file });
+  const accept = { type: "push.accept", facts, held_reasons: [] } as const;
+  await time.run(first.ask(push, { ...accept, accept_by_ms: Number.MAX_SAFE_INTEGER }));
+  await time.run(first.drain(1_000));
+  const second = newProcess();
+  await second.start();
+  await pass(7 * 24 * hourMs - hourMs);
+  expect(await isKept()).toBe(true);
+  await pass(2 * hourMs);
+  expect(await isKept()).toBe(false);
+  expect(await stateOf(second)).toBe("deleted");
+  const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
+  const report = await time.run(second.ask(push, status));
+  expect(report).toMatchObject({ state: "failed", error: { code: "upload_expired" } });
+});

@@ -71,7 +71,14 @@ const tileDoc: RouteDoc = {
   summary: "A tile of the transparency log, or a bundle of its entries",
   description:
     "C2SP tlog-tiles: `tile/<level>/<index>` and `tile/entries/<index>`, with `.p/<width>` for a partial one. It never changes.",
-  parameters: [{ name: "*", in: "path", description: "The path below `tile/`.", schema: { type: "string" } }],
+  parameters: [
+    {
+      name: "path",
+      in: "path",
+      description: "The path below `tile/`; it contains slashes.",
+      schema: { type: "string" },
+    },
+  ],
   answers: { 200: { ...octets, headers: ["Cache-Control"] } },
   problems: ["not_found"],
 };

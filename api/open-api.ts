@@ -93,7 +93,7 @@ export function openApi(
 ): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
   for (const each of operations) {
-    const path = each.path.replaceAll(/:([a-z_]+)/g, "{$1}");
+    const path = each.path.replaceAll(/:([a-z_]+)/g, "{$1}").replace(/\*$/, "{path}");
     const known = paths[path] ?? {};
     known[each.method.toLowerCase()] = operation(each, terms);
     paths[path] = known;
@@ -115,7 +115,7 @@ export function openApi(
 
 /** The name of an operation in {@link Examples}. */
 export function operationKey({ method, path }: Pick<Operation, "method" | "path">): string {
-  return `${method} ${path}`;
+  return `${method} ${path.replace(/\*$/, ":path")}`;
 }
 
 function operation(each: Operation, terms: SurfaceTerms): JsonObject {

@@ -1,5 +1,6 @@
 // A file of 100,000 records on one node: it is accepted at once, and takes bounded memory.
 
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
@@ -16,6 +17,13 @@ afterAll(() => node.close());
 const count = 100_000;
 const mebibyte = 1_048_576;
 
+/** Resident memory without the pages of files that are mapped: the system takes those back when it needs them. */
+function ownBytes(): number {
+  if (process.platform !== "linux") return process.memoryUsage.rss();
+  const [, kibibytes = ""] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+  return Number(kibibytes) * 1_024;
+}
+
 it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000 }, async () => {
   const business = await newBusiness(node);
   const sample = { ...sampleRecords.products };
@@ -25,10 +33,10 @@ it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000
   const { body, pushId } = await stageRecords(node, business, records, {});
   records.length = 0;
   global.gc?.();
-  const before = process.memoryUsage.rss();
+  const before = ownBytes();
   let highest = before;
   const watch = setInterval(() => {
-    highest = Math.max(highest, process.memoryUsage.rss());
+    highest = Math.max(highest, ownBytes());
   }, 50);
   const beganAt = performance.now();
   const answer = await requestImport(node.running.urls, business, body);

@@ -294,7 +294,7 @@ async function log(base: string, read: (path: string, route: string) => Promise<
   await read(`/v1/log/inclusion?leaf=${encodeURIComponent(leaf)}`, "/v1/log/inclusion");
   await read("/v1/log/consistency?first=1", "/v1/log/consistency");
   const tile = await fetch(`${base}/tile/0/000${width < 256 ? `.p/${width}` : ""}`);
-  note("GET /tile/*", { status: tile.status, text: "(32 bytes for each hash)" });
+  note("GET /tile/:path", { status: tile.status, text: "(32 bytes for each hash)" });
 }
 
 async function operations(pushId: string, grant: string): Promise<void> {

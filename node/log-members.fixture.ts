@@ -13,5 +13,7 @@ export const logProofs: Readonly<Record<string, Proof>> = {
   "GET /v1/log/inclusion query name": receipt,
   "GET /v1/log/consistency query first": growth,
   "GET /v1/log/consistency query second": growth,
-  "GET /tile/* path *": shown("is followed by its tiles alone, which hold its entries and give its root"),
+  "GET /tile/{path} path path": shown(
+    "is followed by its tiles alone, which hold its entries and give its root",
+  ),
 };

@@ -127,7 +127,7 @@ interface Kill {
 function planKills({ kills, seed, batchSize }: CrashOptions): readonly Kill[] {
   const random = seededRandom(seed);
   // A file has fewer events than batches have, and more happens between two of them.
-  const [eventsMax, delayMsMax] = batchSize === null ? [1, 700] : [4, 120];
+  const [eventsMax, delayMsMax] = batchSize === null ? [1, 300] : [4, 120];
   const first = Math.floor(random() * targets.length);
   return Array.from({ length: kills }, (_, index) => ({
     target: targets[(first + index) % targets.length] ?? "both",

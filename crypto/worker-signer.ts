@@ -27,15 +27,9 @@ export interface SigningAnswer {
 const listMin = 4;
 const signatureLength = 64;
 
-/** Objects of a message live for moments; without a bound V8 keeps several times as much for them. */
-const youngMegabytes = 8;
-
 const calls = new WorkerCalls<SigningOrder, SigningAnswer>(
   "signing",
-  () =>
-    new Worker(new URL("./signing-worker.ts", import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
-    }),
+  () => new Worker(new URL("./signing-worker.ts", import.meta.url)),
 );
 
 /** Signs messages with a key and returns signatures of 64 bytes each, in order; rejects if it cannot. */

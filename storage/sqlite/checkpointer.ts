@@ -7,9 +7,6 @@
 
 import { Worker } from "node:worker_threads";
 
-/** It has hardly any objects of its own. */
-const youngMegabytes = 2;
-
 export interface CheckpointOrder {
   readonly path: string;
   /** Orders about the file that have not been carried out yet: one shared 32-bit integer, counted down by the thread. */
@@ -62,9 +59,7 @@ function order(message: CheckpointOrder): void {
 }
 
 function startWorker(): Worker {
-  const started = new Worker(new URL("./checkpoint-worker.ts", import.meta.url), {
-    resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
-  });
+  const started = new Worker(new URL("./checkpoint-worker.ts", import.meta.url));
   started.unref();
   const forget = (): void => {
     if (worker === started) worker = null;

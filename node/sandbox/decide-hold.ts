@@ -1,12 +1,12 @@
-// The decision of a sample business's owner about a held push, sealed as a person's authenticator would for a portal. Only a
-// sandbox has such a passkey in a file: production knows no private half of any.
+// The decision of an owner about a held push, sealed as a person's authenticator would for a portal. Only a sandbox has such
+// a passkey in a file: production knows no private half of any.
 
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { type HoldDecision, holdDecisionPayload } from "../../protocol/hold-decision.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Sandbox } from "./sandbox-file.ts";
-import { createSoftwarePasskey } from "./sealer.ts";
+import { createSoftwarePasskey, type Sealer } from "./sealer.ts";
 
 export interface OwnersDecision extends Pick<HoldDecision, "business_uuid" | "push_id" | "decision"> {
   /** Unix milliseconds. */
@@ -21,6 +21,13 @@ export async function sealOwnersDecision(
   const owner = businesses.find((each) => each.business_uuid === decision.business_uuid)?.owner;
   if (owner === undefined) return null;
   const passkey = createSoftwarePasskey({ ...owner.private_jwk } as unknown as PrivateJwk, anchors.passkeys);
+  return sealDecision(passkey, { atMs, ...decision });
+}
+
+export function sealDecision(
+  passkey: Pick<Sealer, "seal">,
+  { atMs, ...decision }: OwnersDecision,
+): Promise<Envelope> {
   const payload = holdDecisionPayload({ v: 1, ...decision, at: formatTimestamp(atMs) });
   return passkey.seal(payloadTypes["hold-decision.v1"], payload);
 }

@@ -11,7 +11,7 @@ import { type Arguments, type Command, type CommandContext, noArguments, onlyArg
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { showHeldReasons } from "./held-reasons.ts";
-import { ownersPasskey } from "./owner.ts";
+import { loadOwner } from "./owner.ts";
 import { visible } from "./terminal.ts";
 
 const businessOption = {
@@ -122,7 +122,7 @@ async function documentOf(
   }
   const config = args.text("config");
   if (config !== null) {
-    const passkey = await ownersPasskey(config, context);
+    const passkey = await loadOwner(config, context);
     return sealDecision(passkey, { ...decision, business_uuid: passkey.businessUuid, atMs: context.now() });
   }
   const sandbox = await loadSandbox(homeOf(args, context));

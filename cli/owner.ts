@@ -4,8 +4,8 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { askForOwnedBusiness, type GrantAsker, type SandboxGrantAnswer } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
-import type { PrivateJwk } from "../crypto/private-jwk.ts";
-import { createSoftwarePasskey, type Sealer } from "../node/sandbox/sealer.ts";
+import { ownersPasskey } from "../node/sandbox/decide-hold.ts";
+import type { Sealer } from "../node/sandbox/sealer.ts";
 import type { CommandContext } from "./command.ts";
 import { loadConfig, type OwnerConfig, parseJson, readText } from "./connection.ts";
 import { UsageError } from "./exit-codes.ts";
@@ -15,7 +15,7 @@ export function ownerFileOf(out: string): string {
   return join(dirname(out), `${basename(out, ".json")}.owner.json`);
 }
 
-export interface NewOwner {
+interface NewOwner {
   readonly answer: SandboxGrantAnswer;
   readonly privateJwk: object;
   /** For the configuration, which is beside the file of the passkey. */
@@ -45,7 +45,7 @@ export function sameOwner(owner: OwnerConfig, path: string, out: string): OwnerC
 }
 
 /** The owner's passkey of the configuration; throws {@link UsageError} where it has none. */
-export async function ownersPasskey(
+export async function loadOwner(
   name: string,
   context: CommandContext,
 ): Promise<Sealer & { readonly businessUuid: string }> {
@@ -67,5 +67,5 @@ export async function ownersPasskey(
 }
 
 function passkeyOf(jwk: object, { rp_id, origin }: Pick<OwnerConfig, "rp_id" | "origin">): Sealer {
-  return createSoftwarePasskey({ ...jwk } as PrivateJwk, { rp_ids: [rp_id], origins: [origin] });
+  return ownersPasskey(jwk, { rp_ids: [rp_id], origins: [origin] });
 }

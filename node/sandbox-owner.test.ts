@@ -42,15 +42,17 @@ interface Newcomer {
   readonly uuid: string;
 }
 
-async function newcomer(role: GrantAsker["role"] = "integration"): Promise<Newcomer> {
+async function newcomer(): Promise<Newcomer> {
   elapsedMs += 60_000;
   const parsed = await parseSigningKey(generatePrivateJwk("Ed25519"));
   if (!parsed.ok) throw new Error(parsed.detail);
   const key = parsed.value;
-  const asker = {
-    ...{ fetch: (url: string, init: RequestInit) => fetch(url, init), role, key },
+  const asker: GrantAsker = {
+    fetch: (url, init) => fetch(url, init),
     baseUrl: node.urls.business_url,
-  } as GrantAsker;
+    role: "integration",
+    key,
+  };
   const answer = await askForGrant(asker, names);
   return { key, asker, answer, uuid: answer.party.uuid };
 }
@@ -61,14 +63,14 @@ function newPasskey(): Sealer {
 
 /** The first request that carries the grant. */
 function use({ key }: Newcomer, grant: string): Promise<ReceivedAnswer> {
-  return send(
-    node.urls.business_url,
-    { key, grant },
-    { path: "/v1/seal-context", tag: "svc-business-read" },
-  );
+  return send(node.urls.business_url, { key, grant }, { path: "/v1/seal-context", tag: "svc-business-read" });
 }
 
-function proofBy(by: Sealer, said: Omit<KeyPossession, "v" | "role">, role: KeyPossession["role"] = "sealing") {
+function proofBy(
+  by: Sealer,
+  said: Omit<KeyPossession, "v" | "role">,
+  role: KeyPossession["role"] = "sealing",
+) {
   return by.seal(payloadTypes["key-possession.v1"], keyPossessionPayload({ v: 1, role, ...said }));
 }
 
@@ -138,8 +140,6 @@ describe("an owner is refused", () => {
   });
 
   it("for an AI company", async () => {
-    const company = await newcomer("retrieval").catch(() => null);
-    expect(company).toBeNull();
     const business = await newcomer();
     expect(await refusal(business, right(business), { role: "retrieval" })).toMatchObject(at("/owner"));
   });
@@ -171,7 +171,10 @@ describe("an owner is refused", () => {
       });
       return {
         public_key,
-        possession: { ...possession, signatures: signatures.map((each) => ({ ...each, keyid: owner.keyId })) },
+        possession: {
+          ...possession,
+          signatures: signatures.map((each) => ({ ...each, keyid: owner.keyId })),
+        },
       };
     };
     expect(await refusal(business, forged)).toMatchObject(at("/owner/possession", "signature_invalid"));
@@ -199,6 +202,47 @@ describe("an owner is refused", () => {
       const answer = await refusal(business, withKey({ ...key }));
       expect(answer.json, JSON.stringify(key)).toMatchObject({ code: "request_invalid" });
       expect(String(answer.json["pointer"])).toMatch(/^\/owner\/public_key/);
+    }
+  });
+
+  it("has a different answer for each of its members", async () => {
+    const business = await newcomer();
+    const withProof =
+      (change: (possession: Envelope, signature: Envelope["signatures"][number]) => object) =>
+      async (owner: Sealer, challenge: string) => {
+        const { public_key, possession } = await right(business)(owner, challenge);
+        const [signature] = possession.signatures;
+        if (signature === undefined) throw new Error("A proof carries a signature.");
+        return { public_key, possession: { ...possession, ...change(possession, signature) } };
+      };
+    const changes: readonly Parameters<typeof withProof>[0][] = [
+      () => ({ payloadType: "x" }),
+      () => ({ payload: "e30=" }),
+      () => ({ signatures: [] }),
+      (_proof, signature) => ({ signatures: [signature, signature] }),
+      ...["keyid", "sig", "authenticatorData", "clientDataJSON"].map(
+        (member): Parameters<typeof withProof>[0] =>
+          (_proof, signature) => ({ signatures: [{ ...signature, [member]: "AAAA" }] }),
+      ),
+    ];
+    expect(
+      await refusal(
+        business,
+        withProof(() => ({})),
+      ),
+    ).toMatchObject({ status: 200 });
+    for (const change of changes) {
+      const answer = await refusal(business, withProof(change));
+      expect(answer.json, String(change)).toMatchObject({ code: "request_invalid" });
+      expect(String(answer.json["pointer"])).toMatch(/^\/owner\/possession/);
+    }
+    for (const member of ["kty", "crv", "x", "y"]) {
+      const made = async (owner: Sealer, challenge: string) => ({
+        ...(await right(business)(owner, challenge)),
+        public_key: { ...owner.publicJwk, [member]: "A".repeat(43) },
+      });
+      const answer = await refusal(business, made);
+      expect(answer.json, member).toMatchObject({ code: "request_invalid" });
     }
   });
 

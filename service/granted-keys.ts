@@ -8,7 +8,13 @@ import type { PublicJwk } from "../protocol/jwk.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../protocol/mandate.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { GrantRegistration, SandboxGrant } from "./sandbox-grant.ts";
-import { ensureHostedKey, ownerKeyFacts, type SandboxKeysDeps, sandboxKeyFacts, sandboxScope } from "./sandbox-keys.ts";
+import {
+  ensureHostedKey,
+  ownerKeyFacts,
+  type SandboxKeysDeps,
+  sandboxKeyFacts,
+  sandboxScope,
+} from "./sandbox-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
 export function createGrantedKeys(

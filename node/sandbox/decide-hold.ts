@@ -5,6 +5,7 @@ import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
 import { type HoldDecision, holdDecisionPayload } from "../../protocol/hold-decision.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { PasskeyOrigins } from "../../protocol/passkey.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import { createSoftwarePasskey, type Sealer } from "./sealer.ts";
 
@@ -20,8 +21,12 @@ export async function sealOwnersDecision(
 ): Promise<Envelope | null> {
   const owner = businesses.find((each) => each.business_uuid === decision.business_uuid)?.owner;
   if (owner === undefined) return null;
-  const passkey = createSoftwarePasskey({ ...owner.private_jwk } as unknown as PrivateJwk, anchors.passkeys);
-  return sealDecision(passkey, { atMs, ...decision });
+  return sealDecision(ownersPasskey(owner.private_jwk, anchors.passkeys), { atMs, ...decision });
+}
+
+/** The passkey of an owner, whose private JWK was read from a file or has just been made. */
+export function ownersPasskey(privateJwk: object, origins: PasskeyOrigins): Sealer {
+  return createSoftwarePasskey({ ...privateJwk } as PrivateJwk, origins);
 }
 
 export function sealDecision(

@@ -66,8 +66,7 @@ export const grantAnswer = named(
     registered: described(flag, "Whether a request has registered the key already."),
     owner_key_id: described(nullable(keyId), "The passkey that the grant registers as the owner's."),
     passkeys: described(
-      object({ rp_ids: list(text(253), { min: 1, max: 16 }),
-        origins: list(text(512), { min: 1, max: 64 }) }),
+      object({ rp_ids: list(text(253), { min: 1, max: 16 }), origins: list(text(512), { min: 1, max: 64 }) }),
       "Where passkeys of this sandbox may be used, as its anchors say.",
     ),
     grant: described(text(grantLengthMax), "Sent as `SVC-Sandbox-Key` with every request of the key."),

@@ -14,7 +14,9 @@ import {
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk, publicHalfOf } from "../crypto/private-jwk.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type KeyPossession, keyPossessionPayload } from "../protocol/key-possession.ts";
+import { ownerKeyFacts } from "../service/sandbox-keys.ts";
 import { createSoftwarePasskey, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -92,6 +94,41 @@ describe("the owner of a new business", () => {
     expect(await node.services.register.key(owner.keyId)).toMatchObject({
       ...{ role: "sealing", person_role: "owner", cose: owner.cose, party_uuid: business.uuid },
     });
+  });
+});
+
+describe("the first request with the grant", () => {
+  async function withOwner(owner: Sealer) {
+    const business = await newcomer();
+    const { grant } = await askForOwnedBusiness(business.asker, { uuid: business.uuid, owner, ...names });
+    return { ...business, grant };
+  }
+
+  it("goes on where a crash ended another after the owner was registered", async () => {
+    const owner = newPasskey();
+    const business = await withOwner(owner);
+    const { parties } = node.services;
+    const { uuid, ...named } = business.answer.party;
+    await parties.open({ uuid, ...named, group: uuid, blocked_groups: [] });
+    const validFrom = formatTimestamp(Date.now() - 1_000);
+    await parties.registerKey(ownerKeyFacts({ partyUuid: uuid, jwk: owner.publicJwk, validFrom }));
+    expect((await use(business, business.grant)).status).toBe(200);
+    expect((await parties.facts(uuid, business.key.keyId)).key).toBe("live");
+    expect((await parties.facts(uuid, owner.keyId)).key).toBe("live");
+  });
+
+  it("is refused where the passkey has become another business's meanwhile", async () => {
+    const owner = newPasskey();
+    const [first, second] = [await withOwner(owner), await withOwner(owner)];
+    expect((await use(first, first.grant)).status).toBe(200);
+    expect(await use(second, second.grant)).toMatchObject({
+      status: 401,
+      json: {
+        code: "key_unknown",
+        detail: "key_taken: The key belongs to another party; register a new one.",
+      },
+    });
+    expect((await node.services.parties.facts(second.uuid, second.key.keyId)).key).toBe("unknown");
   });
 });
 

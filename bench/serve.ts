@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
+import { boundHeapGrowth } from "../node/heap-growth.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { answerParent } from "./answer-parent.ts";
@@ -11,6 +12,7 @@ import { unlimited } from "./unlimited.ts";
 const indexPollMs = 5;
 
 let node: RunningNode | null = null;
+boundHeapGrowth();
 
 function running(): RunningNode {
   if (node === null) throw new Error("the node is not started");

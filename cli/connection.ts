@@ -39,6 +39,19 @@ export async function connect(side: Side, args: Arguments, context: CommandConte
     : await connectConfigured(config, context);
 }
 
+/** The options with which another command acts as the same business of the same service, as one types them. */
+export function sameBusiness(args: Arguments): string {
+  const names = args.text("config") === null ? ["business", "home"] : ["config"];
+  return names
+    .map((name) => [name, args.text(name)] as const)
+    .map(([name, value]) => (value === null ? "" : ` --${name} ${quoted(value)}`))
+    .join("");
+}
+
+function quoted(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 export function homeOf(args: Arguments, context: CommandContext): string {
   return resolve(context.cwd, args.text("home") ?? context.env["SVC_HOME"] ?? defaultHome);
 }
@@ -124,6 +137,16 @@ export interface Config {
   readonly key?: { readonly file?: string; readonly env?: string };
   readonly country?: string;
   readonly sandbox_key_grant?: string;
+  readonly owner?: OwnerConfig;
+}
+
+/** Sandbox only: the owner's passkey of a business of one's own, and where its assertions are made. */
+export interface OwnerConfig {
+  readonly business_uuid: string;
+  /** File with the private JWK, relative to the configuration. */
+  readonly file: string;
+  readonly rp_id: string;
+  readonly origin: string;
 }
 
 const configMembers = [
@@ -135,6 +158,7 @@ const configMembers = [
   "key",
   "country",
   "sandbox_key_grant",
+  "owner",
 ];
 
 async function connectConfigured(file: string, context: CommandContext): Promise<Connection> {
@@ -146,6 +170,8 @@ async function connectConfigured(file: string, context: CommandContext): Promise
       "sandbox_key_grant is for the sandbox only; remove it, or set environment to sandbox.",
     );
   }
+  if (environment === "production" && config.owner !== undefined)
+    throw new UsageError("owner is for the sandbox only; remove it, or set environment to sandbox.");
   if (environment === "production") assertEncrypted(config);
   const key = await parseSigningKey(await loadKey(config, path, context));
   if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);

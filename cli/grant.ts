@@ -2,12 +2,19 @@
 
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { askForGrant, askToJoin, type GrantAsker, type GrantRole } from "../client/sandbox-grant.ts";
+import {
+  askForGrant,
+  askToJoin,
+  type GrantAsker,
+  type GrantRole,
+  type SandboxGrantAnswer,
+} from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { type Config, homeOf, loadConfig, loadKey, loadSandbox } from "./connection.ts";
+import { type Config, homeOf, loadConfig, loadKey, loadSandbox, type OwnerConfig } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { algorithmOf } from "./keygen.ts";
+import { giveOwner, ownerFileOf, sameOwner } from "./owner.ts";
 import { writePrivate } from "./private-file.ts";
 import { visible } from "./terminal.ts";
 
@@ -22,6 +29,7 @@ export const grant: Command = {
   summary: "get a key of your own into a sandbox, as a new business or AI company",
   details: [
     "Writes a configuration for the other commands: svc push FILE --config business.json",
+    "A new business gets an owner too, whose passkey is in a file beside the configuration; svc hold decides with it.",
     "The command makes a key beside the configuration, or uses the one that --key names. The same key always gets the same party.",
     "The addresses are those of the sandbox in the home folder, or those of --config. With --join, the key becomes a further",
     "key of the party that --config acts as.",
@@ -33,7 +41,7 @@ export const grant: Command = {
     out: { type: "string", short: "o", value: "FILE", help: "the configuration to write; it must not exist" },
     key: { type: "string", value: "FILE", help: "a private key that you have (JWK or PKCS #8 PEM)" },
     alg: { type: "string", value: "ALG", help: "algorithm of a new key: Ed25519 (default) or ES256" },
-    join: { type: "boolean", help: "make make make a further key of the party of --config" },
+    join: { type: "boolean", help: "make the key a further key of the party of --config" },
     config: { type: "string", value: "FILE", help: "configuration for the same sandbox" },
     home: { type: "string", value: "DIR", help: "home folder of the sandbox's node" },
   },
@@ -47,7 +55,11 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   const role = roleOf(args);
   const out = resolve(context.cwd, needed(args, "out", "Name the configuration to write with --out FILE."));
   const keyFile = keyFileOf(args, context, out);
-  const newFiles = args.text("key") === null ? [out, keyFile] : [out];
+  const ownerFile = ownerFileOf(out);
+  const newFiles = [
+    ...(args.text("key") === null ? [out, keyFile] : [out]),
+    ...(role === "integration" && !args.flag("join") ? [ownerFile] : []),
+  ];
   const taken = newFiles.find((path) => existsSync(path));
   if (taken !== undefined)
     throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
@@ -56,13 +68,12 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
   const { key, made } = await keyOf(args, context, keyFile);
   const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
-  const { grant: text, party } = args.flag("join")
-    ? await joinParty(asker, args, context)
-    : await askForGrant(asker, {
-        legal_name: needed(args, "name", "Name the new party with --name NAME."),
-        country: needed(args, "country", "Name its country with --country CC."),
-      });
+  const granted = args.flag("join")
+    ? await joinParty(asker, args, context, out)
+    : await newParty(asker, args, ownerFile);
+  const { grant: text, party } = granted.answer;
   if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
+  if (granted.ownersJwk !== null) await writePrivate(ownerFile, `${JSON.stringify(granted.ownersJwk)}\n`);
   const config: Config = {
     version: 1,
     environment: "sandbox",
@@ -70,6 +81,7 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
     key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
     country: party.country,
     sandbox_key_grant: text,
+    ...(granted.owner === undefined ? {} : { owner: granted.owner }),
   };
   await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
   const { terminal } = context;
@@ -77,6 +89,27 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
   terminal.note(nextStep(role, args.text("out") ?? ""));
   return exitCodes.done;
+}
+
+interface Granted {
+  readonly answer: SandboxGrantAnswer;
+  readonly owner: OwnerConfig | undefined;
+  /** The private half of a newly made owner's passkey. */
+  readonly ownersJwk: object | null;
+}
+
+async function newParty(asker: GrantAsker, args: Arguments, ownerFile: string): Promise<Granted> {
+  const names = {
+    legal_name: needed(args, "name", "Name the new party with --name NAME."),
+    country: needed(args, "country", "Name its country with --country CC."),
+  };
+  const answer = await askForGrant(asker, names);
+  const given = await giveOwner(asker, answer, { names, file: ownerFile });
+  return {
+    answer: given?.answer ?? answer,
+    owner: given?.config,
+    ownersJwk: given?.privateJwk ?? null,
+  };
 }
 
 function nextStep(role: GrantRole, config: string): string {
@@ -133,11 +166,19 @@ async function keyOf(
   return { key: key.value, made };
 }
 
-async function joinParty(asker: GrantAsker, args: Arguments, context: CommandContext) {
+async function joinParty(
+  asker: GrantAsker,
+  args: Arguments,
+  context: CommandContext,
+  out: string,
+): Promise<Granted> {
   const path = resolve(context.cwd, args.text("config") ?? "");
-  const member = await parseSigningKey(await loadKey(await loadConfig(path), path, context));
+  const config = await loadConfig(path);
+  const member = await parseSigningKey(await loadKey(config, path, context));
   if (!member.ok) throw new UsageError(`The private key of ${path} cannot be used: ${member.detail}`);
   // A registered key gets its existing grant again, which names its party.
   const { party } = await askForGrant({ ...asker, key: member.value }, {});
-  return askToJoin(asker, { uuid: party.uuid, member: member.value });
+  const answer = await askToJoin(asker, { uuid: party.uuid, member: member.value });
+  const owner = config.owner && sameOwner(config.owner, path, out);
+  return { answer, owner, ownersJwk: null };
 }

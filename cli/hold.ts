@@ -1,15 +1,17 @@
-// `svc hold list|confirm|reject`: what waits for a decision, and the decision. In a sandbox the sample business's owner decides
-// with the passkey in sandbox.json; for a service elsewhere the document comes from where its people seal.
+// `svc hold list|confirm|reject`: what waits for a decision, and the decision. In a sandbox the owner decides with a passkey in
+// a file: that of sandbox.json for a sample business, that of the configuration for a business of one's own. In production
+// the document comes from where its people seal.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Envelope, HeldPushes } from "../client/business-answers.ts";
 import type { JsonAnswer } from "../client/json-answer.ts";
-import { sealOwnersDecision } from "../node/sandbox/decide-hold.ts";
+import { sealDecision, sealOwnersDecision } from "../node/sandbox/decide-hold.ts";
 import { type Arguments, type Command, type CommandContext, noArguments, onlyArgument } from "./command.ts";
 import { connect, connectionOptions, homeOf, loadSandbox } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { showHeldReasons } from "./held-reasons.ts";
+import { loadOwner } from "./owner.ts";
 import { visible } from "./terminal.ts";
 
 const businessOption = {
@@ -26,7 +28,8 @@ const list: Command = {
 };
 
 const details = [
-  "In a sandbox the owner of the sample business decides, with the passkey that sandbox.json contains.",
+  "In a sandbox the owner of the sample business decides, with the passkey that sandbox.json contains, or the owner of your own",
+  "business, with the passkey that svc grant made for --config.",
   "Elsewhere people seal decisions in their portal; --document sends one that was sealed there.",
 ];
 const decisionOptions = {
@@ -117,10 +120,11 @@ async function documentOf(
       throw new UsageError(`${file} is not a sealed decision as JSON.`);
     }
   }
-  if (args.text("config") !== null)
-    throw new UsageError(
-      "People of a business decide in their portal; send its document with --document FILE.",
-    );
+  const config = args.text("config");
+  if (config !== null) {
+    const passkey = await loadOwner(config, context);
+    return sealDecision(passkey, { ...decision, business_uuid: passkey.businessUuid, atMs: context.now() });
+  }
   const sandbox = await loadSandbox(homeOf(args, context));
   const sealed = await sealOwnersDecision(sandbox, { ...decision, atMs: context.now() });
   if (sealed !== null) return sealed;

@@ -25,10 +25,11 @@ import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
+import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
   ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts],
-  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges],
+  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness],
   ...holdCommands,
   ...keyCommands,
 ];

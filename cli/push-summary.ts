@@ -17,18 +17,18 @@ interface Totals {
 
 type PlacedFault = PlacedFaults & { readonly record_id: string | null };
 
-/** Prints the result of a push and returns the command's exit code. */
+/** Prints the result of a push and returns the command's exit code. `as` is added to the commands that it names. */
 export function pushResult(
   terminal: Terminal,
   input: ProductInput,
-  { state, isJson }: { readonly state: PushState; readonly isJson: boolean },
+  { state, isJson, as }: { readonly state: PushState; readonly isJson: boolean; readonly as: string },
 ): ExitCode {
   const totals = totalsOf(state);
   const faults = state.batches.flatMap(({ first, result }) =>
     placedFaults(input, first, result?.faults ?? []),
   );
   if (isJson) tellResult(terminal, input, { state, totals, faults });
-  else showResult(terminal, input, { state, totals, faults });
+  else showResult(terminal, input, { state, totals, faults, as });
   const isWhole = totals.isPublished && totals.rejected === 0 && input.report.leftOut === 0;
   return isWhole ? exitCodes.done : exitCodes.negative;
 }
@@ -62,7 +62,7 @@ export function placedFaults(
 function showResult(
   terminal: Terminal,
   { placeName, report }: ProductInput,
-  { state, totals, faults }: Result,
+  { state, totals, faults, as }: Result & { readonly as: string },
 ): void {
   const { accepted, updated, rejected } = totals;
   const heldBatches = state.batches.filter(({ result }) => result?.state === "held");
@@ -75,7 +75,7 @@ function showResult(
     else for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
     if (result.state === "held")
       terminal.print(
-        `  An owner or admin can confirm it (svc hold confirm ${sealed?.push_id}); then run this command again.`,
+        `  An owner or admin can confirm it (svc hold confirm ${sealed?.push_id}${as}); then run this command again.`,
       );
   }
   const parts = [

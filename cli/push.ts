@@ -11,7 +11,7 @@ import { runPush } from "../client/push-run.ts";
 import { isSettled } from "../client/push-state.ts";
 import type { RecordSet } from "../client/record-set.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
-import { type Connection, connect, connectionOptions, homeOf } from "./connection.ts";
+import { type Connection, connect, connectionOptions, homeOf, sameBusiness } from "./connection.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { isNewest, rememberNewest } from "./newest-push.ts";
@@ -99,7 +99,7 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
     onEvent: createPushProgress(terminal, style, context.now),
   };
   const state = await runPush(deps, input.records);
-  return pushResult(terminal, input, { state, isJson: style === "json" });
+  return pushResult(terminal, input, { state, isJson: style === "json", as: sameBusiness(args) });
 }
 
 /** Something else was sent since: what this push had published may be overwritten or withdrawn. */

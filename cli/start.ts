@@ -34,6 +34,8 @@ async function runStart(args: Arguments, context: CommandContext): Promise<ExitC
   const home = args.text("home");
   const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
   // Loaded only here: every other command starts without a node's code.
+  const { boundHeapGrowth } = await import("../node/heap-growth.ts");
+  boundHeapGrowth();
   const [{ startNode }, { tourLines }] = await Promise.all([
     import("../node/start.ts"),
     import("../node/sandbox/tour.ts"),

@@ -4,6 +4,7 @@
 
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import type { PublicJwk } from "../protocol/jwk.ts";
 import { keyPossessionPayload } from "../protocol/key-possession.ts";
 import { createSender, type Fetch } from "./sender.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -23,6 +24,10 @@ export interface SandboxGrantAnswer {
   readonly party: GrantedParty;
   /** Whether an earlier request has already registered the key. */
   readonly registered: boolean;
+  /** The owner's passkey that the grant registers. */
+  readonly owner_key_id: string | null;
+  /** Where passkeys of this sandbox may be used; missing in the answers of earlier releases. */
+  readonly passkeys?: { readonly rp_ids: readonly string[]; readonly origins: readonly string[] };
   /** Sent as `SVC-Sandbox-Key` with every request made with the key. */
   readonly grant: string;
 }
@@ -45,6 +50,40 @@ export function askForGrant(
 ): Promise<SandboxGrantAnswer> {
   const { key, role } = asker;
   return send(asker, key, { public_key: key.publicJwk, role, ...party });
+}
+
+/** The passkey of a business's owner. */
+export interface OwnersPasskey {
+  readonly keyId: string;
+  readonly publicJwk: PublicJwk;
+  seal(payloadType: string, payload: Uint8Array): Promise<Envelope>;
+}
+
+/** Asks once more for the grant of a new business, whose uuid is known now, with its owner's passkey. */
+export async function askForOwnedBusiness(
+  asker: GrantAsker,
+  {
+    uuid: party_uuid,
+    owner,
+    ...names
+  }: {
+    readonly uuid: string;
+    readonly legal_name: string;
+    readonly country: string;
+    readonly owner: OwnersPasskey;
+  },
+): Promise<SandboxGrantAnswer> {
+  const { key, role } = asker;
+  const random = crypto.getRandomValues(new Uint8Array(32));
+  const possession = await owner.seal(
+    payloadTypes["key-possession.v1"],
+    keyPossessionPayload({
+      ...{ v: 1, party_uuid, key_id: owner.keyId, role: "sealing" },
+      challenge: toBase64Url(random),
+    }),
+  );
+  const proven = { public_key: owner.publicJwk, possession };
+  return send(asker, key, { public_key: key.publicJwk, role, ...names, owner: proven }, random);
 }
 
 /** Asks for a grant for the party to which `member`, a registered key, belongs. */

@@ -283,8 +283,11 @@ async function replayed(isSame: boolean): Promise<unknown> {
 
 const grants = (): Readonly<Record<string, Proof>> => {
   const keys = members.map(({ key }) => key).filter((key) => key.startsWith("POST /v1/sandbox/grants "));
-  const shownBy = "node/sandbox-grants.test.ts: is answered by each of its members";
-  return Object.fromEntries(keys.map((key) => [key, { shownBy }]));
+  const shownBy = (key: string) =>
+    key.includes("owner")
+      ? "node/sandbox-owner.test.ts: has a different answer for each of its members"
+      : "node/sandbox-grants.test.ts: is answered by each of its members";
+  return Object.fromEntries(keys.map((key) => [key, { shownBy: shownBy(key) }]));
 };
 
 /** The header that every signed operation has: outside its bounds it is refused, within them a known key may send it. */

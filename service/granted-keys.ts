@@ -1,13 +1,20 @@
-// Sandbox: the first signed request with a grant opens the party, registers the key and, for an integration key, its
-// mandate (specification, «Sandbox»). Every step is idempotent, so the next request repairs a crash in between.
+// Sandbox: the first signed request with a grant opens the party, registers the key and, for an integration key, the
+// owner's passkey that the grant names and its mandate (specification, «Sandbox»). Every step is idempotent, so the next request repairs a crash in between.
 
 import type { PartyFacts } from "../actors/messages/business.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { PublicJwk } from "../protocol/jwk.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../protocol/mandate.ts";
 import { RegisterRefused } from "./parties.ts";
 import type { GrantRegistration, SandboxGrant } from "./sandbox-grant.ts";
-import { ensureHostedKey, type SandboxKeysDeps, sandboxKeyFacts, sandboxScope } from "./sandbox-keys.ts";
+import {
+  ensureHostedKey,
+  ownerKeyFacts,
+  type SandboxKeysDeps,
+  sandboxKeyFacts,
+  sandboxScope,
+} from "./sandbox-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
 export function createGrantedKeys(
@@ -34,12 +41,25 @@ async function register(
   const { role, public_key: jwk } = grant;
   const validFrom = formatTimestamp(deps.clock.now());
   const key = sandboxKeyFacts({ keyId, partyUuid: grant.party.uuid, role, jwk, validFrom });
-  if (isNew) await deps.parties.registerKey(key);
-  else if ((await deps.parties.facts(grant.party.uuid, keyId)).key === "revoked") {
+  if (isNew) {
+    // The owner is first: once the integration key is known, no request comes here again.
+    if (grant.owner !== undefined)
+      await registerOwner(deps, { uuid: party.uuid, jwk: grant.owner.public_key, validFrom });
+    await deps.parties.registerKey(key);
+  } else if ((await deps.parties.facts(grant.party.uuid, keyId)).key === "revoked") {
     return { status: "refused", detail: "The key was revoked." };
   }
   if (grant.role === "integration") await ensureMandate(deps, grant, keyId);
   return { status: "registered", key, party, isNew };
+}
+
+async function registerOwner(
+  { parties }: SandboxKeysDeps,
+  { uuid, jwk, validFrom }: { readonly uuid: string; readonly jwk: PublicJwk; readonly validFrom: string },
+): Promise<void> {
+  const key = ownerKeyFacts({ partyUuid: uuid, jwk, validFrom });
+  if ((await parties.facts(uuid, key.key_id)).key === "unknown") await parties.registerKey(key);
+  await parties.stateCustody({ uuid, key_id: key.key_id, custody: "self", effective_from: validFrom });
 }
 
 async function openParty(

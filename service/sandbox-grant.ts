@@ -17,6 +17,7 @@ import {
   matching,
   nullable,
   oneOf,
+  optional,
   publicJwk,
   text,
   uuid,
@@ -38,6 +39,8 @@ export interface SandboxGrant {
   readonly public_key: PublicJwk;
   /** The mandate under which an integration key publishes, if it was sealed beforehand. */
   readonly mandate_id: string | null;
+  /** The passkey of the owner of a new business, registered together with the integration key. */
+  readonly owner?: { readonly public_key: PublicJwk };
 }
 
 /** The outcome of registering a granted key. `isNew` is set for the one registration that made the key known. */
@@ -68,6 +71,7 @@ const format: PayloadFormat<SandboxGrant> = {
     role: oneOf(["integration", "retrieval"]),
     public_key: publicJwk,
     mandate_id: nullable(matching(/^[\x21-\x7e]{1,128}$/, "a mandate id")),
+    owner: optional(closed<NonNullable<SandboxGrant["owner"]>>({ public_key: publicJwk })),
   }),
 };
 

@@ -6,6 +6,8 @@
 //   S3. A grant of an existing party is given only to a request signed by a live key of that party.
 //   S4. Nothing is stored, so the nonce is not claimed: repeating a request returns the same answer, which is no secret.
 //       The key is registered by the first request that carries its grant.
+//   S5. A grant names an owner's passkey only if the passkey itself sealed a proof for this request and party, and only for
+//       a business that nobody has registered: nobody becomes the owner of what exists.
 
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import type { Signer } from "../crypto/port.ts";
@@ -25,6 +27,7 @@ import {
   authenticateHead,
   judgeSignature,
 } from "./authenticate.ts";
+import { ownersKey } from "./granted-owner.ts";
 import { verifyPossession } from "./key-possession.ts";
 import type { RequestHead } from "./request-head.ts";
 import { issueGrant, type SandboxGrant } from "./sandbox-grant.ts";
@@ -57,7 +60,7 @@ export function createSandboxGrants(deps: SandboxGrantsDeps): IssueSandboxGrant 
   };
 }
 
-interface GivenKey {
+export interface GivenKey {
   readonly keyId: string;
   readonly jwk: PublicJwk;
 }
@@ -65,6 +68,7 @@ interface GivenKey {
 interface Granted {
   readonly party: SandboxGrant["party"];
   readonly isRegistered: boolean;
+  readonly owner: GivenKey | null;
 }
 
 function invalid(detail: string, pointer: string): Refused {
@@ -96,9 +100,11 @@ async function partyOf(
   const party = (await register.party(facts.party_uuid)) ?? newParty(facts.party_uuid, question);
   if (party.kind === "problem") return party;
   const signer = await signedBy(deps, request, (keyId) => (keyId === key.keyId ? { facts, party } : null));
-  return signer.kind === "problem"
-    ? signer
-    : { party: partyInGrant(party), isRegistered: registered !== null };
+  if (signer.kind === "problem") return signer;
+  const isRegistered = registered !== null;
+  const owner = await ownersKey(deps, question, { key, party, isRegistered, nonce: signer.nonce });
+  if (owner !== null && "kind" in owner) return owner;
+  return { party: partyInGrant(party), isRegistered, owner };
 }
 
 /** A party's further key: a live key of the party signs the request, and the new key its proof (S1, S3). */
@@ -107,9 +113,10 @@ async function joinedParty(
   request: GrantRequest,
   { key, registered }: { readonly key: GivenKey; readonly registered: KeyFacts | null },
 ): Promise<Granted | Refused> {
-  const { role, possession, legal_name: name, country } = request.question;
+  const { role, possession, legal_name: name, country, owner } = request.question;
   if (name !== undefined || country !== undefined)
     return invalid("The party already has a name and country; leave both out.", "/possession");
+  if (owner !== undefined) return invalid("Only a new business is given an owner.", "/owner");
   const { register, crypto, clock } = deps.authentication;
   const signer = await signedBy(deps, request, async (keyId) => {
     const facts = await register.key(keyId);
@@ -134,7 +141,7 @@ async function joinedParty(
     );
   return registered !== null && registered.party_uuid !== party.uuid
     ? invalid("The key belongs to another party.", "/public_key")
-    : { party: partyInGrant(party), isRegistered: registered !== null };
+    : { party: partyInGrant(party), isRegistered: registered !== null, owner: null };
 }
 
 type Known = { readonly facts: KeyFacts; readonly party: PartyFacts };
@@ -210,14 +217,22 @@ async function newUuid(grantKey: Signer, role: string, keyId: string): Promise<s
 }
 
 async function answer(
-  { grantKey }: SandboxGrantsDeps,
+  { grantKey, passkeys }: SandboxGrantsDeps,
   { role }: GrantQuestion,
-  { key, party, isRegistered }: Granted & { readonly key: GivenKey },
+  { key, party, isRegistered, owner }: Granted & { readonly key: GivenKey },
 ): Promise<Outcome> {
   const grant = await issueGrant(
-    { v: 1, environment: "sandbox", party, role, public_key: key.jwk, mandate_id: null },
+    {
+      ...{ v: 1, environment: "sandbox", party, role, public_key: key.jwk, mandate_id: null },
+      ...(owner === null ? {} : { owner: { public_key: owner.jwk } }),
+    },
     grantKey,
   );
-  const body: GrantAnswer = { key_id: key.keyId, role, party, registered: isRegistered, grant };
+  const body: GrantAnswer = {
+    ...{ key_id: key.keyId, role, party, registered: isRegistered },
+    owner_key_id: owner?.keyId ?? null,
+    passkeys: { rp_ids: [...passkeys.rp_ids], origins: [...passkeys.origins] },
+    grant,
+  };
   return answerJson(200, body, { "cache-control": "no-store" });
 }

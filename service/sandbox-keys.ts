@@ -3,8 +3,10 @@
 
 import type { KeyFacts, MandateScopeFacts } from "../actors/messages/business.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import { coseKeyOf } from "../protocol/cose-key.ts";
 import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
-import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
+import { algorithmOf, type PublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { countries } from "../protocol/records/vocabularies/countries.ts";
 import type { Parties } from "./parties.ts";
 
@@ -44,6 +46,20 @@ export function sandboxKeyFacts(key: {
     revoked_at: null,
     compromised_from: null,
   };
+}
+
+/** The passkey of a business's owner. */
+export function ownerKeyFacts({
+  jwk,
+  ...key
+}: {
+  readonly partyUuid: string;
+  readonly jwk: PublicJwk;
+  readonly validFrom: string;
+}): KeyFacts {
+  const facts = sandboxKeyFacts({ ...key, keyId: thumbprint(jwk), jwk, role: "sealing" });
+  const cose = coseKeyOf(jwk);
+  return { ...facts, person_role: "owner", cose: cose && toBase64(cose) };
 }
 
 /** How long before the request a hosted key is already valid. */

@@ -10,6 +10,7 @@ import {
   noteKeyOf,
   parseCheckpoint,
   parseNote,
+  verifierKeyOf,
   verifyNote,
 } from "../protocol/log/note.ts";
 import { leafHash, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
@@ -60,6 +61,11 @@ function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
       use === "log" && compromised_from === null ? noteKeyOf(anchors.log.key_name, public_key) : null;
     return key === null ? [] : [key];
   });
+}
+
+/** What a witness is told of the log, one line for each key: the origin and the verifier key (C2SP signed-note). */
+export function witnessedAs(trust: Trust): readonly string[] {
+  return logKeys(trust).map((key) => `${trust.anchors.log.origin} ${verifierKeyOf(key, trust.sha256)}`);
 }
 
 /** Whether the log contains an entry: `checkpoint_invalid` for the checkpoint, `inclusion_invalid` for the path to its root. */

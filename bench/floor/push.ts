@@ -18,6 +18,7 @@ import { answerParent } from "../answer-parent.ts";
 import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
 import { readStoredRecords } from "../stored-records.ts";
 import type { FloorRow } from "./push-rows.ts";
+import { receiveUpload } from "./upload.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -239,4 +240,4 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return level[0] ?? new Uint8Array();
 }
 
-answerParent({ run, runFile }, async () => store?.close());
+answerParent({ run, runFile, receiveUpload, cpuTimes }, async () => store?.close());

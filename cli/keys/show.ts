@@ -1,6 +1,7 @@
 // `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
 import { resolve } from "node:path";
+import { witnessedAs } from "../../verifier/log.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { environmentOf, environmentOption, pathOf } from "./options.ts";
@@ -22,6 +23,7 @@ async function runShow(args: Arguments, context: CommandContext): Promise<ExitCo
   const anchors = await loadAnchors(pathOf(args, context, "anchors"), environmentOf(args));
   const { trust } = await loadKeySet(file, anchors);
   for (const line of keyLines(trust, context.now())) context.terminal.print(line);
+  for (const log of witnessedAs(trust)) context.terminal.print(`svc witness --log '${log}'`);
   return exitCodes.done;
 }
 

@@ -136,10 +136,7 @@ export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
   return `${key.name}+${hash}+${toBase64(Uint8Array.of(signatureTypes[key.kind], ...key.publicKey))}`;
 }
 
-/**
- * Reads a published key; null unless its hash is right and its type is known.
- * @internal for witnesses and other readers of the log, and the tests.
- */
+/** Reads a published key; null unless its hash is right and its type is known. */
 export function parseVerifierKey(text: string, sha256: Sha256): NoteKey | null {
   const [name = "", , ...rest] = text.split("+");
   const bytes = parseBase64(rest.join("+"));
@@ -169,10 +166,7 @@ export function logSignature(key: NoteKey, signature: Uint8Array, sha256: Sha256
   return { name: key.name, keyHash: keyHashOf(key, sha256), bytes: signature };
 }
 
-/**
- * The signature line of a witness.
- * @internal for witnesses, and the tests.
- */
+/** The signature line of a witness. */
 export function cosignature(
   key: NoteKey,
   { seconds, signature }: { readonly seconds: number; readonly signature: Uint8Array },

@@ -7,8 +7,10 @@ import {
   described,
   flag,
   keyId,
+  list,
   matching,
   named,
+  nullable,
   type Of,
   object,
   oneOf,
@@ -40,6 +42,18 @@ export const grantQuestion = object({
       "For a further key of an existing party, instead of legal_name and country: a key-possession document by `public_key`, whose challenge is the nonce of this request. A live key of the party signs the request.",
     ),
   ),
+  owner: optional(
+    described(
+      object({
+        public_key: described(publicJwk, "Public JWK of the owner's passkey: P-256 or Ed25519."),
+        possession: described(
+          envelopeShape,
+          "A key-possession document for the new party's uuid and the role `sealing`, sealed with the passkey; its challenge is the nonce of this request.",
+        ),
+      }),
+      "For a new business only: the passkey of its owner, who decides about held pushes. The uuid that the proof names is in the answer to the same question without `owner`.",
+    ),
+  ),
 });
 export type GrantQuestion = Of<typeof grantQuestion>;
 
@@ -50,6 +64,11 @@ export const grantAnswer = named(
     role,
     party: object({ uuid, kind: oneOf(["business", "ai_company"]), legal_name: text(256), country }),
     registered: described(flag, "Whether a request has registered the key already."),
+    owner_key_id: described(nullable(keyId), "The passkey that the grant registers as the owner's."),
+    passkeys: described(
+      object({ rp_ids: list(text(253), { min: 1, max: 16 }), origins: list(text(512), { min: 1, max: 64 }) }),
+      "Where passkeys of this sandbox may be used, as its anchors say.",
+    ),
     grant: described(text(grantLengthMax), "Sent as `SVC-Sandbox-Key` with every request of the key."),
   }),
 );

@@ -1,0 +1,24 @@
+// Which logs a witness cosigns: `ORIGIN KEY`, one for each key.
+
+import { nativeCrypto } from "../../crypto/native.ts";
+import { type NoteKey, parseVerifierKey } from "../../protocol/log/note.ts";
+import type { WitnessedLog } from "../../service/witness.ts";
+import { ConfigError } from "../config-error.ts";
+
+/** Throws {@link ConfigError}. */
+export function parseWitnessedLogs(setting: string, texts: readonly string[]): readonly WitnessedLog[] {
+  const logs = new Map<string, NoteKey[]>();
+  for (const text of texts) {
+    const split = text.lastIndexOf(" ");
+    const origin = text.slice(0, Math.max(0, split));
+    const key = parseVerifierKey(text.slice(split + 1), nativeCrypto.sha256);
+    if (origin === "" || /\p{Cc}/u.test(origin) || key?.kind !== "log")
+      throw new ConfigError(
+        setting,
+        `is ${JSON.stringify(text)}; use the log's origin, a space and its verifier key (NAME+HASH+KEY)`,
+      );
+    logs.set(origin, [...(logs.get(origin) ?? []), key]);
+  }
+  if (logs.size === 0) throw new ConfigError(setting, "is missing; name a log as 'ORIGIN KEY'");
+  return [...logs].map(([origin, keys]) => ({ origin, keys }));
+}

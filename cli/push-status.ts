@@ -42,9 +42,10 @@ export function showStatus(terminal: Terminal, status: PushStatus): void {
   );
   showHeldReasons(terminal, status.held_reasons);
   if (status.error !== null) terminal.print(`failed: ${status.error.code} ${visible(status.error.detail)}`);
-  if (status.state === "held") return showDecision(terminal, status);
-  for (const result of status.results) terminal.print(resultLine(result));
-  if (status.next_cursor !== null) terminal.note(`The first ${status.results.length} records are shown.`);
+  // A held record has no outcome to show.
+  for (const result of status.results) if (result.outcome !== "held") terminal.print(resultLine(result));
+  if (status.state === "held") showDecision(terminal, status);
+  else if (status.next_cursor !== null) terminal.note(`The first ${status.results.length} records are shown.`);
 }
 
 /** Of a held push no record has an outcome yet: what matters is who decides, how, and by when. */

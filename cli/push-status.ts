@@ -45,7 +45,8 @@ export function showStatus(terminal: Terminal, status: PushStatus): void {
   // A held record has no outcome to show.
   for (const result of status.results) if (result.outcome !== "held") terminal.print(resultLine(result));
   if (status.state === "held") showDecision(terminal, status);
-  else if (status.next_cursor !== null) terminal.note(`The first ${status.results.length} records are shown.`);
+  else if (status.next_cursor !== null)
+    terminal.note(`The first ${status.results.length} records are shown.`);
 }
 
 /** Of a held push no record has an outcome yet: what matters is who decides, how, and by when. */

@@ -4,7 +4,6 @@
 //        that was kept for seven days, whatever is being done with it.
 //   BU3. A push whose file was forgotten before everything of it was published is told so.
 //   BU4. The file is for one push: the one that claimed it, as long as its claim lasts, and the one whose import began.
-//   BU5. Its business learns when it has its file and when nothing of it is kept, since a business has so many uploads open.
 
 import { assign, setup } from "xstate";
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
@@ -42,18 +41,17 @@ export type BulkUploadEvent =
   | { readonly type: "import.begun"; readonly push_id: string }
   | { readonly type: "import.ended" };
 
-/** Twice as long as an upload may begin, so that one that began at the last moment can end. */
-export const uploadOpenMs = 7_200_000;
-/** How long a file is kept that is not imported. */
-export const fileKeptMs = 7 * 86_400_000;
-
 export const bulkUploadMachine = setup({
   types: {
     context: {} as BulkUploadContext,
     events: {} as BulkUploadEvent,
     input: {} as { uploadId: string },
   },
-  delays: { open: uploadOpenMs, keep: fileKeptMs },
+  delays: {
+    // Twice as long as an upload may begin, so that one that began at the last moment can end.
+    open: 7_200_000,
+    keep: 7 * 86_400_000,
+  },
   guards: {
     isAnotherAttempt: ({ context, event }) =>
       event.type === "upload.begun" && context.attempt !== null && context.attempt.name !== event.name,
@@ -67,7 +65,6 @@ export const bulkUploadMachine = setup({
     // Effects: named here, performed by the actor system.
     removeFile: (_, _params: { name: string }) => {},
     failImport: (_, _params: { push_id: string }) => {},
-    tellBusiness: (_, _params: { becomes: "stored" | "closed" }) => {},
   },
 }).createMachine({
   id: "bulk-upload",
@@ -118,10 +115,7 @@ export const bulkUploadMachine = setup({
         },
         "upload.finished": {
           target: "stored",
-          actions: [
-            assign({ file: ({ event }) => event.file, attempt: null }),
-            { type: "tellBusiness", params: { becomes: "stored" } },
-          ],
+          actions: assign({ file: ({ event }) => event.file, attempt: null }),
         },
       },
     },
@@ -153,16 +147,10 @@ export const bulkUploadMachine = setup({
       },
     },
     imported: {
-      entry: [
-        { type: "removeFile", params: ({ context }) => fileOf(context) },
-        { type: "tellBusiness", params: { becomes: "closed" } },
-      ],
+      entry: { type: "removeFile", params: ({ context }) => fileOf(context) },
     },
     deleted: {
-      entry: [
-        { type: "failImport", params: ({ context }) => ({ push_id: context.pushId ?? "" }) },
-        { type: "tellBusiness", params: { becomes: "closed" } },
-      ],
+      entry: { type: "failImport", params: ({ context }) => ({ push_id: context.pushId ?? "" }) },
     },
   },
 });

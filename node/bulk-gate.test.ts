@@ -3,10 +3,9 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef, businessRef } from "../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
-import { openUploadsMax } from "../protocol/limits.ts";
 import { type AttackNode, giveMandate, newBusiness, openAttackNode } from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
@@ -165,29 +164,6 @@ describe("the caps of a mandate", () => {
     // Nothing was charged: with more room, the same import is accepted.
     await giveMandate(node, business, { fromMs: fromMs + 1 });
     expect(await requestImport(node.running.urls, business, staged.body)).toMatchObject({ status: 202 });
-  });
-});
-
-describe("the open uploads of a business", () => {
-  it("are at most 32; a repeated request takes no place, and an import gives one back", async () => {
-    const business = await newBusiness(node);
-    const { urls } = node.running;
-    const staged = await stageRecords(node, business, twoRecords);
-    const repeated: Partial<SentRequest> = { headers: { "idempotency-key": freshNonce() } };
-    const first = await askUpload(urls, business, repeated);
-    for (let open = 2; open < openUploadsMax; open += 1) await newUpload(urls, business);
-    const full = await askUpload(urls, business);
-    expect(full).toMatchObject({ status: 429, json: { code: "rate_limited", reason: "uploads_open" } });
-    const seconds = Number(full.headers.get("retry-after"));
-    expect(seconds).toBe(full.json["retry_after_seconds"]);
-    expect(seconds).toBeGreaterThan(7_000);
-    expect(seconds).toBeLessThanOrEqual(7_200);
-    expect((await askUpload(urls, business, repeated)).json).toEqual(first.json);
-    // Another business has its own, and what this one has open it can still use.
-    await newUpload(urls, await newBusiness(node));
-    expect(await requestImport(urls, business, staged.body)).toMatchObject({ status: 202 });
-    await vi.waitFor(() => newUpload(urls, business), { timeout: 60_000, interval: 100 });
-    expect(await askUpload(urls, business)).toMatchObject({ status: 429 });
   });
 });
 

@@ -11,8 +11,6 @@ export const publishBytesMax = 33_554_432;
 export const bulkFileBytesMax = 268_435_456;
 /** Maximum number of records in a bulk file. */
 export const bulkRecordsMax = 100_000;
-/** Maximum number of bulk uploads of a business that may take a file, or have one that is kept. */
-export const openUploadsMax = 32;
 /** How long a bulk upload takes a file: it must begin within this time. */
 export const bulkUploadValidMs = 3_600_000;
 /** Maximum size in bytes of any other signed request. */

@@ -2,10 +2,10 @@
 //   K1. The token is in no stored answer: it is added when the answer leaves, each time the same.
 //   K2. The token is authority, so a replayed answer gets it only if the request would still be accepted.
 
-import { bulkUploadRef, businessRef, keyRef } from "../actors/messages/refs.ts";
+import { bulkUploadRef, keyRef } from "../actors/messages/refs.ts";
 import { toHex } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { bulkFileBytesMax, bulkRecordsMax, bulkUploadValidMs, openUploadsMax } from "../protocol/limits.ts";
+import { bulkFileBytesMax, bulkRecordsMax, bulkUploadValidMs } from "../protocol/limits.ts";
 import { type BulkUpload, bulkUploadBody } from "../protocol/wire/bulk.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
@@ -17,7 +17,6 @@ import { notPublishable } from "./judge-batch.ts";
 import { publishedType } from "./publish-batch.ts";
 import { claimFor } from "./publish-claim.ts";
 import { type GateDeps, passGate } from "./publish-gate.ts";
-import { rateLimited } from "./rate-limited.ts";
 import type { UploadTokens } from "./upload-token.ts";
 
 export interface BulkUploadDeps extends GateDeps, Pick<IdempotencyDeps, "timers" | "crypto"> {
@@ -38,7 +37,6 @@ export interface BulkRequest {
 }
 
 const uploadIdBytes = 12;
-const tooManyOpen = `A business has at most ${openUploadsMax} uploads open: import their files, or wait until uploads without a file end.`;
 
 export async function issueUpload(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
@@ -75,14 +73,6 @@ async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcom
   const { record_type } = parsed.value;
   if (record_type !== publishedType) return notPublishable;
   const upload_id = `bup_${toHex(deps.crypto.randomBytes(uploadIdBytes))}`;
-  const place = await deps.actors.ask(businessRef(request.caller.party.uuid), {
-    type: "uploads.open",
-    upload_id,
-  });
-  if (place.status === "full") {
-    const { retry_after_seconds } = place;
-    return rateLimited(tooManyOpen, { retry_after_seconds, reason: "uploads_open" });
-  }
   const { expires_at_ms } = await deps.actors.ask(bulkUploadRef(request.caller.party.uuid, upload_id), {
     type: "upload.issue",
     record_type,

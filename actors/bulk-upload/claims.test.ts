@@ -23,28 +23,10 @@ function uploaded() {
 }
 
 const removal = (name: string) => ({ kind: "activity", name: "removeStagedFile", params: { name } });
-const becoming = (what: string) => ({
-  kind: "tell",
-  to: { kind: "business", id: business },
-  message: { type: `uploads.${what}`, upload_id: "bup_1" },
-});
 const failing = (push_id: string, code: string) => ({
   kind: "tell",
   to: { kind: "push", id: `${business}.${push_id}` },
   message: expect.objectContaining({ type: "push.fail", code }),
-});
-
-it("tells its business when it has its file, and when nothing of it is kept (BU5)", () => {
-  const upload = issued();
-  upload.send({ type: "upload.begin", attempt: "first" });
-  expect(upload.effects).toEqual([]);
-  upload.send({ type: "upload.finish", attempt: "first", file: fileNamed("first") });
-  expect(upload.effects).toEqual([becoming("stored")]);
-  upload.fireTimers();
-  expect(upload.effects.slice(1)).toEqual([removal("first"), becoming("closed")]);
-  const unused = issued();
-  unused.fireTimers();
-  expect(unused.effects).toEqual([becoming("closed")]);
 });
 
 describe("a request that uploads", () => {
@@ -145,7 +127,7 @@ describe("a push that imports", () => {
     expect(upload.effects).toEqual([]);
     upload.send({ type: "import.end", push_id: "p" });
     expect(upload.send({ type: "upload.read" })).toMatchObject({ state: "imported" });
-    expect(upload.effects).toEqual([removal("first"), becoming("closed")]);
+    expect(upload.effects).toEqual([removal("first")]);
   });
 
   it("fails at once if it begins after the file was forgotten", () => {

@@ -9,7 +9,6 @@ import {
   type BulkUploadContext,
   type BulkUploadEvent,
   bulkUploadMachine,
-  fileKeptMs,
 } from "../../machines/bulk-upload.ts";
 import { bulkUploadValidMs } from "../../protocol/limits.ts";
 import type {
@@ -22,9 +21,11 @@ import type {
   UploadState,
 } from "../messages/bulk-upload.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { businessRef, pushRef } from "../messages/refs.ts";
+import { pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 
+/** How long a file is kept (`keep` of the machine). */
+const keptMs = 7 * 86_400_000;
 /** Three times as long as a request goes on without renewing its claim. */
 const claimedMs = 60_000;
 
@@ -59,10 +60,6 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
   effects: {
     removeFile: (params: { name: string }) => removal(params),
     failImport: (params: { push_id: string }, view: View) => failure(params, view),
-    tellBusiness: ({ becomes }: { becomes: "stored" | "closed" }, { id }: View) => {
-      const { business, upload_id } = partsOf(id);
-      return [tell(businessRef(business), { type: `uploads.${becomes}`, upload_id })];
-    },
   },
 });
 
@@ -72,12 +69,8 @@ function removal(params: { readonly name: string }): readonly Effect[] {
 
 function failure({ push_id }: { readonly push_id: string }, view: View, why = fileForgotten) {
   if (push_id === "") return [];
-  return [tell(pushRef(partsOf(view.id).business, push_id), { type: "push.fail", ...why })];
-}
-
-function partsOf(id: string): { readonly business: string; readonly upload_id: string } {
-  const dot = id.indexOf(".");
-  return { business: id.slice(0, dot), upload_id: id.slice(dot + 1) };
+  const business = view.id.slice(0, view.id.indexOf("."));
+  return [tell(pushRef(business, push_id), { type: "push.fail", ...why })];
 }
 
 interface Failure {
@@ -182,6 +175,6 @@ function reportOf(view: View): UploadReport | null {
   const { upload, file }: BulkUploadContext = view.snapshot.context;
   if (upload === null || state === "unknown") return null;
   // It is stored after it was issued, and kept for seven days from then on.
-  const kept_until_ms = upload.expires_at_ms - bulkUploadValidMs + fileKeptMs;
+  const kept_until_ms = upload.expires_at_ms - bulkUploadValidMs + keptMs;
   return { state, record_type: upload.record_type, file, push_id: claimOf(view), kept_until_ms };
 }

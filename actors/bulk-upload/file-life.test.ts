@@ -12,10 +12,9 @@ import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
-import { businessActor } from "../business/definition.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { ActorProtocols } from "../messages/kinds.ts";
-import { bulkUploadRef, businessRef, pushRef } from "../messages/refs.ts";
+import { bulkUploadRef, pushRef } from "../messages/refs.ts";
 import { pushActor } from "../push/definition.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
@@ -58,7 +57,7 @@ function newProcess(): LocalActorSystem<ActorProtocols> {
   const owner = `node-${systems}`;
   return createActorSystem<ActorProtocols>({
     store: openSqliteActorStore(database, { now: () => time.now() }),
-    definitions: [bulkUploadActor, pushActor, businessActor],
+    definitions: [bulkUploadActor, pushActor],
     activities: {
       ...bulkUploadActivities({ staging }),
       preparePush: () => new Promise<null>(() => {}),
@@ -77,7 +76,6 @@ function newProcess(): LocalActorSystem<ActorProtocols> {
 }
 
 async function uploadTo(system: LocalActorSystem<ActorProtocols>): Promise<void> {
-  await time.run(system.ask(businessRef(business), { type: "uploads.open", upload_id: "bup_1" }));
   await time.run(system.ask(upload, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
   await time.run(system.ask(upload, { type: "upload.begin", attempt: "first" }));
   const writer = await staging.create("first");
@@ -100,13 +98,6 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** How many uploads the business has open. */
-async function openPlaces(): Promise<number> {
-  const partition = openSqliteActorStore(database, { now: () => time.now() });
-  const rows = await partition.readRows(businessRef(business), [{ rt: 80, limit: 100 }]);
-  return rows.flat().length;
-}
-
 const isKept = async (): Promise<boolean> => (await staging.readHashes("first")) !== null;
 const stateOf = async (system: LocalActorSystem<ActorProtocols>): Promise<string | undefined> =>
   (await time.run(system.ask(upload, { type: "upload.read" })))?.state;
@@ -119,11 +110,9 @@ it("removes what an upload left that never ended, two hours after it was issued"
   await second.start();
   await pass(2 * hourMs - 60_000);
   expect(await isKept()).toBe(true);
-  expect(await openPlaces()).toBe(1);
   await pass(hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
-  expect(await openPlaces()).toBe(0);
 });
 
 it("removes a file that was kept for seven days, and fails the push that still waits for it", async () => {
@@ -140,11 +129,9 @@ it("removes a file that was kept for seven days, and fails the push that still w
   await second.start();
   await pass(7 * 24 * hourMs - hourMs);
   expect(await isKept()).toBe(true);
-  expect(await openPlaces()).toBe(1);
   await pass(2 * hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
-  expect(await openPlaces()).toBe(0);
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
   const report = await time.run(second.ask(push, status));
   expect(report).toMatchObject({ state: "failed", error: { code: "upload_expired" } });

@@ -46,7 +46,6 @@ import {
   selectRegister,
 } from "./rows.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
-import { closeUpload, keepUpload, openUpload, selectOpenUploads, selectUpload } from "./uploads.ts";
 import type { BusinessView } from "./view.ts";
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
@@ -78,9 +77,6 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "push.cancel": cancelPush,
     "push.finished": finishPush,
     "refusal.keep": keepRefusal,
-    "uploads.open": openUpload,
-    "uploads.stored": keepUpload,
-    "uploads.closed": closeUpload,
     "attempts.read": (command, view) => ({ reply: readAttempts(command, view) }),
     "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
     "record.remove": removeRecord,
@@ -156,12 +152,6 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectForCancel(command);
     case "push.finished":
       return selectListed(command.push_id, command.ended?.received_at_ms);
-    case "uploads.open":
-      return selectOpenUploads();
-    case "uploads.stored":
-      return selectUpload(command);
-    case "uploads.closed":
-      return [];
     case "refusal.keep":
       return selectRefusals(command);
     case "attempts.read":

@@ -10,7 +10,6 @@ import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from 
 import type { ListingsReply } from "./listings.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
-import type { UploadsProtocol } from "./uploads.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -155,7 +154,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, UploadsProtocol {
+export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;

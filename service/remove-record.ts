@@ -92,15 +92,15 @@ async function admitNew(
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
   const { party, key } = request.caller;
+  const charge = { bytes: request.body.length, caps: judged.mandate.sealed.scope.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "removal.charge",
     document_hash: judged.opened.hash,
     digest: request.contentDigest,
-    bytes: request.body.length,
-    caps: judged.mandate.sealed.scope.caps,
+    ...charge,
   });
   if (charged.status === "retired") return keyRevoked;
-  return charged.status === "over" ? capRefused(charged) : null;
+  return charged.status === "over" ? capRefused(charged, charge) : null;
 }
 
 async function apply(

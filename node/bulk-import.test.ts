@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keyRef } from "../actors/messages/refs.ts";
 import { freshNonce, send } from "../api/surfaces.fixture.ts";
 import { hashOf } from "../protocol/hash.ts";
+import type { PushAttempt } from "../protocol/wire/attempts.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -206,6 +207,26 @@ describe("an import", () => {
     await expect
       .poll(async () => (await requestImport(urls(), business, { ...body, batch_seal })).json)
       .toMatchObject({ code: "upload_conflict", reason: "imported_otherwise" });
+  });
+
+  it("that is refused for what became of its upload is an attempt, as a refused batch is", async () => {
+    const business = await newBusiness(node);
+    const first = await stageRecords(node, business, records(2), { seq: 1 });
+    const unknown = { ...first.body, upload_id: `bup_${"0".repeat(24)}` };
+    expect(await requestImport(urls(), business, unknown)).toMatchObject({ status: 404 });
+    const empty = await newUpload(urls(), business);
+    const early = { ...first.body, upload_id: empty.upload_id };
+    expect(await requestImport(urls(), business, early)).toMatchObject({ status: 409 });
+    const { attempts } = (await readOver(node, business, "/v1/push-attempts")).json as {
+      readonly attempts: readonly PushAttempt[];
+    };
+    const batch = { status: "rejected", category: "validation", source: "bulk", records: 2, seq: 1 };
+    expect(attempts).toMatchObject([
+      { ...batch, push_id: first.pushId, errors: [{ code: "not_found" }] },
+      { ...batch, push_id: first.pushId, errors: [{ code: "upload_conflict", reason: "no_file" }] },
+    ]);
+    // The id is that of the push that the seal would make; there is none yet.
+    expect(await readOver(node, business, `/v1/pushes/${first.pushId}`)).toMatchObject({ status: 404 });
   });
 
   it("of one file under two seals at the same moment is accepted once, and the other one is charged nothing", async () => {

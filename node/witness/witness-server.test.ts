@@ -165,6 +165,13 @@ describe("a witness that starts again", () => {
     expect((await post(log.request(9, 30), again)).status).toBe(200);
   });
 
+  it("is refused a name that no key has, and does not keep it", async () => {
+    const fresh = { home: join(home, "new") };
+    for (const name of ["", "two words", "plus+sign", "a\nline"])
+      await expect(start({ ...fresh, name })).rejects.toThrow(/--name/);
+    expect((await start({ ...fresh, name: "witness.test/w9" })).verifierKey).toMatch(/^witness\.test\/w9\+/);
+  });
+
   it("is refused another name, and needs one at first", async () => {
     await expect(start({ name: "witness.test/w2" })).rejects.toThrow(/this key signs as witness\.test\/w1/);
     await expect(start({ name: null, home: join(home, "new") })).rejects.toThrow(/--name: is missing/);

@@ -31,6 +31,11 @@ export type HeadRow = RecordHeadFacts;
 
 /** Maximum number of pushes of one business that may wait at once, and so of admissions; any more are asked to retry. */
 export const pendingMax = 256;
+/**
+ * Maximum number of them that may be held when another push is admitted that would be: so many decisions of people that
+ * are due leave all other places to pushes that need none.
+ */
+export const heldMax = 32;
 
 export interface Admission {
   readonly number: number;

@@ -151,6 +151,7 @@ const logEvents: fc.Arbitrary<LogSequencerEvent> = fc.oneof(
   }),
   fc.record({ type: constant("log.written"), head: constant(head), at_ms, oldest_ms: maybeMs }),
   fc.record({ type: constant("log.published"), head: constant(head), leaf: id, at_ms }),
+  fc.record({ type: constant("log.unwitnessed"), head: constant(head), detail: id, at_ms }),
 );
 
 const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
@@ -352,7 +353,7 @@ describe("every state", () => {
     const append = { type: "log.append", entries: [entry] } as const;
     // From here on its timer and its work lead; sequencer.test.ts goes through all of them.
     expect([...statesOf(logSequencer, [[append]])]).toEqual(
-      expect.arrayContaining(["log-sequencer.idle", "log-sequencer.waiting"]),
+      expect.arrayContaining(["log-sequencer.sequencing.idle", "log-sequencer.waiting"]),
     );
   });
 

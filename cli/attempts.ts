@@ -47,7 +47,7 @@ async function runAttempts(args: Arguments, context: CommandContext): Promise<Ex
     if (args.flag("json")) terminal.print(JSON.stringify(attempt));
     else rows.push(rowOf(attempt));
   }
-  const header = ["RECEIVED", "STATUS", "WHAT", "WHY"];
+  const header = ["RECEIVED", "STATUS", "PUSH", "RECORD", "WHAT", "WHY"];
   if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
   if (isMore) terminal.note(`The first ${number(limit)} are shown; --limit shows more.`);
   if (count === 0) terminal.note("Nothing was sent in that time.");
@@ -58,13 +58,20 @@ function rowOf(attempt: PushAttempt): string[] {
   const { received_at, status, category, errors, leaf_index, record_id, business_product_id, push_id } =
     attempt;
   const what =
-    leaf_index === null
-      ? `batch of ${attempt.records ?? "?"} (${push_id ?? "refused"})`
-      : (business_product_id ?? record_id ?? `${push_id} ${leaf_index}`);
+    leaf_index === null ? `batch of ${attempt.records ?? "?"}` : (business_product_id ?? record_id ?? "-");
+  // Records of a push are counted from 1, in the order of its file.
+  const place = leaf_index === null ? "-" : number(leaf_index + 1);
   const why = errors
     .map(({ code, pointer, reason }) =>
       [code, reason, pointer].filter((each) => each !== undefined && each !== null && each !== "").join(" "),
     )
     .join(", ");
-  return [received_at, status, visible(what), visible(category === null ? why : `${category}: ${why}`)];
+  return [
+    received_at,
+    status,
+    push_id ?? "-",
+    place,
+    visible(what),
+    visible(category === null ? why : `${category}: ${why}`),
+  ];
 }

@@ -35,6 +35,15 @@ it("lists what is held, and the owner confirms one push and rejects another", as
   expect(held.output).toMatch(/held: [a-z_]+ .+/);
   expect(held.output).toContain("  hold-0 US: 4.00 USD -> 9.90 USD (+5.9)");
   expect((await push("40")).code).toBe(1);
+  const waiting = (await sandbox.svc("pushes", "--business", "2")).output.match(
+    /bat_[0-9a-f]{24}(?=.*held)/,
+  )?.[0];
+  // It must end: only a person can change anything.
+  const watched = await sandbox.svc("pushes", waiting ?? "", "--watch", "--business", "2");
+  expect(watched.code, watched.output).toBe(1);
+  expect(watched.output).toMatch(/Held until \S+Z: an owner or admin decides/);
+  expect(watched.output).toContain(`svc hold confirm ${waiting}`);
+  expect(watched.output).not.toMatch(/ 0 {2}held/);
   const { output } = await hold("list");
   expect(output).toContain("hold-0 US: 4.00 USD -> 9.90 USD (+5.9)");
   const [first = "", second = ""] = output.match(/^bat_[0-9a-f]{24}/gm) ?? [];
@@ -45,6 +54,16 @@ it("lists what is held, and the owner confirms one push and rejects another", as
   expect([again.code, again.output]).toEqual([3, expect.stringContaining("409 push_not_held")]);
   const status = await sandbox.svc("push-status", first, "--business", "2");
   expect(status.output).toMatch(/complete\n/);
+});
+
+it("sends a file again after its push was cancelled", async () => {
+  expect((await push("55")).code).toBe(1);
+  const [id = ""] = (await hold("list")).output.match(/^bat_[0-9a-f]{24}/m) ?? [];
+  const cancelled = await sandbox.svc("cancel", id, "--business", "2");
+  expect(cancelled.code, cancelled.output).toBe(0);
+  const again = await push("55");
+  expect(again.output).toContain("is held.");
+  expect(again.output).not.toContain(id);
 });
 
 it("says where people decide, if it has no passkey of the business", async () => {

@@ -64,6 +64,13 @@ describe("the terminal", () => {
     expect(stderr.text().replaceAll("\r\u001b[2K", "|")).toBe(" ]0;owned  [2J 31mx\n| ]0;owned  [2J 31mx");
   });
 
+  it("has the width of a screen, and no end where its output goes elsewhere", () => {
+    expect(terminalOf(true).terminal.columns).toBe(60);
+    const { columns } = terminalOf(false).terminal;
+    const long = "x".repeat(500);
+    expect(formatTable(["A", "B"], [["1", long]], columns)[1]).toBe(`1  ${long}`);
+  });
+
   it("aligns columns and cuts the last one", () => {
     const lines = formatTable(
       ["ID", "NAME"],

@@ -38,12 +38,22 @@ export function showStatus(terminal: Terminal, status: PushStatus): void {
   const { counts, progress } = status;
   terminal.print(`${status.push_id}  ${status.state}${status.stalled ? " (stalled)" : ""}`);
   terminal.print(
-    `settled ${progress.settled} of ${progress.total}: ${counts.accepted} accepted, ${counts.updated} updated, ${counts.rejected} rejected`,
+    `settled ${progress.settled} of ${progress.total}: ${counts.accepted} accepted, ${counts.updated} updated, ${counts.rejected} rejected, ${counts.held} held`,
   );
   showHeldReasons(terminal, status.held_reasons);
   if (status.error !== null) terminal.print(`failed: ${status.error.code} ${visible(status.error.detail)}`);
-  for (const result of status.results) terminal.print(resultLine(result));
-  if (status.next_cursor !== null) terminal.note(`The first ${status.results.length} records are shown.`);
+  // A held record has no outcome to show.
+  for (const result of status.results) if (result.outcome !== "held") terminal.print(resultLine(result));
+  if (status.state === "held") showDecision(terminal, status);
+  else if (status.next_cursor !== null)
+    terminal.note(`The first ${status.results.length} records are shown.`);
+}
+
+/** Of a held push no record has an outcome yet: what matters is who decides, how, and by when. */
+function showDecision(terminal: Terminal, { push_id, hold_expires_at }: PushStatus): void {
+  const until = hold_expires_at ? `Held until ${hold_expires_at}` : "Held";
+  terminal.print(`${until}: an owner or admin decides, with`);
+  for (const decision of ["confirm", "reject"]) terminal.print(`  svc hold ${decision} ${push_id}`);
 }
 
 function resultLine(result: PublishOutcome): string {

@@ -1,6 +1,6 @@
 // `svc pushes` shows the pushes of this home folder, or follows one; `svc cancel` takes one back.
 
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SvcProblemError } from "../client/errors.ts";
 import type { PushState } from "../client/push-state.ts";
@@ -10,6 +10,7 @@ import { businessOptions, connectBusiness, jsonOption } from "./business-options
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { homeOf } from "./connection.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { forgetNewest } from "./newest-push.ts";
 import { number } from "./push-progress.ts";
 import { showStatus } from "./push-status.ts";
 import { formatTable, type Terminal } from "./terminal.ts";
@@ -17,7 +18,10 @@ import { formatTable, type Terminal } from "./terminal.ts";
 export const pushes: Command = {
   name: "pushes",
   usage: "[PUSH_ID]",
-  summary: "list the pushes made from this home folder, or show or watch one",
+  summary: "list the pushes that this home folder remembers, or show or watch one",
+  details: [
+    "Pushes made from another machine or home folder are not in the list; ask for them by their PUSH_ID.",
+  ],
   options: {
     watch: { type: "boolean", help: "follow the push until it is over" },
     json: jsonOption,
@@ -45,6 +49,8 @@ async function runPushes(args: Arguments, context: CommandContext): Promise<Exit
     last = status;
     if (args.flag("json")) terminal.print(JSON.stringify(status));
     else if (args.flag("watch")) terminal.print(lineOf(status));
+    // Only a person can change anything now; that may take days.
+    if (status.state === "held") break;
   }
   if (last !== null && !args.flag("json")) showStatus(terminal, last);
   return last?.state === "failed" || last?.state === "held" ? exitCodes.negative : exitCodes.done;
@@ -56,7 +62,7 @@ async function* once<T>(value: Promise<T>): AsyncGenerator<T> {
 
 function lineOf({ updated_at, state, stalled, progress, counts }: PushStatus): string {
   const { settled, total } = progress;
-  const outcome = `${number(counts.accepted)} accepted, ${number(counts.updated)} updated, ${number(counts.rejected)} rejected`;
+  const outcome = `${number(counts.accepted)} accepted, ${number(counts.updated)} updated, ${number(counts.rejected)} rejected, ${number(counts.held)} held`;
   return `${updated_at}  ${state}${stalled ? " (stalled)" : ""}  ${number(settled)} of ${number(total)}: ${outcome}`;
 }
 
@@ -86,15 +92,15 @@ function showList(terminal: Terminal, found: readonly PushStatus[], isJson: bool
       terminal.print(JSON.stringify(status));
     return;
   }
-  if (found.length === 0) terminal.note("No push was made from this home folder.");
+  if (found.length === 0)
+    terminal.note("This home folder remembers no push; those made elsewhere are not listed.");
   const rows = found.map(({ push_id, received_at, state, records, counts }) => [
     push_id,
     received_at,
     state,
-    number(records),
-    `${number(counts.accepted)} accepted, ${number(counts.updated)} updated, ${number(counts.rejected)} rejected`,
+    ...[records, counts.accepted, counts.updated, counts.rejected, counts.held].map(number),
   ]);
-  const header = ["PUSH", "RECEIVED", "STATE", "RECORDS", "OUTCOME"];
+  const header = ["PUSH", "RECEIVED", "STATE", "RECORDS", "ACCEPTED", "UPDATED", "REJECTED", "HELD"];
   if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
 }
 
@@ -110,10 +116,25 @@ async function knownPushes(folder: string, businessUuid: string): Promise<readon
   return ids;
 }
 
+/** Removes the saved state of the push, which would otherwise be resumed and found cancelled. */
+async function forgetPush(folder: string, pushId: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((each) => each.endsWith(".json"))) {
+    const text = await readFileIfThere(join(folder, name));
+    const batches = text === null ? [] : (JSON.parse(text) as PushState).batches;
+    if (batches.some(({ sealed }) => sealed?.push_id === pushId))
+      await rm(join(folder, name), { force: true });
+  }
+}
+
 async function runCancel(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const pushId = onlyArgument(args, cancel);
-  const { business } = await connectBusiness(args, context);
+  const { business, identity } = await connectBusiness(args, context);
   const status = await business.cancel(pushId);
+  // The same file pushed again must be sent, not taken for done.
+  const home = homeOf(args, context);
+  await forgetNewest(home, identity);
+  await forgetPush(join(home, "pushes"), pushId);
   if (args.flag("json")) context.terminal.print(JSON.stringify(status));
   else context.terminal.print(`${status.push_id} was cancelled; nothing of it was published.`);
   return exitCodes.done;

@@ -86,8 +86,8 @@ it("attempts lists what became of each record, with the reasons, and the batches
     leaf_index: 1,
   });
   const shown = await svc("attempts", "--limit", "1000");
-  expect(shown.output).toMatch(/^RECEIVED +STATUS +WHAT +WHY$/m);
-  expect(shown.output).toMatch(/ rejected +attempt\/1 +validation: /);
+  expect(shown.output).toMatch(/^RECEIVED +STATUS +PUSH +RECORD +WHAT +WHY$/m);
+  expect(shown.output).toMatch(/ rejected +bat_[0-9a-f]{24} +2 +attempt\/1 +validation: /);
   const future = await svc("attempts", "--from", "2200-01-01");
   expect(future).toMatchObject({ code: 1, output: "Nothing was sent in that time.\n" });
   expect(await svc("attempts", "--from", "yesterday")).toMatchObject({ code: 3 });

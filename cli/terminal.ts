@@ -15,6 +15,7 @@ export interface Terminal {
   readonly isScreen: boolean;
   /** Whether standard error is a screen. */
   readonly isWatched: boolean;
+  /** Of standard output; unlimited where it is no screen, since a file or program wants the whole text. */
   readonly columns: number;
   bold(text: string): string;
   good(text: string): string;
@@ -50,11 +51,11 @@ export function createTerminal(
     (text: string): string =>
       // Whether the target stream is a screen was determined above.
       coloured ? styleText(format, text, { validateStream: false }) : text;
-  const columns = stdout.columns ?? stderr.columns ?? defaultColumns;
+  const width = stdout.columns ?? stderr.columns ?? defaultColumns;
   return {
     isScreen,
     isWatched,
-    columns,
+    columns: isScreen ? width : Number.POSITIVE_INFINITY,
     print: (line) => {
       clearStatus();
       stdout.write(`${harmless(line)}\n`);
@@ -69,7 +70,7 @@ export function createTerminal(
     },
     status: (line) => {
       if (!isWatched) return;
-      stderr.write(`${clearLine}${visible(line).slice(0, columns - 1)}`);
+      stderr.write(`${clearLine}${visible(line).slice(0, width - 1)}`);
       statusShown = true;
     },
     bold: style("bold"),

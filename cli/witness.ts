@@ -46,10 +46,11 @@ async function runWitness(args: Arguments, context: CommandContext): Promise<Exi
     import("../node/witness/witnessed-logs.ts"),
   ]);
   const { terminal } = context;
+  const logs = parseWitnessedLogs("--log", args.texts("log"));
   const started = await startWitness({
     home: resolve(context.cwd, args.text("home") ?? ".witness"),
     name: args.text("name"),
-    logs: parseWitnessedLogs("--log", args.texts("log")),
+    logs: () => logs,
     listen: {
       host: args.text("host") ?? "127.0.0.1",
       port: args.integer("port", { min: 0, max: portMax, fallback: 7_390 }),

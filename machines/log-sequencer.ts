@@ -3,6 +3,8 @@
 //        repetition, by whatever process, writes the same bytes.
 //   LS2. The tree head is committed after the tiles that it needs are durable, and published after it is committed.
 //   LS3. The tree only grows; leaves that wait are neither lost nor reordered.
+//   LS4. Publishing goes beside sequencing, one head at a time: witnesses that are slow or away delay what is published, and
+//        never what is appended. After a delay it is the newest head that is published.
 
 import { assign, setup } from "xstate";
 import type { TreeHead } from "../actors/messages/log-sequencer.ts";
@@ -11,6 +13,14 @@ export interface LogSequencerContext {
   readonly head: TreeHead;
   /** The newest head whose checkpoint anybody can read. */
   readonly published: TreeHead | null;
+  /** The head whose checkpoint is being published. */
+  readonly publishing: TreeHead | null;
+  /** Since when, how often and why witnesses did not cosign what is to be published; null where none is missing. */
+  readonly unwitnessed: {
+    readonly sinceMs: number;
+    readonly attempts: number;
+    readonly detail: string;
+  } | null;
   /** Hash of the newest checkpoint's text, until it is a leaf itself. */
   readonly checkpointLeaf: string | null;
   /** The place of the next leaf that is appended: it counts all of them. */
@@ -60,14 +70,32 @@ export type LogSequencerEvent =
       readonly head: TreeHead;
       readonly leaf: string;
       readonly at_ms: number;
+    }
+  | {
+      readonly type: "log.unwitnessed";
+      readonly head: TreeHead;
+      readonly detail: string;
+      readonly at_ms: number;
     };
 
 /** SHA-256 of nothing: the root of a tree without leaves (RFC 6962 §2.1). */
 export const emptyRoot = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/** How long after the first failure witnesses are asked again, and at most after any. */
+const [retryMs, retryMsMax] = [1_000, 60_000];
+
+/** How long it is until what waits has to be sequenced. */
+function waitFrom({ dueMs }: LogSequencerContext, at_ms: number): number {
+  return Math.max(0, (dueMs ?? at_ms) - at_ms);
+}
+
 export const logSequencerMachine = setup({
   types: { context: {} as LogSequencerContext, events: {} as LogSequencerEvent, input: {} as object },
-  delays: { due: ({ context }) => context.waitMs },
+  delays: {
+    due: ({ context }) => context.waitMs,
+    retry: ({ context }) =>
+      Math.min(retryMsMax, retryMs * 2 ** Math.min(10, (context.unwitnessed?.attempts ?? 1) - 1)),
+  },
   guards: {
     isSooner: ({ context, event }) =>
       event.type === "log.appended" && (context.dueMs === null || event.due_ms < context.dueMs),
@@ -77,7 +105,14 @@ export const logSequencerMachine = setup({
       event.type === "log.written" &&
       context.batch !== null &&
       event.head.size === context.head.size + context.batch.count,
-    isOfHead: ({ context, event }) => event.type === "log.published" && event.head.size === context.head.size,
+    isPublished: ({ context, event }) =>
+      event.type === "log.published" && event.head.size === context.publishing?.size,
+    isNewest: ({ context, event }) =>
+      event.type === "log.published" &&
+      event.head.size === context.publishing?.size &&
+      event.head.size === context.head.size,
+    isUnwitnessed: ({ context, event }) =>
+      event.type === "log.unwitnessed" && event.head.size === context.publishing?.size,
   },
   actions: {
     noteAppended: assign(({ context, event }) => {
@@ -110,13 +145,22 @@ export const logSequencerMachine = setup({
         pending: context.pending - (context.batch?.count ?? 0),
         oldestMs: event.oldest_ms,
         sequencedAtMs: event.at_ms,
+        waitMs: waitFrom(context, event.at_ms),
       };
     }),
-    notePublished: assign(({ context, event }) => {
+    notePublishing: assign(({ context }) => ({ publishing: context.head })),
+    notePublished: assign(({ event }) => {
       if (event.type !== "log.published") return {};
-      const waitMs = Math.max(0, (context.dueMs ?? event.at_ms) - event.at_ms);
-      return { published: event.head, checkpointLeaf: event.leaf, waitMs };
+      return { published: event.head, checkpointLeaf: event.leaf, publishing: null, unwitnessed: null };
     }),
+    noteUnwitnessed: assign(({ context, event }) => {
+      if (event.type !== "log.unwitnessed") return {};
+      const { sinceMs, attempts } = context.unwitnessed ?? { sinceMs: event.at_ms, attempts: 0 };
+      return { unwitnessed: { sinceMs, attempts: attempts + 1, detail: event.detail } };
+    }),
+    noteWait: assign(({ context, event }) =>
+      "at_ms" in event ? { waitMs: waitFrom(context, event.at_ms) } : {},
+    ),
     // Effects: named here, performed by the actor system.
     chooseLeaves: () => {},
     writeTiles: () => {},
@@ -127,6 +171,8 @@ export const logSequencerMachine = setup({
   context: {
     head: { size: 0, root: emptyRoot },
     published: null,
+    publishing: null,
+    unwitnessed: null,
     checkpointLeaf: null,
     nextPlace: 0,
     pending: 0,
@@ -136,36 +182,74 @@ export const logSequencerMachine = setup({
     dueMs: null,
     waitMs: 0,
   },
-  initial: "idle",
   on: { "log.appended": { actions: "noteAppended" } },
+  type: "parallel",
   states: {
-    idle: { on: { "log.appended": { target: "waiting", actions: "noteAppended" } } },
-    waiting: {
-      after: { due: "choosing" },
-      on: {
-        "log.appended": [
-          { guard: "isSooner", target: "waiting", reenter: true, actions: "noteAppended" },
-          { actions: "noteAppended" },
-        ],
+    sequencing: {
+      initial: "idle",
+      states: {
+        idle: { on: { "log.appended": { target: "waiting", actions: "noteAppended" } } },
+        waiting: {
+          // Names its timer, which an earlier version may have set.
+          id: "log-sequencer.waiting",
+          after: { due: "choosing" },
+          on: {
+            "log.appended": [
+              { guard: "isSooner", target: "waiting", reenter: true, actions: "noteAppended" },
+              { actions: "noteAppended" },
+            ],
+            // In an earlier version nothing waited while a head was published: it set the timer only here.
+            "log.published": { target: "waiting", reenter: true, actions: "noteWait" },
+            "log.unwitnessed": { target: "waiting", reenter: true, actions: "noteWait" },
+          },
+        },
+        choosing: {
+          entry: "chooseLeaves",
+          on: {
+            "log.chosen": [
+              { guard: "hasBatch", target: "writing", actions: "noteChosen" },
+              { target: "resting", actions: "noteChosen" },
+            ],
+          },
+        },
+        writing: {
+          entry: "writeTiles",
+          on: { "log.written": { guard: "isOfBatch", target: "resting", actions: "noteWritten" } },
+        },
+        resting: { always: [{ guard: "isWaiting", target: "waiting" }, { target: "idle" }] },
       },
     },
-    choosing: {
-      entry: "chooseLeaves",
-      on: {
-        "log.chosen": [
-          { guard: "hasBatch", target: "writing", actions: "noteChosen" },
-          { target: "resting", actions: "noteChosen" },
-        ],
+    publication: {
+      initial: "current",
+      states: {
+        current: { on: { "log.written": { guard: "isOfBatch", target: "publishing" } } },
+        publishing: {
+          entry: ["notePublishing", "publishHead"],
+          on: {
+            "log.published": [
+              { guard: "isNewest", target: "current", actions: "notePublished" },
+              { guard: "isPublished", target: "publishing", reenter: true, actions: "notePublished" },
+            ],
+            "log.unwitnessed": { guard: "isUnwitnessed", target: "unwitnessed", actions: "noteUnwitnessed" },
+          },
+        },
+        unwitnessed: { after: { retry: "publishing" } },
       },
     },
-    writing: {
-      entry: "writeTiles",
-      on: { "log.written": { guard: "isOfBatch", target: "publishing", actions: "noteWritten" } },
-    },
-    publishing: {
-      entry: "publishHead",
-      on: { "log.published": { guard: "isOfHead", target: "resting", actions: "notePublished" } },
-    },
-    resting: { always: [{ guard: "isWaiting", target: "waiting" }, { target: "idle" }] },
   },
 });
+
+/** The state that version 1 stored, in which nothing was sequenced while a head was published. */
+export function upgradeFromOne(snapshot: unknown): unknown {
+  const { value, context, ...rest } = snapshot as {
+    readonly value: string;
+    readonly context: LogSequencerContext;
+  };
+  const isPublishing = value === "publishing";
+  const sequencing = isPublishing ? (context.pending > 0 ? "waiting" : "idle") : value;
+  return {
+    ...rest,
+    value: { sequencing, publication: isPublishing ? "publishing" : "current" },
+    context: { ...context, publishing: isPublishing ? context.head : null, unwitnessed: null },
+  };
+}

@@ -71,7 +71,7 @@ export interface NodeConfig {
   readonly mail: MailConfig | null;
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
-  /** How soon the transparency log takes up what happens. */
+  /** How soon the transparency log takes up what happens, and who cosigns it. */
   readonly log: LogConfig;
   readonly ops: OpsConfig;
   /** The cluster settings; null for a standalone node with the embedded default. */

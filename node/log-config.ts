@@ -1,10 +1,11 @@
-// How soon the transparency log takes up what happens.
+// How soon the transparency log takes up what happens, and who cosigns its checkpoints.
 
 import type { LogIntervals } from "../actors/log-sequencer/definition.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { ConfigError } from "./config-error.ts";
+import { parseWitnesses, type WitnessConfig } from "./witness/witness-config.ts";
 
-export type LogConfig = LogIntervals;
+export type LogConfig = LogIntervals & WitnessConfig;
 
 const leaves = "SVC_LOG_INTERVAL_SECONDS";
 const receipts = "SVC_LOG_RECEIPTS_SECONDS";
@@ -22,6 +23,7 @@ export function parseLog(
   return Object.freeze({
     leafMs: parseSeconds(env, leaves, otherwise.leaves) * 1_000,
     receiptsMs: parseSeconds(env, receipts, otherwise.receipts) * 1_000,
+    ...parseWitnesses(env),
   });
 }
 

@@ -13,6 +13,7 @@ import { signCheckpoint } from "../service/sign-checkpoint.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { NodeCluster } from "./cluster.ts";
 import type { NodeConfig } from "./config.ts";
+import type { LogWitnesses } from "./witness/log-witnesses.ts";
 
 export interface LogParts {
   readonly config: Pick<NodeConfig, "log">;
@@ -20,18 +21,26 @@ export interface LogParts {
   readonly keys: Pick<ServiceKeys, "log">;
   readonly clock: Clock;
   readonly logStore: LogStore;
+  readonly logWitnesses: Pick<LogWitnesses, "cosign">;
 }
 
 export function logDefinition({ config, anchors }: LogParts): ActorDefinition<"log-sequencer"> {
   return logSequencerActor({ origin: anchors.log.origin, intervals: config.log });
 }
 
-export function logActivities({ anchors, keys, clock, logStore }: LogParts): Record<string, Activity> {
+export function logActivities({
+  anchors,
+  keys,
+  clock,
+  logStore,
+  logWitnesses,
+}: LogParts): Record<string, Activity> {
   const { sha256 } = nativeCrypto;
   const signing = { anchor: anchors.log, signer: keys.log, now: clock.now, sha256 };
   return logSequencerActivities({
     ...{ log: logStore, origin: anchors.log.origin, sha256 },
     sign: (text) => signCheckpoint(signing, text),
+    cosign: logWitnesses.cosign,
   });
 }
 

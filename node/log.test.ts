@@ -7,6 +7,7 @@ import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { formatHash, parseHash } from "../protocol/hash.ts";
+import { judgeCosignatures } from "../protocol/log/cosignatures.ts";
 import { entryBytes, type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { contentHash, keyAddedEntry, receiptBatchEntry, sealEntry } from "../protocol/log/leaves.ts";
 import { noteKeyOf, parseCheckpoint, parseNote, verifyNote } from "../protocol/log/note.ts";
@@ -107,6 +108,27 @@ describe("the transparency log", () => {
     const nothing = async () => [];
     for (const tile of await extendTree({ size: 0, read: nothing, sha256 }, hashes))
       expect(await getBytes(`/${tilePath(tile)}`)).toEqual(new Uint8Array(tile.hashes));
+  });
+
+  it("is cosigned by the sandbox's own two witnesses before anybody reads a checkpoint", async () => {
+    const { logWitnesses } = node.running.services;
+    const { witnesses, quorum } = logWitnesses;
+    expect(witnesses.map(({ key }) => key.name)).toEqual([
+      "sandbox.invalid/own-witness-1",
+      "sandbox.invalid/own-witness-2",
+    ]);
+    expect(quorum).toBe(2);
+    for (const path of ["/v1/log/checkpoint", "/checkpoint"]) {
+      const parsed = parseNote(await (await fetch(at(path))).text());
+      if (!parsed.ok) throw new Error(parsed.detail);
+      const policy = { witnesses: witnesses.map(({ key }) => key), quorum };
+      expect(judgeCosignatures({ verify, sha256 }, parsed.value, policy)).toMatchObject({ ok: true });
+      expect(parsed.value.signatures).toHaveLength(3);
+    }
+    // The witness would not cosign another tree after it.
+    const [own] = witnesses;
+    const answer = await fetch(`${own?.url}/add-checkpoint`, { method: "POST", body: "old 0\n\n" });
+    expect(answer.status).toBe(400);
   });
 
   it("only grows, and proves that an earlier checkpoint is its beginning", async () => {

@@ -28,6 +28,16 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
       "Pushes on this node that made no step for ten minutes.",
       services.stalled.list().length,
     ),
+    gauge(
+      "svc_log_witnesses",
+      "Witnesses that are asked to cosign the log's checkpoints.",
+      services.logWitnesses.witnesses.length,
+    ),
+    gauge(
+      "svc_log_witness_quorum",
+      "Witnesses that have to cosign a checkpoint before it is served.",
+      services.logWitnesses.quorum,
+    ),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
     gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),

@@ -55,6 +55,7 @@ import type { RightOfWay } from "./right-of-way.ts";
 import { servingRegions } from "./serving-regions.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
+import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
 
 export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
@@ -93,6 +94,7 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly stalled: StalledPushes;
   readonly latePurges: LatePurgeList;
   readonly notices: Notices;
+  readonly logWitnesses: LogWitnesses;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -132,6 +134,7 @@ export async function openNodeServices(
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
   const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
   const common = {
@@ -144,9 +147,7 @@ export async function openNodeServices(
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    cluster,
-    fence,
-    register,
+    ...{ cluster, fence, register, logWitnesses },
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
@@ -165,6 +166,7 @@ export async function openNodeServices(
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
     common.notices.close();
+    await logWitnesses[Symbol.asyncDispose]();
     await fence.stop();
     await stores.close();
   };

@@ -21,7 +21,7 @@ function witnessOver(store: Partial<WitnessStore>) {
   const steps: string[] = [];
   const time = { ms: 5_000 };
   const witness = createWitness({
-    ...{ key, logs: [{ origin: log.origin, keys: [log.key] }], crypto: { sha256, verify } },
+    ...{ key, logs: () => [{ origin: log.origin, keys: [log.key] }], crypto: { sha256, verify } },
     store: {
       read: async () => headOf(9),
       advance: async () => {

@@ -29,7 +29,8 @@ export interface WitnessedLog {
 export interface WitnessDeps {
   readonly key: NoteKey;
   readonly signer: Signer;
-  readonly logs: readonly WitnessedLog[];
+  /** What is witnessed now. */
+  readonly logs: () => readonly WitnessedLog[];
   readonly store: WitnessStore;
   readonly clock: Clock;
   readonly crypto: Pick<CryptoPort, "sha256" | "verify">;
@@ -68,7 +69,7 @@ async function addCheckpoint(deps: WitnessDeps, body: Uint8Array): Promise<Witne
   const asked = text === null ? null : parseAddCheckpoint(text);
   if (asked === null || !asked.ok) return refusal(400, asked?.detail ?? "A request is UTF-8.");
   const { checkpoint, oldSize, read, note } = asked.value;
-  const log = logs.find(({ origin }) => origin === checkpoint.origin);
+  const log = logs().find(({ origin }) => origin === checkpoint.origin);
   if (log === undefined) return refusal(404, "This witness does not know the log.");
   if (!log.keys.some((key) => verifyNote(crypto, read, key) !== null))
     return refusal(403, "No known key of the log signed the checkpoint, or a signature is wrong.");

@@ -5,6 +5,7 @@
 
 import { logRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
+import type { LogSequencerContext } from "../machines/log-sequencer.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
 import { checkInForce } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
@@ -27,6 +28,7 @@ import type { FaultKind } from "./world/faults.ts";
 import { layDown } from "./world/from-journal.ts";
 import { beatMs } from "./world/membership-model.ts";
 import { everything, type Kept } from "./world/shrink-filter.ts";
+import type { SimNode } from "./world/sim-node.ts";
 import { asItIs, type Variation } from "./world/variation.ts";
 import { World } from "./world/world.ts";
 
@@ -215,7 +217,7 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
   }
 }
 
-/** Waits until nothing waits for the log any more. */
+/** Waits until nothing waits for the log any more, and its newest checkpoint is published. */
 async function sequenceLog(world: World): Promise<void> {
   const { kernel, regions } = world.parts;
   const untilMs = kernel.now() + livenessMs;
@@ -223,7 +225,7 @@ async function sequenceLog(world: World): Promise<void> {
   for (;;) {
     const node = await anyNode(world, regions[0] ?? "");
     const waiting = await answerOf(world, node.life, node.system.ask(logRef(), question));
-    if (waiting?.length === 0 && world.isQuiet()) return;
+    if (waiting?.length === 0 && world.isQuiet() && (await isPublished(world, node))) return;
     if (kernel.now() >= untilMs) {
       world.observed.violate(
         "liveness",
@@ -233,6 +235,12 @@ async function sequenceLog(world: World): Promise<void> {
     }
     await pause(world, 1_000);
   }
+}
+
+async function isPublished(world: World, node: SimNode): Promise<boolean> {
+  const report = await answerOf(world, node.life, node.system.inspect(logRef()));
+  const { head, published } = (report?.context ?? {}) as Partial<LogSequencerContext>;
+  return head === undefined || head.size === (published?.size ?? 0);
 }
 
 /**

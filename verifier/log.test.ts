@@ -6,7 +6,17 @@ import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { formatHash, sha256 } from "../protocol/hash.ts";
 import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
-import { formatCheckpoint, formatNote, logMessage, logSignature, noteKeyOf } from "../protocol/log/note.ts";
+import {
+  formatCheckpoint,
+  formatNote,
+  logMessage,
+  logSignature,
+  type NoteSignature,
+  noteKeyOf,
+  parseNote,
+  verifierKeyOf,
+} from "../protocol/log/note.ts";
+import { cosign, noteKey, type TestNoteKey } from "../protocol/log/signed-log.fixture.ts";
 import { buildTree, consistencyPath, leafHash } from "../protocol/merkle.ts";
 import {
   keySetAnswer,
@@ -209,5 +219,135 @@ describe("consistency", () => {
     const other = noteOf(5, { origin: "log.test/other" });
     expect(verifier.logConsistency(other, second, proof)).toMatchObject(refused("checkpoint_invalid"));
     expect(toBase64(utf8(first))).not.toBe(toBase64(utf8(second)));
+  });
+});
+
+describe("a checkpoint under a policy of witnesses", () => {
+  const keys = [1, 2, 3].map((seed) => noteKey(`witness.test/w${seed}`, "cosignature", seed));
+  const vkeys = keys.map((key) => verifierKeyOf(key, sha256));
+  const [one, two, three] = keys as [TestNoteKey, TestNoteKey, TestNoteKey];
+  const seconds = 1_800_000_000;
+
+  const verifierOf = (quorum: number, of = vkeys) =>
+    createVerifier({
+      ...{ anchors: service.anchors, keySet: keySetAnswer(service) },
+      witnesses: { keys: of, quorum },
+    });
+
+  /** The note of 5 leaves with the lines behind it. */
+  function cosigned(lines: readonly NoteSignature[]): string {
+    const parsed = parseNote(noteOf(5));
+    if (!parsed.ok) throw new Error(parsed.detail);
+    return formatNote({ ...parsed.value, signatures: [...parsed.value.signatures, ...lines] });
+  }
+
+  const text = () => `${noteOf(5).split("\n\n")[0]}\n`;
+  const by = (key: TestNoteKey) => cosign(key, text(), seconds);
+  const judge = (lines: readonly NoteSignature[], quorum = 2) => {
+    const made = verifierOf(quorum);
+    if (!made.ok) throw new Error(made.detail);
+    return made.value.checkpoint(cosigned(lines));
+  };
+
+  it("is accepted with enough cosignatures, whatever else signed it", () => {
+    for (const lines of [
+      [one, two],
+      [two, three],
+      [three, two, one],
+    ])
+      expect(judge(lines.map(by))).toMatchObject({ ok: true, value: { size: 5 } });
+    const stranger = by(noteKey("witness.test/w9", "cosignature", 9));
+    expect(judge([stranger, by(one), by(three)]).ok).toBe(true);
+    expect(judge([], 0).ok).toBe(true);
+  });
+
+  it.each<[string, () => readonly NoteSignature[], RegExp]>([
+    ["none", () => [], /0 of at least 2 witnesses .*w1 did not sign; .*w2 did not sign/],
+    ["too few", () => [by(one)], /1 of at least 2/],
+    ["one twice", () => [by(one), by(one)], /1 of at least 2/],
+    ["one under another name", () => [by(one), by({ ...two, name: "witness.test/w7" })], /w2 did not sign/],
+    [
+      "one by another key",
+      () => [by(one), by({ ...noteKey(two.name, "cosignature", 8) })],
+      /w2 signed with another key/,
+    ],
+    [
+      "the log's own signature under a witness's name",
+      () => [by(one), by({ ...two, kind: "log" })],
+      /another key/,
+    ],
+    [
+      "one of another size",
+      () => [by(one), cosign(two, text(), seconds, { of: text().replace("\n5\n", "\n6\n") })],
+      /w2 is not one of this checkpoint/,
+    ],
+    [
+      "a signature under its key that is another's",
+      () => [by(one), { ...by(two), bytes: by(one).bytes }],
+      /w2 is not one of this checkpoint/,
+    ],
+    [
+      "another time than the signed one",
+      () => [by(one), { ...by(two), bytes: by(two).bytes.with(7, 1) }],
+      /w2 is not one of this checkpoint/,
+    ],
+    ["no time", () => [by(one), { ...by(two), bytes: by(two).bytes.slice(8) }], /w2 is no cosignature/],
+    [
+      "a time that is too long",
+      () => [by(one), { ...by(two), bytes: Uint8Array.of(0, ...by(two).bytes) }],
+      /w2 is no cosignature/,
+    ],
+    [
+      "a time that cannot be counted",
+      () => [by(one), { ...by(two), bytes: by(two).bytes.with(0, 255) }],
+      /w2 is not one of this checkpoint/,
+    ],
+    [
+      "enough, and a wrong one",
+      () => [by(one), by(two), { ...by(three), bytes: by(three).bytes.with(70, 1) }],
+      /w3 is not one of this checkpoint/,
+    ],
+  ])("is refused with cosignatures: %s", (_what, lines, detail) => {
+    expect(judge(lines())).toMatchObject({
+      ...refused("checkpoint_invalid"),
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  it("that fails proves nothing else", () => {
+    const made = verifierOf(2);
+    if (!made.ok) throw new Error(made.detail);
+    const entry = all[3] as LogEntry;
+    const evidence = inclusionOf(3, 5);
+    expect(verifier.logInclusion(entry, evidence).ok).toBe(true);
+    expect(made.value.logInclusion(entry, evidence)).toMatchObject(refused("checkpoint_invalid"));
+    const checkpoint = cosigned([by(one), by(two)]);
+    expect(made.value.logInclusion(entry, { ...evidence, checkpoint }).ok).toBe(true);
+    expect(made.value.logConsistency(noteOf(5), noteOf(5), [])).toMatchObject(refused("checkpoint_invalid"));
+    expect(made.value.logConsistency(checkpoint, checkpoint, []).ok).toBe(true);
+  });
+
+  it("every flipped bit of which is refused", () => {
+    const made = verifierOf(2, vkeys.slice(0, 2));
+    if (!made.ok) throw new Error(made.detail);
+    const bytes = utf8(cosigned([by(one), by(two)]));
+    for (let at = 0; at < bytes.length; at += 1) {
+      const flipped = bytes.with(at, (bytes[at] as number) ^ 1);
+      expect(made.value.checkpoint(new TextDecoder().decode(flipped)).ok, `byte ${at}`).toBe(false);
+    }
+  });
+
+  it("is refused with a policy that nobody can satisfy, or that counts one witness twice", () => {
+    const again = verifierKeyOf({ ...one, name: "witness.test/again" }, sha256);
+    for (const [quorum, of] of [
+      [4, vkeys],
+      [-1, vkeys],
+      [0.5, vkeys],
+      [1, [...vkeys, "witness.test/w4"]],
+      [1, [...vkeys, vkeys[0] ?? ""]],
+      [1, [...vkeys, again]],
+      [1, [verifierKeyOf({ ...one, kind: "log" }, sha256)]],
+    ] as const)
+      expect(verifierOf(quorum, [...of])).toMatchObject(refused("checkpoint_invalid"));
   });
 });

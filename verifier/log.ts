@@ -2,6 +2,7 @@
 // set, a proof leads from an entry to its root, and two checkpoints are of one log that only grew.
 
 import { formatHash, parseHash } from "../protocol/hash.ts";
+import { judgeCosignatures } from "../protocol/log/cosignatures.ts";
 import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import {
@@ -37,7 +38,8 @@ export interface ReceiptBatchEvidence extends StatedPath {
 }
 
 /**
- * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised.
+ * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised, and cosigned
+ * as the caller's policy of witnesses demands.
  * `checkpoint_invalid` for anything else.
  */
 export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint> {
@@ -49,13 +51,16 @@ export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint
   if (checkpoint.value.origin !== origin)
     return refuse("checkpoint_invalid", `The checkpoint is of another log than ${origin}.`);
   const isSigned = logKeys(trust).some((key) => verifyNote(trust, parsed.value, key) !== null);
-  return isSigned
-    ? checkpoint
-    : refuse("checkpoint_invalid", "No key of the log signed this checkpoint, or a signature is wrong.");
+  if (!isSigned)
+    return refuse("checkpoint_invalid", "No key of the log signed this checkpoint, or a signature is wrong.");
+  const { witnessPolicy } = trust;
+  const cosigned =
+    witnessPolicy === undefined ? checkpoint : judgeCosignatures(trust, parsed.value, witnessPolicy);
+  return cosigned.ok ? checkpoint : cosigned;
 }
 
-/** A checkpoint states no time, so a key that is compromised at all counts for none. */
-function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
+/** The keys that sign checkpoints. A checkpoint states no time, so a key that is compromised at all is none of them. */
+export function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
   return [...keys.values()].flatMap(({ use, public_key, compromised_from }) => {
     const key =
       use === "log" && compromised_from === null ? noteKeyOf(anchors.log.key_name, public_key) : null;

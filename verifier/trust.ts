@@ -21,6 +21,7 @@ import {
   openKeyCertificate,
   parseKeySet,
 } from "../protocol/key-set.ts";
+import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { SignatureVerifier } from "../protocol/signatures.ts";
 import { earliest, windowFault } from "./key-window.ts";
@@ -32,6 +33,8 @@ export interface Primitives {
 }
 
 export interface Trust extends Primitives {
+  /** Whose cosignatures a checkpoint of the log needs; none where the verifier was given no policy. */
+  readonly witnessPolicy?: WitnessPolicy;
   readonly anchors: Anchors;
   readonly keySet: KeySet;
   /** Trusted keys by key_id; `compromised_from` is the earliest that any trusted source names. */

@@ -8,6 +8,7 @@ import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts"
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { HoldDecision } from "../protocol/hold-decision.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
+import { parseWitnessPolicy } from "../protocol/log/cosignatures.ts";
 import type { LogEntry } from "../protocol/log/entries.ts";
 import type { Checkpoint } from "../protocol/log/note.ts";
 import type { Mandate } from "../protocol/mandate.ts";
@@ -57,6 +58,11 @@ export interface VerifierOptions {
   /** The signature primitives (default: portable); a node passes its native ones. */
   readonly verify?: SignatureVerifier;
   readonly sha256?: Sha256;
+  /**
+   * The witnesses that the caller believes, by their verifier keys, and how many of them have to have cosigned a checkpoint before
+   * anything is proven by it (default: none).
+   */
+  readonly witnesses?: { readonly keys: readonly string[]; readonly quorum: number };
 }
 
 /** Verification under one set of anchors and one key set. Every verdict's code is one of the specification's reasons. */
@@ -117,7 +123,14 @@ export function createVerifier(options: VerifierOptions): Verdict<Verifier> {
   const keySet = options.keySet instanceof Uint8Array ? parseBody(options.keySet) : ok(options.keySet);
   if (!keySet.ok) return keySet;
   const trust = verifyKeySet(options.anchors, keySet.value, primitives);
-  return trust.ok ? ok(verifierOf(trust.value)) : trust;
+  if (!trust.ok || options.witnesses === undefined) return trust.ok ? ok(verifierOf(trust.value)) : trust;
+  const witnessPolicy = parseWitnessPolicy(options.witnesses, primitives.sha256);
+  return witnessPolicy === null
+    ? refuse(
+        "checkpoint_invalid",
+        "The policy needs distinct cosignature keys, and no more of them than it names.",
+      )
+    : ok(verifierOf({ ...trust.value, witnessPolicy }));
 }
 
 /**

@@ -5,7 +5,7 @@ import { utf8 } from "../../protocol/bytes.ts";
 import { formatHash, hashOf, parseHash, type Sha256 } from "../../protocol/hash.ts";
 import { entryBytes, formatBundle, parseBundle } from "../../protocol/log/entries.ts";
 import { formatCheckpoint } from "../../protocol/log/note.ts";
-import { treeRoot } from "../../protocol/log/proofs.ts";
+import { consistencyProof, treeRoot } from "../../protocol/log/proofs.ts";
 import {
   entriesPath,
   extendTree,
@@ -17,6 +17,7 @@ import {
 } from "../../protocol/log/tiles.ts";
 import { leafHash } from "../../protocol/merkle.ts";
 import type { LogObject, LogStore } from "../../storage/log-store.ts";
+import type { Cosign } from "../../transport/witness-port.ts";
 import {
   batchMax,
   type LogSequencerProtocol,
@@ -31,8 +32,9 @@ export interface LogSequencerPorts {
   readonly log: LogStore;
   readonly origin: string;
   readonly sha256: Sha256;
-  /** Signs the checkpoint's text, and has it cosigned where a policy asks for that; returns the note. */
-  readonly sign: (text: string, head: TreeHead) => Promise<string>;
+  /** Signs the checkpoint's text; returns the note. */
+  readonly sign: (text: string) => Promise<string>;
+  readonly cosign: Cosign;
 }
 
 type Told<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtocol, T>;
@@ -53,15 +55,26 @@ export function logSequencerActivities(ports: LogSequencerPorts): Record<string,
       const pending = await pendingUpTo(context, batch.count);
       return { type: "log.written", head: await writeBatch(ports, from, pending) };
     },
-    publishHead: async ({ head }: { readonly head: TreeHead }): Promise<Told<"log.published">> => {
-      const { origin, sha256 } = ports;
-      const root = parseHash(head.root);
-      if (root === null) throw new Error("The head has no root.");
-      const text = formatCheckpoint({ origin, size: head.size, root, extensions: [] });
-      await ports.log.publish({ ...head, note: await ports.sign(text, head) });
-      return { type: "log.published", head, leaf: hashOf(utf8(text), sha256) };
-    },
+    publishHead: ({ head }: { readonly head: TreeHead }) => publishHead(ports, head),
   };
+}
+
+async function publishHead(
+  { log, origin, sha256, sign, cosign }: LogSequencerPorts,
+  head: TreeHead,
+): Promise<Told<"log.published"> | Told<"log.unwitnessed">> {
+  const root = parseHash(head.root);
+  if (root === null) throw new Error("The head has no root.");
+  const text = formatCheckpoint({ origin, size: head.size, root, extensions: [] });
+  const published = await log.readCheckpoint();
+  const tree = { size: head.size, read: readTilesOf(log), sha256 };
+  const cosigned = await cosign({
+    ...{ note: await sign(text), size: head.size, publishedSize: published?.size ?? 0 },
+    proofFrom: (size) => consistencyProof(tree, size),
+  });
+  if ("missing" in cosigned) return { type: "log.unwitnessed", head, detail: cosigned.missing };
+  await log.publish({ ...head, note: cosigned.note });
+  return { type: "log.published", head, leaf: hashOf(utf8(text), sha256) };
 }
 
 async function pendingUpTo(context: ActivityContext, count: number): Promise<readonly PendingEntry[]> {

@@ -3,7 +3,7 @@
 //   Q2. A leaf is in the log once: while it waits, its row says so, and afterwards the log's own index of leaves does.
 //   Q3. Each commit names what the next step does: after a crash at any point the log goes on from there.
 
-import { type LogSequencerEvent, logSequencerMachine } from "../../machines/log-sequencer.ts";
+import { type LogSequencerEvent, logSequencerMachine, upgradeFromOne } from "../../machines/log-sequencer.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import {
@@ -11,6 +11,7 @@ import {
   batchMax,
   type LogSequencerProtocol,
   type PendingEntry,
+  type TreeHead,
 } from "../messages/log-sequencer.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
@@ -50,7 +51,8 @@ export function logSequencerActor({
 }: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
   return defineActor<"log-sequencer", typeof logSequencerMachine>({
     kind: "log-sequencer",
-    schemaVersion: 1,
+    schemaVersion: 2,
+    upgrade: { 1: upgradeFromOne },
     machine: logSequencerMachine,
     durability: "journal",
     input: () => ({}),
@@ -67,13 +69,16 @@ export function logSequencerActor({
       "log.pending": ({ after, limit }, view) => ({ reply: readPending(view, after, limit) }),
       "log.choose": choose,
       "log.written": written,
-      "log.published": ({ head, leaf }, view) => {
-        const isNow = view.snapshot.matches("publishing") && view.snapshot.context.head.size === head.size;
-        return {
-          reply: done,
-          events: isNow ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [],
-        };
-      },
+      "log.published": ({ head, leaf }, view) => ({
+        reply: done,
+        events: isPublishing(view, head) ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [],
+      }),
+      "log.unwitnessed": ({ head, detail }, view) => ({
+        reply: done,
+        events: isPublishing(view, head)
+          ? [{ type: "log.unwitnessed", head, detail, at_ms: view.nowMs }]
+          : [],
+      }),
     },
     absent: { "log.pending": { reply: [] } },
     effects: {
@@ -83,10 +88,15 @@ export function logSequencerActor({
         return [{ kind: "activity", name: "writeTiles", params: { from: head.size, batch } }];
       },
       publishHead: (_params, view: View) => [
-        { kind: "activity", name: "publishHead", params: { head: view.snapshot.context.head } },
+        { kind: "activity", name: "publishHead", params: { head: view.snapshot.context.publishing } },
       ],
     },
   });
+}
+
+/** Whether it is this head whose publication was asked for, and not yet heard of. */
+function isPublishing({ snapshot }: View, { size }: TreeHead): boolean {
+  return snapshot.matches({ publication: "publishing" }) && snapshot.context.publishing?.size === size;
 }
 
 function leavesOf(entries: readonly LogEntry[]): readonly string[] {
@@ -142,7 +152,7 @@ function rowsOf(entry: LogEntry, place: number, nowMs: number): readonly Partiti
 
 /** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */
 function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<DoneReply> {
-  if (!view.snapshot.matches("choosing")) return { reply: done };
+  if (!view.snapshot.matches({ sequencing: "choosing" })) return { reply: done };
   const rows = waiting.readAll(view);
   const knownPlaces = new Set(known.map(({ place }) => place));
   const gone = rows.filter(({ k }) => k <= up_to && knownPlaces.has(k));
@@ -168,7 +178,11 @@ function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<Done
 /** Commits the tree head over tiles that are durable (LS2). */
 function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply> {
   const { batch, head: last } = view.snapshot.context;
-  if (!view.snapshot.matches("writing") || batch === null || head.size !== last.size + batch.count)
+  if (
+    !view.snapshot.matches({ sequencing: "writing" }) ||
+    batch === null ||
+    head.size !== last.size + batch.count
+  )
     return { reply: done };
   const rows = waiting.readAll(view);
   const oldest_ms = rows[batch.count]?.value.at_ms ?? null;

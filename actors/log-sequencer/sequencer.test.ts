@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { transition } from "xstate";
 import { utf8 } from "../../protocol/bytes.ts";
 import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
 import { entryBytes, entryHash, type LogEntry, parseBundle, parseEntry } from "../../protocol/log/entries.ts";
@@ -36,6 +37,7 @@ const entries = (from: number, to: number): readonly LogEntry[] =>
 let store: LogStore;
 let actor: ActorHarness<"log-sequencer">;
 let notes: string[];
+let isCosigned: boolean;
 
 beforeEach(() => {
   const home = mkdtempSync(join(tmpdir(), "svc-sequencer-"));
@@ -47,6 +49,7 @@ beforeEach(() => {
   store = openSqliteLogStore({ database, folder: join(home, "log") });
   actor = driveActor(definition, "svc-log");
   notes = [];
+  isCosigned = true;
 });
 
 function activitiesOver(log: LogStore) {
@@ -56,6 +59,7 @@ function activitiesOver(log: LogStore) {
       notes.push(text);
       return `${text}\n— svc-log AAAAAAA=\n`;
     },
+    cosign: async ({ note }) => (isCosigned ? { note: `${note}— w AAAAAAA=\n` } : { missing: "w is away" }),
   });
 }
 
@@ -75,11 +79,15 @@ async function perform(effect: Effect, log: LogStore): Promise<void> {
   actor.send(rubbish(result));
 }
 
+function isAtRest(): boolean {
+  return actor.snapshot.matches({ sequencing: "idle", publication: "current" });
+}
+
 /** Appends, lets the interval pass and does the work. */
 async function sequence(added: readonly LogEntry[]): Promise<void> {
   for (let at = 0; at < added.length; at += 100)
     actor.send({ type: "log.append", entries: added.slice(at, at + 100) });
-  while (actor.snapshot.value !== "idle") {
+  while (!isAtRest()) {
     actor.fireTimers();
     await work();
   }
@@ -147,13 +155,13 @@ describe("the log's sequencer", () => {
     actor.nowMs += 900;
     actor.send({ type: "log.append", entries: [entry(3, { leaf_type: "receipt_batch", subject: "r/o" })] });
     expect(timers()).toEqual([1_000]);
-    expect(actor.snapshot.value).toBe("waiting");
+    expect(actor.snapshot.matches({ sequencing: "waiting" })).toBe(true);
   });
 
   it("makes a published checkpoint a leaf with what is appended next, and never by itself", async () => {
     await sequence([entry(0)]);
     expect(await logged()).toHaveLength(1);
-    expect(actor.snapshot.value).toBe("idle");
+    expect(isAtRest()).toBe(true);
     await sequence([entry(1)]);
     const [, checkpoint, next] = await logged();
     expect(checkpoint).toEqual({
@@ -197,7 +205,7 @@ describe("the log's sequencer", () => {
     actor.fireTimers();
     await work();
     expect(actor.snapshot.context.head.size).toBe(350);
-    expect(actor.snapshot.value).toBe("idle");
+    expect(isAtRest()).toBe(true);
   });
 
   it("takes what is appended while it writes into the next batch", async () => {
@@ -219,5 +227,105 @@ describe("the log's sequencer", () => {
     const [tile] = await store.read(["tile/0/000.p/1"]);
     expect([...(tile ?? [])]).toEqual([...leafHash(entryBytes(entry(0)), sha256)]);
     expect(parseHash(actor.snapshot.context.head.root)).toEqual(leafHash(entryBytes(entry(0)), sha256));
+  });
+});
+
+describe("the publication of a head", () => {
+  /** Appends one entry and sequences it, without publishing anything. */
+  async function grow(at: number): Promise<Effect> {
+    actor.send({ type: "log.append", entries: [entry(at)] });
+    actor.fireTimers();
+    for (;;) {
+      const effect = actor.effects.shift() as Effect;
+      if ((effect as { name: string }).name === "publishHead") return effect;
+      await perform(effect, store);
+    }
+  }
+
+  it("has the cosignatures in the note that is read", async () => {
+    await sequence([entry(0)]);
+    expect((await store.readCheckpoint())?.note).toMatch(/\n— svc-log \S+\n— w \S+\n$/);
+  });
+
+  it("LS4: waits for witnesses while the log grows, and then is that of the newest head", async () => {
+    isCosigned = false;
+    await perform(await grow(0), store);
+    expect(await store.readCheckpoint()).toBeNull();
+    expect(actor.snapshot.context).toMatchObject({
+      ...{ head: { size: 1 }, published: null },
+      unwitnessed: { attempts: 1, sinceMs: actor.nowMs, detail: "w is away" },
+    });
+    for (let at = 1; at < 4; at += 1) {
+      actor.send({ type: "log.append", entries: [entry(at)] });
+      actor.fireTimers();
+      await work();
+    }
+    expect(actor.snapshot.context).toMatchObject({ head: { size: 4 }, published: null, pending: 0 });
+    expect(await store.readCheckpoint()).toBeNull();
+    isCosigned = true;
+    actor.fireTimers();
+    await work();
+    expect(isAtRest()).toBe(true);
+    expect(actor.snapshot.context).toMatchObject({
+      published: { size: 4 },
+      publishing: null,
+      unwitnessed: null,
+    });
+    expect(await store.readCheckpoint()).toMatchObject({ size: 4 });
+  });
+
+  it("asks witnesses again after longer and longer times, up to a minute, and by itself", async () => {
+    isCosigned = false;
+    await perform(await grow(0), store);
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 9; attempt += 1) {
+      waits.push(...actor.timers.values());
+      actor.fireTimers();
+      await work();
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
+  it("LS4: that takes long stops nothing, and is followed by that of what came meanwhile", async () => {
+    const publishing = await grow(0);
+    actor.send({ type: "log.append", entries: entries(1, 3) });
+    actor.fireTimers();
+    await work();
+    expect(actor.snapshot.context).toMatchObject({ head: { size: 3 }, publishing: { size: 1 } });
+    actor.send({ type: "log.append", entries: [entry(3)] });
+    await perform(publishing, store);
+    expect(await store.readCheckpoint()).toMatchObject({ size: 1 });
+    // The leaves that wait still are sequenced when they are due.
+    expect([...actor.timers.values()]).toEqual([3_600_000]);
+    await work();
+    expect(await store.readCheckpoint()).toMatchObject({ size: 3 });
+  });
+
+  it("is told apart from one that was given up", async () => {
+    isCosigned = false;
+    const first = await grow(0);
+    await perform(first, store);
+    actor.send({ type: "log.unwitnessed", head: { size: 1, root: "r" }, detail: "once more" });
+    actor.send({ type: "log.published", head: { size: 7, root: "r" }, leaf: "l" });
+    expect(actor.snapshot.context).toMatchObject({ published: null, unwitnessed: { attempts: 1 } });
+  });
+
+  it("that an earlier version began goes on, and leaves that waited meanwhile are sequenced", async () => {
+    const publishing = await grow(0);
+    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as { readonly context: object };
+    const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
+    const dueMs = actor.nowMs + 9_000;
+    const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };
+    const upgraded = definition.upgrade?.[1]?.(stored);
+    const restored = definition.machine.resolveState(rubbish(upgraded));
+    expect(restored.value).toEqual({ sequencing: "waiting", publication: "publishing" });
+    const { head } = (publishing as { params: { head: object } }).params;
+    const [, actions] = transition(
+      definition.machine,
+      restored,
+      rubbish({ type: "log.published", head, leaf: "l", at_ms: actor.nowMs }),
+    );
+    const timer = { id: "xstate.after.due.log-sequencer.waiting", delay: 9_000 };
+    expect(actions).toContainEqual(expect.objectContaining({ params: expect.objectContaining(timer) }));
   });
 });

@@ -110,6 +110,7 @@ const logSequencer: Readonly<Record<keyof LogSequencerProtocol, Crossing>> = {
   "log.choose": "never",
   "log.written": "never",
   "log.published": "never",
+  "log.unwitnessed": "never",
 };
 
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([

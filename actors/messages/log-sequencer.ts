@@ -31,6 +31,8 @@ export interface LogSequencerProtocol {
   "log.written"(command: { readonly head: TreeHead }): DoneReply;
   /** The checkpoint of this tree can be read by anybody; `leaf` is the hash of its text. */
   "log.published"(command: { readonly head: TreeHead; readonly leaf: string }): DoneReply;
+  /** Too few witnesses cosigned the checkpoint of this tree so far; `detail` says which did not, and why. */
+  "log.unwitnessed"(command: { readonly head: TreeHead; readonly detail: string }): DoneReply;
 }
 
 /** Entries in one append. */

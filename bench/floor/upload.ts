@@ -18,8 +18,9 @@ export async function receiveUpload(path: string): Promise<number> {
     }
     await file.sync();
     await file.close();
-    response.writeHead(201, { connection: "close" });
-    response.end(hash.digest("hex"));
+    const digest = hash.digest("hex");
+    response.writeHead(201, { connection: "close", "content-length": digest.length });
+    response.end(digest);
     server.close();
   });
   server.requestTimeout = 0;

@@ -28,7 +28,8 @@ export interface WitnessOptions {
   readonly home: string;
   /** The name under which it signs; null for that of its first start. */
   readonly name: string | null;
-  readonly logs: readonly WitnessedLog[];
+  /** What is witnessed now. */
+  readonly logs: () => readonly WitnessedLog[];
   /** Port 0 is any that is free. */
   readonly listen: { readonly host: string; readonly port: number };
   readonly clock: Clock;
@@ -47,7 +48,7 @@ export async function startWitness(options: WitnessOptions): Promise<WitnessProc
   const { home, logs, clock, report } = options;
   await mkdir(home, { recursive: true, mode: 0o700 });
   const { key, signer } = await ownKey(options);
-  const database = SqliteDatabase.open(join(home, "witness.db"));
+  const database = SqliteDatabase.open(join(home, "witness.db"), { checkpoints: "self" });
   const forked = (origin: string, notes: readonly [string, string]): void =>
     report("witness.forked", `${origin}\n${notes.join("\n")}`);
   const store = openSqliteWitnessStore(database);

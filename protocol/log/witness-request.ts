@@ -34,10 +34,7 @@ export const proofLengthMax = 63;
 /** UTF-8 bytes of a request: a note, which is ASCII but for the dashes and names in it, and the lines before it. */
 export const addCheckpointBytesMax = 2 * noteLengthMax;
 
-/**
- * The body of a request.
- * @internal for logs, and the tests.
- */
+/** The body of a request. */
 export function formatAddCheckpoint({ oldSize, proof, note }: AddCheckpoint): string {
   return [`old ${oldSize}`, ...proof.map(toBase64), "", note].join("\n");
 }
@@ -67,10 +64,7 @@ export function parseAddCheckpoint(text: string): Verdict<ReadAddCheckpoint> {
   });
 }
 
-/**
- * The size in an answer of {@link treeSizeType}; null for any other text.
- * @internal for logs, and the tests.
- */
+/** The size in an answer of {@link treeSizeType}; null for any other text. */
 export function parseTreeSize(text: string): number | null {
   return text.endsWith("\n") ? sizeOf(text.slice(0, -1)) : null;
 }
@@ -83,7 +77,6 @@ function sizeOf(text: string): number | null {
 /**
  * The signature lines that a witness answered about a checkpoint; null for anything else. They are read as further lines of its
  * note, which is what they become.
- * @internal for logs, and the tests.
  */
 export function parseCosignatures(note: string, answer: string): readonly NoteSignature[] | null {
   const [alone, together] = [parseNote(note), parseNote(note + answer)];

@@ -4,6 +4,7 @@
 import { equalBytes } from "../../protocol/bytes.ts";
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { formatHash } from "../../protocol/hash.ts";
+import { judgeCosignatures } from "../../protocol/log/cosignatures.ts";
 import { type LogEntry, parseBundle, parseEntry } from "../../protocol/log/entries.ts";
 import { contentHash } from "../../protocol/log/leaves.ts";
 import { noteKeyOf, parseCheckpoint, parseNote, verifyNote } from "../../protocol/log/note.ts";
@@ -63,6 +64,9 @@ function checkNote({ parts, observed }: World, { size, root, note }: StoredCheck
   const key = noteKeyOf(anchors.log.key_name, parts.keys.service("").log("").publicJwk);
   const isSigned = parsed.ok && key !== null && verifyNote(parts.crypto, parsed.value, key) !== null;
   const isIt = read.ok && read.value.size === size && formatHash(read.value.root) === root;
+  const { policy, crypto } = parts.witnesses;
+  const cosigned = parsed.ok ? judgeCosignatures(crypto, parsed.value, policy) : parsed;
+  if (!cosigned.ok) observed.violate("checkpoint-is-cosigned", `that of ${size} leaves: ${cosigned.detail}`);
   if (!isSigned || !isIt || !read.ok || read.value.origin !== anchors.log.origin)
     observed.violate("checkpoint-is-signed", `the note of ${size} leaves is not that of the tree`);
 }

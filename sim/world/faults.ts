@@ -28,6 +28,9 @@ export const faultKinds = [
   // Faults of a call to an index.
   "index_unheard",
   "index_slow",
+  // Faults of a request to a witness of the log.
+  "witness_away",
+  "witness_unheard",
   // Faults of nodes, links, indexes and regions, from time to time.
   "node_crash",
   "node_pause",
@@ -66,6 +69,8 @@ const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   client_delayed: [0.02, 0.2],
   index_unheard: [0.01, 0.1],
   index_slow: [0.01, 0.2],
+  witness_away: [0.05, 0.9],
+  witness_unheard: [0.05, 0.5],
   lease_unnoticed: [0.2, 0.8],
 };
 

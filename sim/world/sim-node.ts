@@ -268,6 +268,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
           },
           text,
         ),
+      cosign: parts.witnesses.cosignFor(life),
     }),
     ...businessActivities({
       ...{ register: registerStore, records, regions },

@@ -21,10 +21,12 @@ import type { Night } from "./long-pause.ts";
 import type { MembershipModel } from "./membership-model.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
+import type { SimWitnesses } from "./witnesses.ts";
 
 export interface WorldKeys {
   readonly projection: SimSigner;
   readonly sidecar: SimSigner;
+  readonly log: SimSigner;
   /** Receipt keys by region. */
   readonly receipts: ReadonlyMap<string, SimSigner>;
   service(region: string): ServiceKeys;
@@ -66,6 +68,7 @@ export interface WorldParts {
   /** What the businesses were told of their pushes, in the order in which it was delivered. */
   readonly notices: PushNotice[];
   readonly variation: Variation;
+  readonly witnesses: SimWitnesses;
   mark(name: string): void;
   log(incarnation: string, entry: LogEntry): void;
 }

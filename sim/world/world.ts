@@ -28,12 +28,13 @@ import { WatchedRowIndex } from "../store/watched-row-index.ts";
 import { drawLimits } from "./actor-limits.ts";
 import { createIndexFaults, createStoreFaults } from "./fault-sampler.ts";
 import { Faults, skewMaxMs } from "./faults.ts";
-import { beforeOf, nothingBefore } from "./from-journal.ts";
+import { type Before, beforeOf, nothingBefore } from "./from-journal.ts";
 import { drawNight, nightDraws, sweepTimes } from "./long-pause.ts";
 import { MembershipModel } from "./membership-model.ts";
 import type { Kept } from "./shrink-filter.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
+import { createSimWitnesses } from "./witnesses.ts";
 import type { WorldKeys, WorldParts } from "./world-parts.ts";
 
 export interface WorldOptions {
@@ -92,6 +93,7 @@ export class World {
     const mayReadOld = membership.isHasty && !hasRealMembership && drawn.length > 1;
     const before = start === null ? nothingBefore : beforeOf(start);
     const recordIdKey = random.fork("record ids").bytes(32);
+    const keys = worldKeys(crypto, regions, kernel);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
       network: new Network(
@@ -120,13 +122,9 @@ export class World {
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map([[logParty, regions[0] ?? ""]]),
-      keys: worldKeys(crypto, regions, kernel),
-      recordIdOf: (business, collection, localId) =>
-        before.recordIdOf(business, localId) ??
-        recordIdOf(
-          collection,
-          crypto.hmacSha256(recordIdKey, utf8(`${business}\n${collection}\n${localId}`)),
-        ),
+      keys,
+      witnesses: createSimWitnesses(random.fork("witnesses"), { kernel, faults, observed, keys, crypto }),
+      recordIdOf: recordIdsOf(before, crypto, recordIdKey),
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
       holdMs: drawHoldMs(random.fork("hold time")),
@@ -291,6 +289,12 @@ function slotsOf(region: string, shape: Random): readonly NodeSlot[] {
   }));
 }
 
+function recordIdsOf(before: Before, crypto: SimCrypto, key: Uint8Array): WorldParts["recordIdOf"] {
+  return (business, collection, localId) =>
+    before.recordIdOf(business, localId) ??
+    recordIdOf(collection, crypto.hmacSha256(key, utf8(`${business}\n${collection}\n${localId}`)));
+}
+
 function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock): WorldKeys {
   const projection = crypto.newSigner();
   const sidecar = crypto.newSigner();
@@ -299,7 +303,7 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
   const pair: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
-    ...{ projection, sidecar, receipts },
+    ...{ projection, sidecar, receipts, log },
     trust: {
       verify: crypto.verify,
       sha256: crypto.sha256,

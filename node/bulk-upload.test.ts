@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bulkUploadRef } from "../actors/messages/refs.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { BulkUpload } from "../protocol/wire/bulk.ts";
@@ -26,11 +26,14 @@ let business: TestBusiness;
 
 beforeAll(async () => {
   node = await openAttackNode();
-  business = await newBusiness(node);
 });
 afterAll(() => node.close());
 
 const ask = (): Promise<BulkUpload> => newUpload(node.running.urls, business);
+/** A business may have few open uploads, and each test leaves some. */
+beforeEach(async () => {
+  business = await newBusiness(node);
+});
 const staged = (): Promise<readonly string[]> =>
   readdir(join(node.running.config.home, "bulk")).catch(() => []);
 const stateOf = ({ upload_id }: BulkUpload) =>

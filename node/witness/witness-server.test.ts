@@ -122,7 +122,7 @@ describe("a witness", () => {
   it("refuses a fork, of the same size or larger, and reports the one that proves itself", async () => {
     await post(log.request(0, 9));
     const fork = new SignedLog({ words: "other", same: 4 });
-    expect(await post(fork.request(9, 9))).toEqual(behind(9));
+    expect(await post(fork.request(9, 9))).toMatchObject({ status: 409, type: "text/plain; charset=utf-8" });
     expect(reports).toEqual([expect.stringContaining(fork.note(9))]);
     expect(reports[0]).toContain(log.note(9));
     for (const from of [4, 9]) {

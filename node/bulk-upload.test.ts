@@ -27,13 +27,13 @@ let business: TestBusiness;
 beforeAll(async () => {
   node = await openAttackNode();
 });
-// One business could not have so many uploads open.
-beforeEach(async () => {
-  business = await newBusiness(node);
-});
 afterAll(() => node.close());
 
 const ask = (): Promise<BulkUpload> => newUpload(node.running.urls, business);
+/** A business may have few open uploads, and each test leaves some. */
+beforeEach(async () => {
+  business = await newBusiness(node);
+});
 const staged = (): Promise<readonly string[]> =>
   readdir(join(node.running.config.home, "bulk")).catch(() => []);
 const stateOf = ({ upload_id }: BulkUpload) =>

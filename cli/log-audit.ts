@@ -24,7 +24,7 @@ export const logAudit: Command = {
   summary: "follow the transparency log: every entry, tile and proof since the last audit",
   details: [
     "The log's key comes from --log, or from the key set of the service under --anchors, or with --sandbox under the sandbox's anchors.",
-    "Exits with 0 if the log is honest and continues the last audit, with 1 and a code (docs/log.md) if it is not.",
+    "Exits with 0 if the log is whole and continues the last audit, with 1 and a code (docs/log.md) if it is not.",
   ],
   options: {
     url: { type: "string", value: "URL", help: "the verification host; needed unless --sandbox says it" },
@@ -38,7 +38,11 @@ export const logAudit: Command = {
     sandbox: { type: "boolean", help: "audit the sandbox of the home folder, under its anchors" },
     home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
     state: { type: "string", value: "FILE", help: "how far the log was audited (default log-audit.json)" },
-    business: { type: "string", value: "UUID", help: "list what was sealed, certified or registered in its name" },
+    business: {
+      type: "string",
+      value: "UUID",
+      help: "list what was sealed, certified or registered in its name",
+    },
     json: { type: "boolean", help: "print the result as JSON" },
   },
   run: runLogAudit,
@@ -88,7 +92,9 @@ async function chosenLog(args: Arguments, context: CommandContext) {
   }
   const file = args.text("anchors");
   if (file === null && sandbox === null)
-    throw new UsageError("Name the log with --log 'ORIGIN KEY', or the anchors with --anchors FILE or --sandbox.");
+    throw new UsageError(
+      "Name the log with --log 'ORIGIN KEY', or the anchors with --anchors FILE or --sandbox.",
+    );
   const anchors =
     file === null ? JSON.stringify(sandbox?.anchors) : await readText(resolve(context.cwd, file));
   const keySet = await httpLog({ url, fetch: (at, init) => fetch(at, init) }).keySet();
@@ -100,7 +106,12 @@ async function chosenLog(args: Arguments, context: CommandContext) {
 function say(
   args: Arguments,
   { terminal }: CommandContext,
-  { from, size, listed, more }: {
+  {
+    from,
+    size,
+    listed,
+    more,
+  }: {
     readonly from: number;
     readonly size: number;
     readonly listed: readonly AuditedEntry[];
@@ -113,5 +124,5 @@ function say(
   }
   for (const { index, leaf_type, leaf } of listed) terminal.print(`${index}  ${leaf_type}  ${leaf}`);
   if (more > 0) terminal.print(`and ${more} more`);
-  terminal.print(terminal.good(`The log is honest from entry ${from} to its size ${size}.`));
+  terminal.print(terminal.good(`The log is whole and continues, from entry ${from} to its size ${size}.`));
 }

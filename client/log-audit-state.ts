@@ -1,12 +1,11 @@
 // How far a log was audited, as a text that is kept in a file; and whose log it is, by pinned anchors.
 
 import { parseAnchors } from "../protocol/anchors.ts";
-import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import { parseBase64, toBase64, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
 import type { NoteKey } from "../protocol/log/note.ts";
 import { verifySignature } from "../protocol/signatures.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import { utf8 } from "../protocol/bytes.ts";
 import { logKeys } from "../verifier/log.ts";
 import { verifyKeySet } from "../verifier/trust.ts";
 import type { AuditState } from "./log-audit.ts";

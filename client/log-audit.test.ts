@@ -86,7 +86,8 @@ const flipped = (bytes: Uint8Array | null): Uint8Array | null =>
   bytes?.with(bytes.length - 5, (bytes.at(-5) ?? 0) ^ 1) ?? null;
 const whenPath =
   (part: string, change: (bytes: Uint8Array | null) => Uint8Array | null): Served["answer"] =>
-  (path, bytes) => (path.includes(part) ? change(bytes) : bytes);
+  (path, bytes) =>
+    path.includes(part) ? change(bytes) : bytes;
 
 describe("an honest log", () => {
   it.each([

@@ -7,7 +7,7 @@
 // 4. The state that is returned is of a tree all of whose entries were seen; an audit that is refused leaves no state.
 
 import { equalBytes } from "../protocol/bytes.ts";
-import { type Sha256, parseHash } from "../protocol/hash.ts";
+import { parseHash, type Sha256 } from "../protocol/hash.ts";
 import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import {
   type Checkpoint,
@@ -101,14 +101,21 @@ function readCheckpoint(log: AuditedLog, note: string): Checkpoint {
   if (!parsed.ok || !read.ok)
     throw new LogFault("checkpoint_malformed", read.ok ? "The checkpoint is not a note." : read.detail);
   if (read.value.origin !== log.origin)
-    throw new LogFault("log_origin_other", `The checkpoint is of ${read.value.origin}, not of ${log.origin}.`);
+    throw new LogFault(
+      "log_origin_other",
+      `The checkpoint is of ${read.value.origin}, not of ${log.origin}.`,
+    );
   if (!log.keys.some((key) => verifyNote(log, parsed.value, key) !== null))
     throw new LogFault("log_key_unknown", "No known key of the log signed the checkpoint.");
   return read.value;
 }
 
 /** The root of the tree that an edge is of. */
-async function rootOf({ sha256 }: AuditedLog, edge: readonly Uint8Array[], size: number): Promise<Uint8Array> {
+async function rootOf(
+  { sha256 }: AuditedLog,
+  edge: readonly Uint8Array[],
+  size: number,
+): Promise<Uint8Array> {
   const read = async (tiles: readonly TileId[]) => tiles.map(({ level }) => edge[level] ?? new Uint8Array());
   const [root] = await rangeRoots({ size, read, sha256 }, [{ start: 0, end: size }]);
   return root as Uint8Array;
@@ -134,7 +141,10 @@ async function followed(
   );
   if (verifyConsistency({ ...claim, path: computed }, sha256)) {
     if (isProven) return;
-    throw new LogFault("consistency_invalid", "The tiles continue the tree, but the proof that is served does not.");
+    throw new LogFault(
+      "consistency_invalid",
+      "The tiles continue the tree, but the proof that is served does not.",
+    );
   }
   if (isProven) throw new LogFault("tile_wrong", "The tiles are not those of the checkpoint's tree.");
   const index = Math.floor(known.size / tileWidth);
@@ -142,7 +152,10 @@ async function followed(
   const [before, now] = [hashesOf(edge[0] ?? new Uint8Array()), hashesOf(tile)];
   if (isReordered(before, now.slice(0, before.length)))
     throw new LogFault("log_reordered", "The entries that were audited last are now in another order.");
-  throw new LogFault("log_forked", `The log does not continue the tree of ${known.size} entries that it signed.`);
+  throw new LogFault(
+    "log_forked",
+    `The log does not continue the tree of ${known.size} entries that it signed.`,
+  );
 }
 
 function hashesOf(tile: Uint8Array): readonly string[] {
@@ -158,7 +171,11 @@ function isReordered(first: readonly string[], second: readonly string[]): boole
 /** Reads the entries from one size to the other with all tiles that they make; returns the edge of the tree. */
 async function readLeaves(
   log: AuditedLog,
-  { edge: before, from, size }: { readonly edge: readonly Uint8Array[]; readonly from: number; readonly size: number },
+  {
+    edge: before,
+    from,
+    size,
+  }: { readonly edge: readonly Uint8Array[]; readonly from: number; readonly size: number },
   onEntry: (entry: AuditedEntry) => void,
 ): Promise<readonly Uint8Array[]> {
   const edge = [...before];

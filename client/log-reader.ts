@@ -63,13 +63,15 @@ export function httpLog(address: LogAddress): ReadLog {
     checkpoint: async () => {
       const bytes = await get("checkpoint", noteLengthMax);
       const text = bytes === null || bytes === "long" ? null : parseUtf8(bytes);
-      if (text === null) throw new LogFault("checkpoint_malformed", "There is no checkpoint, or it is too long.");
+      if (text === null)
+        throw new LogFault("checkpoint_malformed", "There is no checkpoint, or it is too long.");
       return text;
     },
     tile: async (tile) => {
       const path = tilePath(tile);
       const bytes = await get(path, tile.width * 32);
-      if (bytes === null) throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
+      if (bytes === null)
+        throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
       if (bytes === "long" || bytes.length !== tile.width * 32)
         throw new LogFault("tile_size", `${path} does not have ${tile.width * 32} bytes.`);
       return bytes;
@@ -77,7 +79,8 @@ export function httpLog(address: LogAddress): ReadLog {
     entries: async (bundle) => {
       const path = entriesPath(bundle);
       const bytes = await get(path, bundle.width * entryBytesMax);
-      if (bytes === null) throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
+      if (bytes === null)
+        throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
       if (bytes === "long") throw new LogFault("entries_wrong", `${path} is longer than its entries can be.`);
       return bytes;
     },

@@ -100,6 +100,8 @@ export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted
 
 const unfair = {
   pushes_waiting: "Too many pushes of this business are waiting.",
+  holds_waiting:
+    "This batch would be held, and 32 pushes of this business are held already; an owner or admin confirms or rejects them.",
   push_rate: "This business publishes more batches a minute than fair use allows.",
   records_unchanged: "This business has published exactly these records as often today as fair use allows.",
 } as const;

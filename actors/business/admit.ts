@@ -10,7 +10,7 @@ import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, heads, lastPrices, pendingMax } from "./rows.ts";
+import { admissions, admissionsMax, heads, heldMax, lastPrices, pendingMax } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -56,13 +56,17 @@ export function judgeAdmission(question: AdmissionQuestion, view: BusinessView):
     return received_at_ms === undefined ? again : { ...again, received_at_ms };
   }
   if (!publishes(view)) return notVerified;
-  if (context.pending.length + context.held.length >= pendingMax) {
+  const { pending, held } = context;
+  if (pending.length >= pendingMax || pending.length + held.length >= admissionsMax)
     return { status: "busy", retry_after_seconds: 5 };
-  }
   if (may_hold && !isPlanned(plan, context)) return { status: "plan_stale", pending: context.pending };
-  const number = lastNumber(view, context.number) + 1;
-  return admitted(number, may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : []);
+  const reasons = may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : [];
+  if (reasons.length > 0 && held.length >= heldMax) return tooManyHeld;
+  return admitted(lastNumber(view, context.number) + 1, reasons);
 }
+
+/** An hour, because a person ends a hold; what is not held is admitted meanwhile. */
+const tooManyHeld: AdmitReply = { status: "busy", reason: "holds_waiting", retry_after_seconds: 3_600 };
 
 const notVerified: AdmitReply = {
   status: "refused",

@@ -312,7 +312,9 @@ describe("the publication of a head", () => {
 
   it("that an earlier version began goes on, and leaves that waited meanwhile are sequenced", async () => {
     const publishing = await grow(0);
-    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as { readonly context: object };
+    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as {
+      readonly context: object;
+    };
     const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
     const dueMs = actor.nowMs + 9_000;
     const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };

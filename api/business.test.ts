@@ -120,6 +120,20 @@ describe("publishing", () => {
   });
 });
 
+it("the document of the surface says what is answered: no push of a type that is not published, and no source that a push cannot have", async () => {
+  const document = (await send(surfaces.businessUrl, null, { path: "/openapi.json" })).json as {
+    readonly paths: Readonly<Record<string, { readonly post: { readonly responses: object } }>>;
+    readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: object }>> };
+  };
+  const statusesOf = (type: string) =>
+    Object.keys(document.paths[`/v1/publish/${type}`]?.post.responses ?? {}).filter((each) => each < "300");
+  expect(statusesOf("products")).toEqual(["200", "202"]);
+  for (const type of ["business-files", "events", "jobs", "updates"]) expect(statusesOf(type)).toEqual([]);
+  expect(document.components.schemas["PushStatus"]?.properties).toMatchObject({
+    source: { enum: ["api", "bulk"] },
+  });
+});
+
 describe("a push", () => {
   it("of 51 records is polled where its answer says, by its own business only", async () => {
     const answer = await publish(await batchOf(Array.from({ length: 51 }, (_, index) => `p${index}`)));

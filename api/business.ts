@@ -19,6 +19,7 @@ import type { Outcome } from "../service/answer.ts";
 import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
+import { publishedType } from "../service/publish-batch.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
 import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
@@ -32,7 +33,7 @@ import { buildServer, type HttpDeps } from "./http-server.ts";
 import { cancelPushRoute } from "./push-routes.ts";
 import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
-import type { Route } from "./route.ts";
+import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
@@ -87,21 +88,47 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
   });
 }
 
-const publishProblems: readonly ProblemCode[] = [
+/** What a request to any of the routes is refused for; a type that is not published, for nothing else. */
+const requestProblems: readonly ProblemCode[] = [
   "request_invalid",
   "record_too_large",
   "request_timeout",
   "media_type_unsupported",
+  "type_not_publishable",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+];
+
+const publishProblems: readonly ProblemCode[] = [
   "mandate_missing",
   "out_of_scope",
   "source_not_allowed",
   "business_not_verified",
   "seal_invalid",
   "seq_not_increasing",
-  "type_not_publishable",
-  "idempotency_in_progress",
-  "idempotency_key_reused",
 ];
+
+const published: Pick<RouteDoc, "description" | "answers" | "problems"> = {
+  description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202). With \`validate_only=true\` nothing is stored, numbered or charged, and the answer says what would become of every record.`,
+  answers: {
+    200: {
+      description: "The outcome of every record, or what it would be",
+      body: either(inlineOutcome, validationOutcome),
+    },
+    202: {
+      description: "The push was accepted and is processed; `Location` names where to poll",
+      body: pushStatus,
+      headers: ["Location"],
+    },
+  },
+  problems: [...requestProblems, ...publishProblems],
+};
+
+const notPublished: typeof published = {
+  description: "Refused: only products are published through this interface.",
+  answers: {},
+  problems: requestProblems,
+};
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
@@ -129,7 +156,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     tags: ["svc-push"],
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
-      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202). With \`validate_only=true\` nothing is stored, numbered or charged, and the answer says what would become of every record.`,
+      ...(collection === publishedType ? published : notPublished),
       parameters: [
         sandboxKey,
         {
@@ -141,18 +168,6 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
         idempotencyKey,
       ],
       body: publishBody,
-      answers: {
-        200: {
-          description: "The outcome of every record, or what it would be",
-          body: either(inlineOutcome, validationOutcome),
-        },
-        202: {
-          description: "The push was accepted and is processed; `Location` names where to poll",
-          body: pushStatus,
-          headers: ["Location"],
-        },
-      },
-      problems: publishProblems,
     },
     handle: signedHandler({
       authentication: deps.authentication,

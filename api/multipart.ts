@@ -17,13 +17,24 @@ const headBytesMax = 4_096;
 const dashes = "--";
 const lineEnd = "\r\n";
 
-/** The boundary in a Content-Type field; null unless it is multipart/form-data with one valid boundary. */
-export function boundaryOf(contentType: string | undefined): string | null {
-  const match =
-    /^multipart\/form-data *; *boundary=(?:"([^"\\]{1,70})"|([!#$%&'*+.^_`|~0-9A-Za-z-]{1,70}))$/i.exec(
-      contentType ?? "",
-    );
-  const boundary = match?.[1] ?? match?.[2] ?? "";
+const mediaType = /^multipart\/form-data(?=[\t ]*;)/i;
+/** One parameter of a media type, at the place where the one before it ended: a token, or a quoted text without escapes. */
+const parameter = /[\t ]*;[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"([^"\\]*)"|([!#$%&'*+.^_`|~0-9A-Za-z-]+))/y;
+
+/** The boundary in a Content-Type field; null unless it is multipart/form-data with one valid boundary among its parameters. */
+export function boundaryOf(contentType = ""): string | null {
+  let end = mediaType.exec(contentType)?.[0].length ?? 0;
+  if (end === 0) return null;
+  const boundaries: string[] = [];
+  while (end < contentType.length) {
+    parameter.lastIndex = end;
+    const [whole, name, quoted, token] = parameter.exec(contentType) ?? [];
+    if (whole === undefined || name === undefined) return null;
+    end += whole.length;
+    if (name.toLowerCase() === "boundary") boundaries.push(quoted ?? token ?? "");
+  }
+  const [boundary = "", ...more] = boundaries;
+  if (more.length > 0) return null;
   return /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/.test(boundary) ? boundary : null;
 }
 

@@ -163,3 +163,19 @@ it.each(actions)("no route takes a record of another type, nor an AI policy reco
   }
   expect(await fetched(job)).toBe(200);
 });
+
+it("what the mandate covers is judged behind the document, since only that says who sealed it", async () => {
+  const { businessUrl, services } = surfaces;
+  const narrow = await openBusiness(services, "00000000-0000-4000-8000-000000000003", "Rubies Ltd");
+  await giveMandate(asNode(), narrow, { scope: { record_types: ["jobs"] } });
+  const record_id = await publishAlone(services, narrow, "events");
+  const route = { type: "events", action: "delete" } as const;
+  const sealedBy = (sealer: RemovalSealer) =>
+    sealRemoval(narrow, { record_id, action: "delete" }, sealer, { record_type: "events" });
+  const malformed = await removeOver(businessUrl, narrow, route, "{ malformed");
+  expect(malformed).toMatchObject({ status: 400, json: { code: "request_invalid" } });
+  const own = await removeOver(businessUrl, narrow, route, await sealedBy(narrow.signingKey));
+  expect(own).toMatchObject({ status: 403, json: { code: "out_of_scope" } });
+  const owner = await newPerson(asNode(), narrow, "owner");
+  expect((await removeOver(businessUrl, narrow, route, await sealedBy(owner))).status).toBe(200);
+});

@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef, businessRef } from "../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
-import { type AttackNode, giveMandate, newBusiness, openAttackNode } from "./attack.fixture.ts";
+import {
+  type AttackNode,
+  batchBody,
+  giveMandate,
+  newBusiness,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 
@@ -121,6 +128,35 @@ describe.each(changes)("a business %s", (_what, status, refusal, change) => {
 });
 
 describe("the caps of a mandate", () => {
+  it("say of what is larger than a whole cap that no waiting helps, and of the rest that the cap is used up", async () => {
+    const business = await newBusiness(node);
+    const fromMs = Date.now();
+    await giveMandate(node, business, {
+      fromMs,
+      scope: { caps: { records_per_hour: 9, bytes_per_day: 2_000 } },
+    });
+    const { body } = await batchBody(business, twoRecords);
+    expect(body.length).toBeGreaterThan(2_000);
+    const over = { status: 429, json: { code: "rate_limited", reason: "bytes_per_day" } };
+    const batch = await publishOver(node, business, body);
+    const file = await sendFile(await newUpload(node.running.urls, business), "YQ==\n".repeat(401));
+    for (const answer of [batch, file]) {
+      expect(answer).toMatchObject(over);
+      expect(answer.json["detail"]).toMatch(/bytes_per_day is 2000.*waiting does not help/);
+      expect(answer.headers.get("retry-after")).not.toBeNull();
+    }
+    // One that has room in the cap, and not in what is left of it today.
+    await giveMandate(node, business, {
+      fromMs: fromMs + 1,
+      scope: { caps: { records_per_hour: 9, bytes_per_day: body.length + 1 } },
+    });
+    expect(await publishOver(node, business, body)).toMatchObject({ status: 200 });
+    const second = await batchBody(business, twoRecords, { seq: 2 });
+    const used = await publishOver(node, business, second.body);
+    expect(used).toMatchObject(over);
+    expect(used.json["detail"]).toBe("The mandate's cap bytes_per_day is used up.");
+  });
+
   it("end a file where the bytes of the day are used up, and nothing of it is kept", async () => {
     const business = await newBusiness(node);
     await giveMandate(node, business, { scope: { caps: { records_per_hour: 9, bytes_per_day: 20_000 } } });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keyRef } from "../actors/messages/refs.ts";
 import { freshNonce, send } from "../api/surfaces.fixture.ts";
 import { hashOf } from "../protocol/hash.ts";
+import type { PushAttempt } from "../protocol/wire/attempts.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -17,6 +18,7 @@ import {
   readOver,
 } from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
+import { decideOver } from "./hold-decisions.fixture.ts";
 import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
@@ -207,6 +209,26 @@ describe("an import", () => {
       .toMatchObject({ code: "upload_conflict", reason: "imported_otherwise" });
   });
 
+  it("that is refused for what became of its upload is an attempt, as a refused batch is", async () => {
+    const business = await newBusiness(node);
+    const first = await stageRecords(node, business, records(2), { seq: 1 });
+    const unknown = { ...first.body, upload_id: `bup_${"0".repeat(24)}` };
+    expect(await requestImport(urls(), business, unknown)).toMatchObject({ status: 404 });
+    const empty = await newUpload(urls(), business);
+    const early = { ...first.body, upload_id: empty.upload_id };
+    expect(await requestImport(urls(), business, early)).toMatchObject({ status: 409 });
+    const { attempts } = (await readOver(node, business, "/v1/push-attempts")).json as {
+      readonly attempts: readonly PushAttempt[];
+    };
+    const batch = { status: "rejected", category: "validation", source: "bulk", records: 2, seq: 1 };
+    expect(attempts).toMatchObject([
+      { ...batch, push_id: first.pushId, errors: [{ code: "not_found" }] },
+      { ...batch, push_id: first.pushId, errors: [{ code: "upload_conflict", reason: "no_file" }] },
+    ]);
+    // The id is that of the push that the seal would make; there is none yet.
+    expect(await readOver(node, business, `/v1/pushes/${first.pushId}`)).toMatchObject({ status: 404 });
+  });
+
   it("of one file under two seals at the same moment is accepted once, and the other one is charged nothing", async () => {
     const business = await newBusiness(node);
     const many = records(400);
@@ -232,7 +254,7 @@ describe("an import", () => {
     });
   });
 
-  it("uses up seq and caps as a batch does", async () => {
+  it("uses up its seq as a batch does", async () => {
     const business = await newBusiness(node);
     const { answer, pushId } = await importOf(business, records(2));
     expect(answer.status).toBe(202);
@@ -255,6 +277,9 @@ describe("an import", () => {
     ]);
     expect(report.held_reasons[0]?.largest).toHaveLength(10);
     expect(await stagedOf(second.body)).toHaveLength(1);
+    expect(await decideOver(node, business, second.pushId, "confirm")).toMatchObject({ status: 200 });
+    expect(await awaitPush(node, business, second.pushId)).toMatchObject({ state: "complete" });
+    await expect.poll(() => stagedOf(second.body), { timeout: 60_000 }).toEqual([]);
   });
 
   it("keeps no other push of the business waiting, and counts in nobody's comparison", async () => {

@@ -1,8 +1,9 @@
 // Files where they cannot be taken, and files that change after they were taken.
 
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshNonce } from "../api/surfaces.fixture.ts";
 import { type AttackNode, awaitPush, newBusiness, openAttackNode } from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { product } from "./publishing.fixture.ts";
@@ -55,6 +56,28 @@ describe("a file", () => {
     });
   });
 
+  it("that has no room beside the other files is refused as unavailable, leaves nothing, and is taken once it has", async () => {
+    const business = await newBusiness(node);
+    const other = join(folder(), "other.records");
+    await writeFile(other, "");
+    await truncate(other, 512 * 1_048_576);
+    await node.restart(() => {
+      process.env["SVC_BULK_FOLDER_MEBIBYTES"] = "512";
+    });
+    delete process.env["SVC_BULK_FOLDER_MEBIBYTES"];
+    const upload = await newUpload(urls(), business);
+    const before = await readdir(folder());
+    expect(before).toContain("other.records");
+    expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({
+      status: 503,
+      json: { code: "unavailable", reason: "staging_unavailable", retry_after_seconds: 60 },
+    });
+    expect(await readdir(folder())).toEqual(before);
+    await node.restart();
+    await rm(other);
+    expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({ status: 201 });
+  });
+
   it("that changes on the disk after it was taken ends its push, and publishes nothing", async () => {
     const business = await newBusiness(node);
     const { body, pushId } = await stageRecords(node, business, [product("a"), product("b")], { seq: 1 });
@@ -77,7 +100,12 @@ describe("a file", () => {
 describe("a node that takes no files", () => {
   it("says so, with a longer time to wait, and takes them again after a restart", async () => {
     const business = await newBusiness(node);
-    const { body } = await stageRecords(node, business, [product("a")], { seq: 1 });
+    const accepted = await stageRecords(node, business, [product("b")], { seq: 1 });
+    const { body } = await stageRecords(node, business, [product("a")], { seq: 2 });
+    const headers = { "idempotency-key": freshNonce() };
+    const importing = (changes = {}) => requestImport(urls(), business, accepted.body, changes);
+    expect(await importing({ headers })).toMatchObject({ status: 202 });
+    await awaitPush(node, business, accepted.pushId);
     await node.restart(() => {
       process.env["SVC_BULK_IMPORT"] = "no";
     });
@@ -90,6 +118,10 @@ describe("a node that takes no files", () => {
     const refused = await requestImport(urls(), business, body);
     expect(refused).toMatchObject(unavailable);
     expect(refused.headers.get("retry-after")).toBe("3600");
+    // What was accepted before is answered, under the same Idempotency-Key and under another.
+    const known = { status: 202, json: { push_id: accepted.pushId, state: "complete" } };
+    expect(await importing({ headers })).toMatchObject(known);
+    expect(await importing()).toMatchObject(known);
     await node.restart();
     expect(await requestImport(urls(), business, body)).toMatchObject({ status: 202 });
   });

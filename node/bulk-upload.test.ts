@@ -221,6 +221,23 @@ describe("a form", () => {
 });
 
 describe("an upload", () => {
+  it("takes no file that begins after it has expired", async () => {
+    const upload = await ask();
+    const { actors, uploadTokens } = node.running.services;
+    const { uuid } = business.party;
+    const upload_id = "bup_0123456789abcdef01234567";
+    const ref = bulkUploadRef(uuid, upload_id);
+    await actors.ask(ref, { type: "upload.issue", record_type: "products", valid_ms: 0 });
+    const fields = { upload_id, upload_token: uploadTokens.tokenOf(uuid, upload_id) };
+    const upload_url = upload.upload_url.replace(upload.upload_id, upload_id);
+    const before = await staged();
+    expect(await sendFile({ ...upload, upload_id, upload_url, fields }, good)).toMatchObject({
+      status: 409,
+      json: { code: "upload_conflict", reason: "expired" },
+    });
+    expect(await staged()).toEqual(before);
+  });
+
   it("takes one file: a second one is refused, and changes nothing", async () => {
     const upload = await ask();
     expect(await sendFile(upload, good)).toMatchObject({ status: 201 });

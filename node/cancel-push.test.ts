@@ -103,6 +103,19 @@ describe("a held push", () => {
     expect(await cancel(other, pushId)).toMatchObject({ status: 200, json: { state: "failed" } });
   });
 
+  it("is judged by the address first, so that from elsewhere nobody learns which pushes exist, and by its type last", async () => {
+    const { business, pushId } = await heldPush();
+    const unknown = `bat_${"0".repeat(24)}`;
+    const fromMs = Date.now();
+    await giveMandate(node, business, { fromMs, scope: { source_ip_allow_list: ["192.0.2.1/32"] } });
+    for (const id of [pushId, unknown])
+      expect(await cancel(business, id)).toMatchObject({ status: 403, json: { code: "source_not_allowed" } });
+    await giveMandate(node, business, { fromMs: fromMs + 1, scope: { record_types: ["events"] } });
+    expect(await cancel(business, pushId)).toMatchObject({ status: 403, json: { code: "out_of_scope" } });
+    expect(await cancel(business, unknown)).toMatchObject({ status: 404, json: { code: "not_found" } });
+    expect((await readOver(node, business, `/v1/pushes/${pushId}`)).json).toMatchObject({ state: "held" });
+  });
+
   it("of another business does not exist, nor one that was never accepted", async () => {
     const { business, pushId } = await heldPush();
     expect(await cancel(await newBusiness(node), pushId)).toMatchObject({ status: 404 });

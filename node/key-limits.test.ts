@@ -9,7 +9,14 @@ import {
   send,
   type TestCaller,
 } from "../api/surfaces.fixture.ts";
-import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
+import {
+  type AttackNode,
+  batchBody,
+  giveMandate,
+  newBusiness,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
 
 const perSecond = 3;
@@ -153,6 +160,29 @@ describe("the request rate of a key", () => {
     // The refused batch had no effect: its seq is unused.
     expect(await publishOver(node, business, body)).toMatchObject({ status: 200, json: { seq: 1 } });
     expect((await read()).status).toBe(200);
+  });
+});
+
+/** Not the caps: a validation leaves them unused. */
+it("the request rate of a key bounds its validations, which have no other bound on their number", async () => {
+  const business = await newBusiness(node);
+  await giveMandate(node, business, {
+    scope: { caps: { records_per_hour: 1, bytes_per_day: 1_000_000 } },
+  });
+  const { body } = await batchBody(business, [product("a"), product("b")], { seq: 1 });
+  const validate = () =>
+    publishOver(node, business, body, { path: "/v1/publish/products?validate_only=true" });
+  const answers = await repeat(burst, validate);
+  expect(answers.map((answer) => answer.status)).toEqual(Array(burst).fill(200));
+  expectLimited(await validate(), "request_rate", 1);
+  nowMs += 1_000;
+  expect((await validate()).status).toBe(200);
+  expect(await publishOver(node, business, body)).toMatchObject({ status: 200, json: { seq: 1 } });
+  // The cap is used up now, for a validation as for a batch.
+  const next = await batchBody(business, [product("c")], { seq: 2 });
+  const path = "/v1/publish/products?validate_only=true";
+  expect(await publishOver(node, business, next.body, { path })).toMatchObject({
+    ...{ status: 429, json: { code: "rate_limited", reason: "records_per_hour" } },
   });
 });
 

@@ -94,7 +94,7 @@ export async function acceptBatch(
   const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };
   const own = keyRef(party.uuid, key.key_id);
   const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
-  if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
+  if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged, charge);
   return admitAndAccept(deps, request, gate, { ...offered, staged });
 }
 

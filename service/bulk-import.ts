@@ -3,7 +3,8 @@
 //   I1. Whether the file is exactly what the seal names is known since it was uploaded: a file that is not is refused
 //       before anything of it is read, and no seq is used.
 //   I2. The file is claimed for the push before it is charged, so of two seals over one file only one is accepted.
-//   I3. The same request again is answered with the state of the push now, and resumes it.
+//   I3. The same request again is answered with the state of the push now, and resumes it; also where bulk import is not
+//       available any more, which is said only of what was not accepted before.
 
 import type { PushReport } from "../actors/messages/push.ts";
 import { bulkUploadRef, keyRef, pushRef } from "../actors/messages/refs.ts";
@@ -31,7 +32,6 @@ export interface BulkImportDeps extends AcceptDeps, Pick<IdempotencyDeps, "timer
 
 export async function importFile(deps: BulkImportDeps, request: BulkRequest): Promise<Outcome> {
   const { party, key } = request.caller;
-  if (deps.staging === null) return bulkUnavailable();
   let isReplayed = false;
   const claim = claimFor(request, {
     key: keyRef(party.uuid, key.key_id),
@@ -70,6 +70,10 @@ async function acceptImport(
   asked: Import & { readonly sealed: SealedBatch },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { uploadId: id, sealed } = asked;
+  if (deps.staging === null) {
+    const report = await deps.actors.ask(pushRef(request.caller.party.uuid, sealed.pushId), wholeStatus);
+    return report === null ? bulkUnavailable() : { report };
+  }
   const found = await findFile(deps.actors, request.caller.party.uuid, asked);
   if (isRefused(found) || "report" in found) return found;
   const { file } = found;

@@ -2,6 +2,7 @@
 //   K1. The business actor decides, since it also decides when the first records are published; the push learns of it through
 //       that actor's outbox, so a crash at any point leaves no push half cancelled.
 //   K2. Sent again, it is answered again, and changes nothing.
+//   K3. From an address outside the allow-list, every push is refused alike, whether it exists or not.
 
 import type { PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
@@ -12,7 +13,7 @@ import { reportOf } from "./accept-push.ts";
 import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
-import { checkScope } from "./mandate-scope.ts";
+import { checkSource, checkType } from "./mandate-scope.ts";
 import { isOwnBatch, pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
 
 export interface CancelDeps extends FindMandateDeps {
@@ -39,15 +40,12 @@ export async function cancelPush(deps: CancelDeps, request: CancelRequest): Prom
   const facts = await actors.ask(home, { type: "publishing.facts", key_id: key.key_id });
   const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
   if (isRefused(mandate)) return mandate;
+  const elsewhere = checkSource(mandate.sealed, request.sourceIp, deps.asTable());
+  if (elsewhere) return elsewhere;
   const push = pushRef(party.uuid, request.pushId);
   const report = await actors.ask(push, wholeStatus);
   if (report === null || !isOwnBatch(report, party.uuid)) return pushUnknown();
-  const { sourceIp } = request;
-  const outside = checkScope(
-    mandate.sealed,
-    { collection: report.facts.collection, sourceIp },
-    deps.asTable(),
-  );
+  const outside = checkType(mandate.sealed, report.facts.collection);
   if (outside) return outside;
   // A push that has settled records may be admitted again by a late resend; its business would not know them any more.
   if (isCancelled(report) || report.settled > 0 || report.state === "complete") return answerOf(report);

@@ -9,8 +9,18 @@ import type { StagedBatch } from "./staged-batch.ts";
 
 type SeqUsed = Extract<SeqReply, { status: "seq_not_increasing" }>;
 
-export function capRefused({ cap, retry_after_seconds }: CapUsedUp): Refused {
-  return rateLimited(`The mandate's cap ${cap} is used up.`, { retry_after_seconds, reason: cap });
+/** What is charged, and under which caps. */
+export interface Charge {
+  readonly bytes: number;
+  readonly caps: { readonly bytes_per_day: number };
+}
+
+export function capRefused({ cap, retry_after_seconds }: CapUsedUp, { bytes, caps }: Charge): Refused {
+  const isLarger = cap === "bytes_per_day" && bytes > caps.bytes_per_day;
+  const detail = isLarger
+    ? `This has more bytes than the mandate allows in a whole day (bytes_per_day is ${caps.bytes_per_day}), so waiting does not help: send less at once, or under a mandate with a higher cap.`
+    : `The mandate's cap ${cap} is used up.`;
+  return rateLimited(detail, { retry_after_seconds, reason: cap });
 }
 
 export function seqRefused({ last_seq }: SeqUsed): Refused {
@@ -29,11 +39,12 @@ const soonFreeSeconds = 60;
 export async function notCharged(
   staged: StagedBatch,
   charged: Exclude<ChargeReply, { status: "accepted" | "known" }>,
+  charge: Charge,
 ): Promise<Refused> {
   if (charged.status === "over") {
     // If the cap frees up soon, the sweep of abandoned pushes drops it instead.
     if (charged.retry_after_seconds > soonFreeSeconds) await staged.dropOwn();
-    return capRefused(charged);
+    return capRefused(charged, charge);
   }
   // Another batch used the seq in the meantime, or the key was revoked: this batch can never be accepted.
   await staged.drop();

@@ -205,6 +205,7 @@ describe("the collector", () => {
       "knows another tree",
       1,
     ],
+    ["another tree", witness(keys[0], () => ({ kind: "refused", status: 409 })), "knows another tree", 1],
     ["no", witness(keys[0], () => ({ kind: "refused", status: 422 })), "answered 422", 1],
   ])("C3: leaves a witness alone that says %s", async (_what, bad, reason, requests) => {
     const { collect } = collectorOf([bad], 1);

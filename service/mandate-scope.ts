@@ -6,15 +6,6 @@ import { type Refused, refused } from "./answer.ts";
 import type { AsTable } from "./as-table.ts";
 import { addressAllowed } from "./source-address.ts";
 
-/** Null if the mandate covers publishing the collection from this address. */
-export function checkScope(
-  mandate: Pick<Mandate, "scope">,
-  request: { readonly collection: string; readonly sourceIp: string | null },
-  asTable: AsTable | null,
-): Refused | null {
-  return checkType(mandate, request.collection) ?? checkSource(mandate, request.sourceIp, asTable);
-}
-
 /** Null if the mandate covers publishing the collection, which includes taking its records out of serving. */
 export function checkType({ scope }: Pick<Mandate, "scope">, collection: string): Refused | null {
   return scope.record_types.includes(collection) && scope.directions.includes("publish")

@@ -48,13 +48,15 @@ export async function passGate(
     (collection === null ? null : checkType(mandate.sealed, collection)) ??
     checkSource(mandate.sealed, sourceIp, deps.asTable());
   if (outside) return outside;
+  const { caps } = mandate.sealed.scope;
+  const bytes = request.body.length;
   const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
     type: "caps.check",
     digest: request.contentDigest,
-    content_length: request.body.length,
-    caps: mandate.sealed.scope.caps,
+    content_length: bytes,
+    caps,
   });
-  if (capped.status === "over") return capRefused(capped);
+  if (capped.status === "over") return capRefused(capped, { bytes, caps });
   const verified = judgeVerified(facts);
   return verified.ok ? { facts, mandate, askedAtMs } : refusedAs(verified);
 }

@@ -117,13 +117,15 @@ function parseCursor(cursor: string): number | null {
 export function pushStatus(report: PushReport): PushStatus {
   const { facts, state } = report;
   const { hold_expires_at: expiresAt = null, hold_decision: decision = null } = report;
+  const { source } = facts;
+  if (source === "manual") throw new Error("A record that was sealed alone is no push of this interface.");
   const isOpen = state === "received" || state === "queued" || state === "processing";
   return {
     push_id: facts.push_id,
     batch_id: facts.push_id,
     type: facts.collection as CollectionName,
     seq: facts.seq,
-    source: facts.source,
+    source,
     mode: facts.mode,
     state: state === "received" ? "queued" : state,
     held: state === "held",

@@ -32,6 +32,9 @@ const categories: ReadonlyMap<ProblemCode, AttemptCategory> = new Map([
   ["request_invalid", "validation"],
   ["record_too_large", "validation"],
   ["type_not_publishable", "validation"],
+  // What an import says of its upload.
+  ["not_found", "validation"],
+  ["upload_conflict", "validation"],
   ["seal_invalid", "seal"],
   ["seq_not_increasing", "seal"],
   ["rate_limited", "caps"],

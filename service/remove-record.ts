@@ -1,7 +1,7 @@
 // POST /v1/publish/{type}/withdraw and …/delete: a sealed document takes a record out of serving.
 //   V1. The checks are those of publishing, by the same functions and in the same order (publish.ts): Idempotency-Key, key
 //       and mandate, source, caps, verified business, body, seal, and, for a document that was not accepted before, what
-//       is in force.
+//       is in force. Only what the mandate covers is judged behind the seal, because it depends on who sealed (V2).
 //   V2. The request is signed by an integration key with a mandate in force. The document is sealed by any live key of the
 //       business; only where an integration key seals it, that key's mandate must cover the type.
 //   V3. A document is accepted once (X1 in actors/business/remove.ts). Sent again, however late, it is answered again and
@@ -92,15 +92,15 @@ async function admitNew(
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
   const { party, key } = request.caller;
+  const charge = { bytes: request.body.length, caps: judged.mandate.sealed.scope.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "removal.charge",
     document_hash: judged.opened.hash,
     digest: request.contentDigest,
-    bytes: request.body.length,
-    caps: judged.mandate.sealed.scope.caps,
+    ...charge,
   });
   if (charged.status === "retired") return keyRevoked;
-  return charged.status === "over" ? capRefused(charged) : null;
+  return charged.status === "over" ? capRefused(charged, charge) : null;
 }
 
 async function apply(

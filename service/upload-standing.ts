@@ -36,13 +36,14 @@ export async function judgeBearer(
   if (isRefused(mandate)) return mandate;
   const outside = checkType(mandate.sealed, collection);
   if (outside) return outside;
+  const { caps } = mandate.sealed.scope;
   const capped = await actors.ask(keyRef(business, keyId), {
     type: "caps.check",
     digest: uploadId,
     content_length: bytes,
-    caps: mandate.sealed.scope.caps,
+    caps,
   });
-  if (capped.status === "over") return capRefused(capped);
+  if (capped.status === "over") return capRefused(capped, { bytes, caps });
   const verified = judgeVerified(facts);
   return verified.ok ? { bytesLeft: capped.bytes_left ?? unbounded } : refusedAs(verified);
 }

@@ -10,7 +10,7 @@ import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, admissionsMax, heads, heldMax, lastPrices, pendingMax } from "./rows.ts";
+import { admissions, heads, heldMax, lastPrices, pendingMax } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -56,17 +56,18 @@ export function judgeAdmission(question: AdmissionQuestion, view: BusinessView):
     return received_at_ms === undefined ? again : { ...again, received_at_ms };
   }
   if (!publishes(view)) return notVerified;
-  const { pending, held } = context;
-  if (pending.length >= pendingMax || pending.length + held.length >= admissionsMax)
+  if (context.pending.length + context.held.length >= pendingMax) {
     return { status: "busy", retry_after_seconds: 5 };
+  }
   if (may_hold && !isPlanned(plan, context)) return { status: "plan_stale", pending: context.pending };
+  const number = lastNumber(view, context.number) + 1;
   const reasons = may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : [];
-  if (reasons.length > 0 && held.length >= heldMax) return tooManyHeld;
-  return admitted(lastNumber(view, context.number) + 1, reasons);
+  if (reasons.length > 0 && context.held.length >= heldMax) return holdsWaiting;
+  return admitted(number, reasons);
 }
 
-/** An hour, because a person ends a hold; what is not held is admitted meanwhile. */
-const tooManyHeld: AdmitReply = { status: "busy", reason: "holds_waiting", retry_after_seconds: 3_600 };
+/** People decide on holds, not machines: an hour is soon enough to ask again. */
+const holdsWaiting: AdmitReply = { status: "busy", retry_after_seconds: 3_600, reason: "holds_waiting" };
 
 const notVerified: AdmitReply = {
   status: "refused",

@@ -38,10 +38,10 @@ import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
 import {
   admissions,
-  admissionsMax,
   answerKey,
   answers,
   heads,
+  pendingMax,
   purged,
   removals,
   selectRegister,
@@ -139,9 +139,9 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.preview":
       return selectForPreview(command);
     case "hold.settle":
-      return [admissions.selectPage(admissionsMax), ...selectForSettlement(command)];
+      return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
     case "holds.read":
-      return [admissions.selectPage(admissionsMax)];
+      return [admissions.selectPage(pendingMax)];
     case "listings.read":
       return [admissions.select([command.push_id]), heads.select(command.record_ids)];
     case "push.hold":

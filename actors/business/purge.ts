@@ -10,7 +10,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { admissions, admissionsMax, purged, purges } from "./rows.ts";
+import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Maximum number of purges of one round of work. */
@@ -40,7 +40,7 @@ function timerFor(atMs: number, { nowMs }: BusinessView): PurgeTimer {
 }
 
 export function selectDue(): readonly RowSelection[] {
-  return [purges.selectPage(purgesMax), admissions.selectPage(admissionsMax)];
+  return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
 }
 
 export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {

@@ -14,7 +14,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { ForgetReply, Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { admissions, admissionsMax, heads } from "./rows.ts";
+import { admissions, heads, pendingMax } from "./rows.ts";
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
@@ -61,7 +61,7 @@ export function selectForget({ purge, after }: Asked<"purges.forget">): readonly
   return [
     heads.select([purge.record_id]),
     heldBecause.selectPage(pushesMax, { k: 0, k2: `${purge.record_id}/${after}` }),
-    admissions.selectPage(admissionsMax),
+    admissions.selectPage(pendingMax),
   ];
 }
 

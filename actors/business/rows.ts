@@ -29,15 +29,13 @@ import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
 export type HeadRow = RecordHeadFacts;
 
-/** Maximum number of pushes of one business that may wait at once, besides those that are held; any more are asked to retry. */
+/** Maximum number of pushes of one business that may wait at once, and so of admissions; any more are asked to retry. */
 export const pendingMax = 256;
-/** Maximum number of pushes that are held at their admission while others are held; any more are asked to retry. */
-export const heldMax = 32;
 /**
- * Maximum number of pushes that wait or are held, and so of admissions. Besides {@link heldMax}, imports may be held, which is
- * decided after their admission and bounded by the open uploads, and what earlier releases held: up to 256.
+ * Maximum number of them that may be held when another push is admitted that would be: so many decisions of people that
+ * are due leave all other places to pushes that need none.
  */
-export const admissionsMax = 512;
+export const heldMax = 32;
 
 export interface Admission {
   readonly number: number;

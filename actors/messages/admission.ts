@@ -15,7 +15,7 @@ export type AdmitReply =
   | {
       readonly status: "busy";
       readonly retry_after_seconds: number;
-      /** Which limit of fair use is reached, or that this push would be one held push too many; absent for too many waiting ones. */
+      /** Which limit of fair use is reached; absent for too many waiting pushes. */
       readonly reason?: "push_rate" | "records_unchanged" | "holds_waiting";
     }
   /** The business is not in a state in which it may publish. */

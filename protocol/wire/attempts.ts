@@ -36,13 +36,13 @@ export const pushAttempt = named(
     attempt_id: described(text(64), "Unique within the business, and the same whenever it is read."),
     push_id: described(
       nullable(pushId),
-      "Null for a batch that was refused before its seal was found genuine.",
+      "Null for a batch that was refused before its seal was found genuine. Of a batch that was refused afterwards, it is the id of the push that the seal would make: a push has it only if the same batch is accepted later.",
     ),
     leaf_index: described(nullable(count), "Null for a batch that was refused as a whole."),
     status: oneOf(recordOutcomes),
     category: described(
       nullable(oneOf(["validation", "seal", "caps", "authority"])),
-      "Why it was rejected: what the record or the request says, the seal, the caps of the mandate, or who may publish. Null where it was not rejected, and where something else ended it.",
+      "Why it was rejected: what the record or the request says, the seal, the caps of the mandate or fair use, or who may publish. Null where it was not rejected, and where something else ended it.",
     ),
     record_id: nullable(recordId),
     business_product_id: described(

@@ -163,7 +163,7 @@ export const pushStatus = named(
     batch_id: pushId,
     type: oneOf(collectionNames),
     seq: count,
-    source: oneOf(["api", "bulk", "manual"]),
+    source: oneOf(["api", "bulk"]),
     mode: oneOf(["inline", "queued"]),
     state: oneOf(["queued", "processing", "complete", "held", "failed"]),
     held: flag,

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { anyText, described, hash } from "../protocol/shape.ts";
-import { consistencyAnswer, inclusionAnswer } from "../protocol/wire/log.ts";
+import { consistencyAnswer, inclusionAnswer, witnessesAnswer } from "../protocol/wire/log.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { LogReads } from "../service/log-reads.ts";
 import { send } from "./reply.ts";
@@ -67,6 +67,14 @@ const consistencyDoc: RouteDoc = {
   problems: ["not_found", "request_invalid"],
 };
 
+const witnessesDoc: RouteDoc = {
+  summary: "Policy of witnesses of the transparency log",
+  description:
+    "Whose cosignatures a checkpoint has before it is served (C2SP tlog-cosignature). Who believes which witness is for each reader to decide.",
+  answers: { 200: { description: "The policy", body: witnessesAnswer, headers: ["Cache-Control"] } },
+  problems: [],
+};
+
 const tileDoc: RouteDoc = {
   summary: "A tile of the transparency log, or a bundle of its entries",
   description:
@@ -89,6 +97,7 @@ export function logRoutes(log: LogReads): readonly Route[] {
   return [
     read("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
     read("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    read("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
     read("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
       log.inclusion(query),
     ),

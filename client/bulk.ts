@@ -43,8 +43,8 @@ export type UploadingClient = Pick<BulkClient, "requestUpload" | "sendFile" | "i
 const uploadsMax = 5;
 
 /**
- * Uploads a file and returns its upload id. An upload that was cut off is not continued: the file is sent again under
- * another upload id, and the service deletes what it has of the first.
+ * Uploads a file and returns its upload id. An upload that was cut off is not continued: the file is sent again as a whole,
+ * under the same upload id for as long as the service takes it there, because a business may have few open uploads.
  */
 export async function uploadFile(
   how: {
@@ -54,16 +54,19 @@ export async function uploadFile(
   },
   file: Blob,
 ): Promise<string> {
-  let attempt = 0;
+  const run = `upload.${how.runId}.${how.patience.now()}`;
+  let refused = 0;
   const uploadOnce = async (): Promise<string> => {
-    attempt += 1;
-    const idempotencyKey = `upload.${how.runId}.${how.patience.now()}.${attempt}`;
-    const { body: upload } = await how.client.requestUpload({ type: "products", idempotencyKey });
+    // Repeated, it is answered with the same upload.
+    const asked = { type: "products", idempotencyKey: `${run}.${refused + 1}` };
+    const { body: upload } = await how.client.requestUpload(asked);
     try {
       await how.client.sendFile(upload, file);
     } catch (error) {
       // An attempt whose answer was lost may have brought the file, whole or not.
-      if (!isConflict(error) || attempt >= uploadsMax) throw error;
+      if (!isConflict(error)) throw error;
+      refused += 1;
+      if (refused >= uploadsMax) throw error;
       return await uploadOnce();
     }
     return upload.upload_id;

@@ -274,7 +274,7 @@ describe("a push of more records than a batch may have", () => {
     expectEachOnce(world.service, world.texts);
   });
 
-  it("is sent again under another upload when an answer was lost, or the service has something of the first", async () => {
+  it("is sent again when an answer was lost, and under another upload once the service has something of the first", async () => {
     const world = createWorld(count, undefined, hashed);
     const { sendFile } = world.deps.client;
     if (sendFile === undefined) throw new Error("The world has no bulk routes.");
@@ -295,7 +295,26 @@ describe("a push of more records than a batch may have", () => {
     await runPush({ ...world.deps, client }, world.bytes);
     expectEachOnce(world.service, world.texts);
     expect(failures).toEqual([]);
-    expect(world.service.imported).toEqual([`bup_${"3".padStart(24, "0")}`]);
+    expect(world.service.imported).toEqual([`bup_${"2".padStart(24, "0")}`]);
+  });
+
+  it("asks for one upload, however long files cannot be taken", async () => {
+    const world = createWorld(count, undefined, hashed);
+    const { sendFile } = world.deps.client;
+    if (sendFile === undefined) throw new Error("The world has no bulk routes.");
+    const unavailable = { status: 503, code: "unavailable", detail: "", retryAfterSeconds: 1, problem: {} };
+    let left = 10;
+    const client = {
+      ...world.deps.client,
+      sendFile: async (...request: Parameters<typeof sendFile>) => {
+        left -= 1;
+        if (left >= 0) throw new SvcProblemError(unavailable);
+        return sendFile(...request);
+      },
+    };
+    await runPush({ ...world.deps, client }, world.bytes);
+    expect(left).toBe(-1);
+    expect(world.service.imported).toEqual([`bup_${"1".padStart(24, "0")}`]);
   });
 
   it("becomes batches where bulk files are not offered", async () => {

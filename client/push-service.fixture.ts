@@ -128,17 +128,18 @@ type Accept = (
 ) => { readonly isNew: boolean; readonly status: () => PushStatus };
 
 function bulkRoutes(service: Uploads, accept: Accept): UploadingClient {
-  let issued = 0;
+  const issued = new Map<string, string>();
   return {
-    requestUpload: async () => {
+    requestUpload: async ({ idempotencyKey }) => {
       if (!service.offersBulk) throw bulkUnavailable;
-      issued += 1;
       const limits = {
         max_bytes: 268_435_456,
         max_records: 100_000,
         expires_at: "2027-01-31T08:00:00.000Z",
       } as const;
-      const upload_id = `bup_${String(issued).padStart(24, "0")}`;
+      const next = `bup_${String(issued.size + 1).padStart(24, "0")}`;
+      const upload_id = issued.get(idempotencyKey) ?? next;
+      issued.set(idempotencyKey, upload_id);
       const form = { upload_url: "https://upload.example/", content_type: "application/x-ndjson" } as const;
       return answer(201, {
         upload_id,

@@ -4,10 +4,12 @@
 //        that was kept for seven days, whatever is being done with it.
 //   BU3. A push whose file was forgotten before everything of it was published is told so.
 //   BU4. The file is for one push: the one that claimed it, as long as its claim lasts, and the one whose import began.
+//   BU5. Its business is told that it has a file, and that it has none any more (actors/business/open-uploads.ts).
 
 import { assign, setup } from "xstate";
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
+import { bulkFileKeptMs, bulkUploadOpenMs } from "../protocol/limits.ts";
 
 export interface BulkUploadContext {
   readonly upload: IssuedUpload | null;
@@ -48,9 +50,8 @@ export const bulkUploadMachine = setup({
     input: {} as { uploadId: string },
   },
   delays: {
-    // Twice as long as an upload may begin, so that one that began at the last moment can end.
-    open: 7_200_000,
-    keep: 7 * 86_400_000,
+    open: bulkUploadOpenMs,
+    keep: bulkFileKeptMs,
   },
   guards: {
     isAnotherAttempt: ({ context, event }) =>
@@ -65,6 +66,8 @@ export const bulkUploadMachine = setup({
     // Effects: named here, performed by the actor system.
     removeFile: (_, _params: { name: string }) => {},
     failImport: (_, _params: { push_id: string }) => {},
+    keepPlace: () => {},
+    freePlace: () => {},
   },
 }).createMachine({
   id: "bulk-upload",
@@ -115,7 +118,7 @@ export const bulkUploadMachine = setup({
         },
         "upload.finished": {
           target: "stored",
-          actions: assign({ file: ({ event }) => event.file, attempt: null }),
+          actions: [assign({ file: ({ event }) => event.file, attempt: null }), "keepPlace"],
         },
       },
     },
@@ -147,10 +150,13 @@ export const bulkUploadMachine = setup({
       },
     },
     imported: {
-      entry: { type: "removeFile", params: ({ context }) => fileOf(context) },
+      entry: [{ type: "removeFile", params: ({ context }) => fileOf(context) }, "freePlace"],
     },
     deleted: {
-      entry: { type: "failImport", params: ({ context }) => ({ push_id: context.pushId ?? "" }) },
+      entry: [
+        { type: "failImport", params: ({ context }) => ({ push_id: context.pushId ?? "" }) },
+        "freePlace",
+      ],
     },
   },
 });

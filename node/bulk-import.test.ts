@@ -18,6 +18,7 @@ import {
   readOver,
 } from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
+import { decideOver } from "./hold-decisions.fixture.ts";
 import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
@@ -256,7 +257,7 @@ describe("an import", () => {
     });
   });
 
-  it("uses up seq and caps as a batch does", async () => {
+  it("uses up its seq as a batch does", async () => {
     const business = await newBusiness(node);
     const { answer, pushId } = await importOf(business, records(2));
     expect(answer.status).toBe(202);
@@ -279,6 +280,9 @@ describe("an import", () => {
     ]);
     expect(report.held_reasons[0]?.largest).toHaveLength(10);
     expect(await stagedOf(second.body)).toHaveLength(1);
+    expect(await decideOver(node, business, second.pushId, "confirm")).toMatchObject({ status: 200 });
+    expect(await awaitPush(node, business, second.pushId)).toMatchObject({ state: "complete" });
+    await expect.poll(() => stagedOf(second.body), { timeout: 60_000 }).toEqual([]);
   });
 
   it("keeps no other push of the business waiting, and counts in nobody's comparison", async () => {

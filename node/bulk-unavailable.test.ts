@@ -1,6 +1,6 @@
 // Files where they cannot be taken, and files that change after they were taken.
 
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshNonce } from "../api/surfaces.fixture.ts";
@@ -54,6 +54,28 @@ describe("a file", () => {
     expect(await requestImport(urls(), business, body, { path })).toMatchObject({
       ...{ status: 200, json: { counts: { accepted: 2 } } },
     });
+  });
+
+  it("that has no room beside the other files is refused as unavailable, leaves nothing, and is taken once it has", async () => {
+    const business = await newBusiness(node);
+    const other = join(folder(), "other.records");
+    await writeFile(other, "");
+    await truncate(other, 512 * 1_048_576);
+    await node.restart(() => {
+      process.env["SVC_BULK_FOLDER_MEBIBYTES"] = "512";
+    });
+    delete process.env["SVC_BULK_FOLDER_MEBIBYTES"];
+    const upload = await newUpload(urls(), business);
+    const before = await readdir(folder());
+    expect(before).toContain("other.records");
+    expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({
+      status: 503,
+      json: { code: "unavailable", reason: "staging_unavailable", retry_after_seconds: 60 },
+    });
+    expect(await readdir(folder())).toEqual(before);
+    await node.restart();
+    await rm(other);
+    expect(await sendFile(upload, fileOf([product("a")]))).toMatchObject({ status: 201 });
   });
 
   it("that changes on the disk after it was taken ends its push, and publishes nothing", async () => {

@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bulkUploadRef } from "../actors/messages/refs.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { BulkUpload } from "../protocol/wire/bulk.ts";
@@ -26,11 +26,14 @@ let business: TestBusiness;
 
 beforeAll(async () => {
   node = await openAttackNode();
-  business = await newBusiness(node);
 });
 afterAll(() => node.close());
 
 const ask = (): Promise<BulkUpload> => newUpload(node.running.urls, business);
+/** A business may have few open uploads, and each test leaves some. */
+beforeEach(async () => {
+  business = await newBusiness(node);
+});
 const staged = (): Promise<readonly string[]> =>
   readdir(join(node.running.config.home, "bulk")).catch(() => []);
 const stateOf = ({ upload_id }: BulkUpload) =>
@@ -218,6 +221,23 @@ describe("a form", () => {
 });
 
 describe("an upload", () => {
+  it("takes no file that begins after it has expired", async () => {
+    const upload = await ask();
+    const { actors, uploadTokens } = node.running.services;
+    const { uuid } = business.party;
+    const upload_id = "bup_0123456789abcdef01234567";
+    const ref = bulkUploadRef(uuid, upload_id);
+    await actors.ask(ref, { type: "upload.issue", record_type: "products", valid_ms: 0 });
+    const fields = { upload_id, upload_token: uploadTokens.tokenOf(uuid, upload_id) };
+    const upload_url = upload.upload_url.replace(upload.upload_id, upload_id);
+    const before = await staged();
+    expect(await sendFile({ ...upload, upload_id, upload_url, fields }, good)).toMatchObject({
+      status: 409,
+      json: { code: "upload_conflict", reason: "expired" },
+    });
+    expect(await staged()).toEqual(before);
+  });
+
   it("takes one file: a second one is refused, and changes nothing", async () => {
     const upload = await ask();
     expect(await sendFile(upload, good)).toMatchObject({ status: 201 });

@@ -10,7 +10,7 @@ import { formatHash, parseHash } from "../protocol/hash.ts";
 import { judgeCosignatures } from "../protocol/log/cosignatures.ts";
 import { entryBytes, type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { contentHash, keyAddedEntry, receiptBatchEntry, sealEntry } from "../protocol/log/leaves.ts";
-import { noteKeyOf, parseCheckpoint, parseNote, verifyNote } from "../protocol/log/note.ts";
+import { noteKeyOf, parseCheckpoint, parseNote, verifierKeyOf, verifyNote } from "../protocol/log/note.ts";
 import { extendTree, tilePath } from "../protocol/log/tiles.ts";
 import { leafHash, merkleRoot, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
@@ -112,16 +112,18 @@ describe("the transparency log", () => {
 
   it("is cosigned by the sandbox's own two witnesses before anybody reads a checkpoint", async () => {
     const { logWitnesses } = node.running.services;
-    const { witnesses, quorum } = logWitnesses;
+    const { witnesses, policy } = logWitnesses;
     expect(witnesses.map(({ key }) => key.name)).toEqual([
       "sandbox.invalid/own-witness-1",
       "sandbox.invalid/own-witness-2",
     ]);
-    expect(quorum).toBe(2);
+    expect(await getJson("/v1/log/witnesses")).toEqual({
+      quorum: 2,
+      witnesses: witnesses.map(({ key }) => ({ name: key.name, key: verifierKeyOf(key, sha256) })),
+    });
     for (const path of ["/v1/log/checkpoint", "/checkpoint"]) {
       const parsed = parseNote(await (await fetch(at(path))).text());
       if (!parsed.ok) throw new Error(parsed.detail);
-      const policy = { witnesses: witnesses.map(({ key }) => key), quorum };
       expect(judgeCosignatures({ verify, sha256 }, parsed.value, policy)).toMatchObject({ ok: true });
       expect(parsed.value.signatures).toHaveLength(3);
     }

@@ -36,7 +36,7 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
     gauge(
       "svc_log_witness_quorum",
       "Witnesses that have to cosign a checkpoint before it is served.",
-      services.logWitnesses.quorum,
+      services.logWitnesses.policy.quorum,
     ),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),

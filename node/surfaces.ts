@@ -331,6 +331,9 @@ function verificationOf(
     verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
     ...bounds,
   });
-  const log = { log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 };
+  const log = {
+    ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
+    policy: services.logWitnesses.policy,
+  };
   return [...reads, ...logRoutes(createLogReads(log))];
 }

@@ -11,8 +11,14 @@ export const publishBytesMax = 33_554_432;
 export const bulkFileBytesMax = 268_435_456;
 /** Maximum number of records in a bulk file. */
 export const bulkRecordsMax = 100_000;
+/** Maximum number of uploads of one business whose files may still arrive, or are kept and not imported yet. */
+export const openUploadsMax = 32;
 /** How long a bulk upload takes a file: it must begin within this time. */
 export const bulkUploadValidMs = 3_600_000;
+/** When an upload ends that has no file: twice as long, so that a file that began at the last moment can arrive. */
+export const bulkUploadOpenMs = 7_200_000;
+/** How long a file is kept that is not imported. */
+export const bulkFileKeptMs = 7 * 86_400_000;
 /** Maximum size in bytes of any other signed request. */
 export const requestBytesMax = 16_384;
 /** Maximum size in bytes of a verification request: a record with its seal, sidecar and row. */

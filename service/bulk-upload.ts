@@ -1,11 +1,18 @@
 // POST /v1/bulk-uploads: where and how a file of records is uploaded (specification, «B. Business machine API»).
 //   K1. The token is in no stored answer: it is added when the answer leaves, each time the same.
 //   K2. The token is authority, so a replayed answer gets it only if the request would still be accepted.
+//   K3. A business has a bounded number of open uploads (actors/business/open-uploads.ts); a replayed answer counts once.
 
-import { bulkUploadRef, keyRef } from "../actors/messages/refs.ts";
+import { bulkUploadRef, businessRef, keyRef } from "../actors/messages/refs.ts";
 import { toHex } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { bulkFileBytesMax, bulkRecordsMax, bulkUploadValidMs } from "../protocol/limits.ts";
+import {
+  bulkFileBytesMax,
+  bulkRecordsMax,
+  bulkUploadOpenMs,
+  bulkUploadValidMs,
+  openUploadsMax,
+} from "../protocol/limits.ts";
 import { type BulkUpload, bulkUploadBody } from "../protocol/wire/bulk.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome } from "./answer.ts";
@@ -17,6 +24,7 @@ import { notPublishable } from "./judge-batch.ts";
 import { publishedType } from "./publish-batch.ts";
 import { claimFor } from "./publish-claim.ts";
 import { type GateDeps, passGate } from "./publish-gate.ts";
+import { rateLimited } from "./rate-limited.ts";
 import type { UploadTokens } from "./upload-token.ts";
 
 export interface BulkUploadDeps extends GateDeps, Pick<IdempotencyDeps, "timers" | "crypto"> {
@@ -73,6 +81,12 @@ async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcom
   const { record_type } = parsed.value;
   if (record_type !== publishedType) return notPublishable;
   const upload_id = `bup_${toHex(deps.crypto.randomBytes(uploadIdBytes))}`;
+  const opened = await deps.actors.ask(businessRef(request.caller.party.uuid), {
+    type: "upload.open",
+    upload_id,
+    until_ms: deps.clock.now() + bulkUploadOpenMs,
+  });
+  if (opened.status === "busy") return tooManyOpen(opened.retry_after_seconds);
   const { expires_at_ms } = await deps.actors.ask(bulkUploadRef(request.caller.party.uuid, upload_id), {
     type: "upload.issue",
     record_type,
@@ -90,4 +104,9 @@ async function issue(deps: BulkUploadDeps, request: BulkRequest): Promise<Outcom
     expires_at: formatTimestamp(expires_at_ms),
   };
   return answerJson(201, issued, { "cache-control": "no-store" });
+}
+
+function tooManyOpen(retry_after_seconds: number): Outcome {
+  const detail = `${openUploadsMax} uploads of this business are open. An upload is open until its file is imported or deleted: import what is uploaded, and ask again.`;
+  return rateLimited(detail, { retry_after_seconds, reason: "uploads_open" });
 }

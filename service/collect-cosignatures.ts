@@ -124,8 +124,9 @@ async function askWitness(asking: Asking, witness: ReachedWitness): Promise<Note
       return line;
     }
     known.delete(witness);
-    if (reply.kind === "refused") throw new NotCosigned(`answered ${reply.status}`);
-    if (reply.size === oldSize) throw new NotCosigned(`knows another tree of ${oldSize} leaves`);
+    if (reply.kind === "refused" && reply.status !== 409) throw new NotCosigned(`answered ${reply.status}`);
+    if (reply.kind === "refused" || reply.size === oldSize)
+      throw new NotCosigned(`knows another tree of ${oldSize} leaves`);
     oldSize = reply.size;
     known.set(witness, oldSize);
   }

@@ -5,8 +5,10 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { formatHash, hashOf, parseHash, type Sha256 } from "../protocol/hash.ts";
+import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
+import { verifierKeyOf } from "../protocol/log/note.ts";
 import { consistencyProof, inclusionProof, type TiledTree } from "../protocol/log/proofs.ts";
 import { entriesPath, parseTilePath, tilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
@@ -20,6 +22,8 @@ export interface LogReadsDeps {
   readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
   readonly receipts: Pick<ReceiptStore, "readBatch" | "readClosed">;
   readonly sha256: Sha256;
+  /** Whose cosignatures a checkpoint has before it is published. */
+  readonly policy: WitnessPolicy;
 }
 
 /** The query of an inclusion read; `region` and `name` say of which batch a receipt is. */
@@ -31,6 +35,7 @@ export interface InclusionQuery {
 
 export interface LogReads {
   checkpoint(): Promise<Outcome>;
+  witnesses(): Promise<Outcome>;
   inclusion(query: InclusionQuery): Promise<Outcome>;
   consistency(query: { readonly first: string | null; readonly second: string | null }): Promise<Outcome>;
   /** `path` is that of a tile or bundle below the log's address. */
@@ -39,6 +44,7 @@ export interface LogReads {
 
 /** A checkpoint is replaced at most this much later by what a reader is shown. */
 const checkpointSeconds = 5;
+const policySeconds = 300;
 const forEver = "public, max-age=31536000, immutable";
 
 export function createLogReads(deps: LogReadsDeps): LogReads {
@@ -47,10 +53,18 @@ export function createLogReads(deps: LogReadsDeps): LogReads {
       const checkpoint = await deps.log.readCheckpoint();
       return checkpoint === null ? noCheckpoint() : answerText(checkpoint);
     },
+    witnesses: async () => showPolicy(deps),
     inclusion: (query) => readInclusion(deps, query),
     consistency: (query) => readConsistency(deps, query),
     object: (path) => readObject(deps, path),
   };
+}
+
+/** As it is published: a reader sees by whom a checkpoint will be cosigned, and may want others. */
+function showPolicy({ policy, sha256 }: LogReadsDeps): Outcome {
+  const witnesses = policy.witnesses.map((key) => ({ name: key.name, key: verifierKeyOf(key, sha256) }));
+  const headers = { "cache-control": `public, max-age=${policySeconds}` };
+  return answerJson(200, { quorum: policy.quorum, witnesses }, headers);
 }
 
 function noCheckpoint(): Refused {

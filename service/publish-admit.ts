@@ -99,6 +99,8 @@ export function admissionRefused(admitted: Exclude<Admitted, { status: "admitted
 }
 
 const unfair = {
+  holds_waiting:
+    "Many pushes of this business are held, and this one would be as well: decide on those first.",
   pushes_waiting: "Too many pushes of this business are waiting.",
   push_rate: "This business publishes more batches a minute than fair use allows.",
   records_unchanged: "This business has published exactly these records as often today as fair use allows.",

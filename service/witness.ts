@@ -55,7 +55,7 @@ export function createWitness(deps: WitnessDeps): Witness {
 
 const plain = "text/plain; charset=utf-8";
 
-function refusal(status: 400 | 403 | 404 | 422, detail: string): WitnessAnswer {
+function refusal(status: 400 | 403 | 404 | 409 | 422, detail: string): WitnessAnswer {
   return { status, mediaType: plain, body: `${detail}\n` };
 }
 
@@ -79,7 +79,8 @@ async function addCheckpoint(deps: WitnessDeps, body: Uint8Array): Promise<Witne
   const root = formatHash(checkpoint.root);
   if (head !== null && head.size === checkpoint.size && head.root !== root) {
     deps.forked?.(log.origin, [head.note, note]);
-    return conflict(head);
+    // Not of the type that says a size: there is nothing to try again with.
+    return refusal(409, "Another tree of this size was cosigned.");
   }
   if (!isContinuation(deps, head, asked.value))
     return refusal(422, "The proof does not lead from the old size to the checkpoint.");

@@ -32,6 +32,7 @@ export const coverageMarks = [
   "import.ok",
   "import.ended",
   "log.sequenced",
+  "log.unwitnessed",
   "push.failed",
   "leaf.superseded",
   "leaf.duplicate_in_batch",

@@ -23,6 +23,8 @@ function uploaded() {
 }
 
 const removal = (name: string) => ({ kind: "activity", name: "removeStagedFile", params: { name } });
+const told = (message: object) => ({ kind: "tell", to: { kind: "business", id: business }, message });
+const closed = told({ type: "upload.close", upload_id: "bup_1" });
 const failing = (push_id: string, code: string) => ({
   kind: "tell",
   to: { kind: "push", id: `${business}.${push_id}` },
@@ -66,6 +68,26 @@ describe("a request that uploads", () => {
     const own = upload.send({ type: "upload.finish", attempt: "second", file: fileNamed("second") });
     expect(own).toEqual({ status: "uploaded" });
     expect(upload.send({ type: "upload.read" })).toMatchObject({ file: { name: "second" } });
+  });
+});
+
+describe("the business", () => {
+  it("is told when there is a file, and when there is none any more", () => {
+    const upload = issued();
+    upload.send({ type: "upload.begin", attempt: "first" });
+    expect(upload.effects).toEqual([]);
+    upload.send({ type: "upload.finish", attempt: "first", file: fileNamed("first") });
+    const until_ms = upload.nowMs + 168 * hour;
+    expect(upload.effects).toEqual([told({ type: "upload.keep", upload_id: "bup_1", until_ms })]);
+    upload.effects.length = 0;
+    upload.fireTimers();
+    expect(upload.effects).toEqual([removal("first"), closed]);
+  });
+
+  it("is told of an upload that ends without a file", () => {
+    const upload = issued();
+    upload.fireTimers();
+    expect(upload.effects).toEqual([closed]);
   });
 });
 
@@ -127,7 +149,7 @@ describe("a push that imports", () => {
     expect(upload.effects).toEqual([]);
     upload.send({ type: "import.end", push_id: "p" });
     expect(upload.send({ type: "upload.read" })).toMatchObject({ state: "imported" });
-    expect(upload.effects).toEqual([removal("first")]);
+    expect(upload.effects).toEqual([removal("first"), closed]);
   });
 
   it("fails at once if it begins after the file was forgotten", () => {

@@ -10,7 +10,7 @@ import {
   type BulkUploadEvent,
   bulkUploadMachine,
 } from "../../machines/bulk-upload.ts";
-import { bulkUploadValidMs } from "../../protocol/limits.ts";
+import { bulkFileKeptMs, bulkUploadValidMs } from "../../protocol/limits.ts";
 import type {
   BeginReply,
   BulkUploadProtocol,
@@ -21,11 +21,9 @@ import type {
   UploadState,
 } from "../messages/bulk-upload.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { pushRef } from "../messages/refs.ts";
+import { businessRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 
-/** How long a file is kept (`keep` of the machine). */
-const keptMs = 7 * 86_400_000;
 /** Three times as long as a request goes on without renewing its claim. */
 const claimedMs = 60_000;
 
@@ -60,8 +58,26 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
   effects: {
     removeFile: (params: { name: string }) => removal(params),
     failImport: (params: { push_id: string }, view: View) => failure(params, view),
+    keepPlace: (_params, { id, nowMs }: View) => [
+      tell(businessRef(businessOf(id)), {
+        type: "upload.keep",
+        upload_id: uploadIdOf(id),
+        until_ms: nowMs + bulkFileKeptMs,
+      }),
+    ],
+    freePlace: (_params, { id }: View) => [
+      tell(businessRef(businessOf(id)), { type: "upload.close", upload_id: uploadIdOf(id) }),
+    ],
   },
 });
+
+function businessOf(id: string): string {
+  return id.slice(0, id.indexOf("."));
+}
+
+function uploadIdOf(id: string): string {
+  return id.slice(id.indexOf(".") + 1);
+}
 
 function removal(params: { readonly name: string }): readonly Effect[] {
   return params.name === "" ? [] : [{ kind: "activity", name: "removeStagedFile", params }];
@@ -69,8 +85,7 @@ function removal(params: { readonly name: string }): readonly Effect[] {
 
 function failure({ push_id }: { readonly push_id: string }, view: View, why = fileForgotten) {
   if (push_id === "") return [];
-  const business = view.id.slice(0, view.id.indexOf("."));
-  return [tell(pushRef(business, push_id), { type: "push.fail", ...why })];
+  return [tell(pushRef(businessOf(view.id), push_id), { type: "push.fail", ...why })];
 }
 
 interface Failure {
@@ -175,6 +190,6 @@ function reportOf(view: View): UploadReport | null {
   const { upload, file }: BulkUploadContext = view.snapshot.context;
   if (upload === null || state === "unknown") return null;
   // It is stored after it was issued, and kept for seven days from then on.
-  const kept_until_ms = upload.expires_at_ms - bulkUploadValidMs + keptMs;
+  const kept_until_ms = upload.expires_at_ms - bulkUploadValidMs + bulkFileKeptMs;
   return { state, record_type: upload.record_type, file, push_id: claimOf(view), kept_until_ms };
 }

@@ -7,14 +7,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { utf8 } from "../../protocol/bytes.ts";
 import { sha256 } from "../../protocol/hash.ts";
+import { openUploadsMax } from "../../protocol/limits.ts";
 import { leafHash } from "../../protocol/merkle.ts";
 import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
+import { businessActor } from "../business/definition.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { ActorProtocols } from "../messages/kinds.ts";
-import { bulkUploadRef, pushRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef, pushRef } from "../messages/refs.ts";
 import { pushActor } from "../push/definition.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
@@ -48,7 +50,15 @@ afterEach(() => {
 });
 
 /** What a push that waits and fails has done outside, and what is not looked at here. */
-const otherWork = ["reportStalled", "finishPush", "recordNotice", "mailNotice"];
+const otherWork = [
+  "projectRegister",
+  "removeRecord",
+  "purgeRecords",
+  "reportStalled",
+  "finishPush",
+  "recordNotice",
+  "mailNotice",
+];
 
 /** A process on the same store and folder as those before it. */
 function newProcess(): LocalActorSystem<ActorProtocols> {
@@ -57,7 +67,7 @@ function newProcess(): LocalActorSystem<ActorProtocols> {
   const owner = `node-${systems}`;
   return createActorSystem<ActorProtocols>({
     store: openSqliteActorStore(database, { now: () => time.now() }),
-    definitions: [bulkUploadActor, pushActor],
+    definitions: [bulkUploadActor, pushActor, businessActor],
     activities: {
       ...bulkUploadActivities({ staging }),
       preparePush: () => new Promise<null>(() => {}),
@@ -135,4 +145,31 @@ it("removes a file that was kept for seven days, and fails the push that still w
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
   const report = await time.run(second.ask(push, status));
   expect(report).toMatchObject({ state: "failed", error: { code: "upload_expired" } });
+});
+
+it("keeps the place of a file that was uploaded, and gives back that of an upload that has none", async () => {
+  const system = newProcess();
+  await system.start();
+  const ask = (upload_id: string) =>
+    time.run(
+      system.ask(businessRef(business), {
+        type: "upload.open",
+        upload_id,
+        until_ms: time.now() + 2 * hourMs,
+      }),
+    );
+  for (let index = 1; index <= openUploadsMax; index += 1)
+    expect(await ask(`bup_${index}`)).toEqual({ status: "open" });
+  const other = bulkUploadRef(business, "bup_2");
+  await time.run(system.ask(other, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
+  await uploadTo(system);
+  await time.run(system.ask(upload, finish));
+  expect(await ask("bup_more")).toMatchObject({ status: "busy" });
+  await pass(2.5 * hourMs);
+  expect(await ask("bup_more")).toEqual({ status: "open" });
+  expect(await ask("bup_most")).toMatchObject({ status: "busy" });
+  await pass(2 * hourMs);
+  for (let index = 1; index <= openUploadsMax - 2; index += 1)
+    expect(await ask(`bup_later${index}`)).toEqual({ status: "open" });
+  expect(await ask("bup_most")).toMatchObject({ status: "busy" });
 });

@@ -10,7 +10,7 @@ import { listedRows } from "./attempts.ts";
 import { judgeFairUse } from "./fair-use.ts";
 import { decideHold } from "./hold.ts";
 import { heldRows } from "./record-texts.ts";
-import { admissions, heads, lastPrices, pendingMax } from "./rows.ts";
+import { admissions, heads, heldMax, lastPrices, pendingMax } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -61,8 +61,13 @@ export function judgeAdmission(question: AdmissionQuestion, view: BusinessView):
   }
   if (may_hold && !isPlanned(plan, context)) return { status: "plan_stale", pending: context.pending };
   const number = lastNumber(view, context.number) + 1;
-  return admitted(number, may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : []);
+  const reasons = may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : [];
+  if (reasons.length > 0 && context.held.length >= heldMax) return holdsWaiting;
+  return admitted(number, reasons);
 }
+
+/** People decide on holds, not machines: an hour is soon enough to ask again. */
+const holdsWaiting: AdmitReply = { status: "busy", retry_after_seconds: 3_600, reason: "holds_waiting" };
 
 const notVerified: AdmitReply = {
   status: "refused",

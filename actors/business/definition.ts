@@ -30,6 +30,7 @@ import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
+import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
@@ -91,6 +92,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "purges.forget": forgetRecord,
     "purges.done": finishPurges,
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
+    "upload.open": openUpload,
+    "upload.keep": keepUpload,
+    "upload.close": closeUpload,
     "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
     "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
   },
@@ -172,6 +176,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectRemovals(command);
     case "record.read":
       return [heads.select([command.record_id])];
+    case "upload.open":
+      return selectOpenUploads();
+    case "upload.keep":
+    case "upload.close":
+      return [];
     default:
       return selectForChange(command, uuid);
   }

@@ -3,7 +3,7 @@
 // (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), pushes (60) and refused batches
-// (61) by time (attempts.ts), and the counts of fair use (70, fair-use.ts).
+// (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts) and the open uploads (80, open-uploads.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -31,6 +31,11 @@ export type HeadRow = RecordHeadFacts;
 
 /** Maximum number of pushes of one business that may wait at once, and so of admissions; any more are asked to retry. */
 export const pendingMax = 256;
+/**
+ * Maximum number of them that may be held when another push is admitted that would be: so many decisions of people that
+ * are due leave all other places to pushes that need none.
+ */
+export const heldMax = 32;
 
 export interface Admission {
   readonly number: number;

@@ -263,8 +263,11 @@ describe("the publication of a head", () => {
     expect(actor.snapshot.context).toMatchObject({ head: { size: 4 }, published: null, pending: 0 });
     expect(await store.readCheckpoint()).toBeNull();
     isCosigned = true;
+    notes.length = 0;
     actor.fireTimers();
     await work();
+    // No older head is published before it.
+    expect(notes).toHaveLength(1);
     expect(isAtRest()).toBe(true);
     expect(actor.snapshot.context).toMatchObject({
       published: { size: 4 },
@@ -312,7 +315,9 @@ describe("the publication of a head", () => {
 
   it("that an earlier version began goes on, and leaves that waited meanwhile are sequenced", async () => {
     const publishing = await grow(0);
-    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as { readonly context: object };
+    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as {
+      readonly context: object;
+    };
     const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
     const dueMs = actor.nowMs + 9_000;
     const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };

@@ -16,7 +16,7 @@ export type AdmitReply =
       readonly status: "busy";
       readonly retry_after_seconds: number;
       /** Which limit of fair use is reached; absent for too many waiting pushes. */
-      readonly reason?: "push_rate" | "records_unchanged";
+      readonly reason?: "push_rate" | "records_unchanged" | "holds_waiting";
     }
   /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };

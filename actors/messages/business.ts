@@ -8,6 +8,7 @@ import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
+import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
 
@@ -154,7 +155,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol {
+export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, OpenUploadsProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;

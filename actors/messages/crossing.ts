@@ -43,6 +43,9 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "purges.forget": "never",
   "purges.done": "never",
   "register.read": "ask",
+  "upload.open": "ask",
+  "upload.keep": "deliver",
+  "upload.close": "deliver",
   "acts.read": "ask",
   "record.read": "ask",
 };

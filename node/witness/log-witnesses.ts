@@ -6,6 +6,7 @@ import type { LogEntry } from "../../actors/system/ports.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
+import type { WitnessPolicy } from "../../protocol/log/cosignatures.ts";
 import { parseVerifierKey } from "../../protocol/log/note.ts";
 import { createCollector } from "../../service/collect-cosignatures.ts";
 import type { WitnessedLog } from "../../service/witness.ts";
@@ -20,7 +21,7 @@ import { startWitness, type WitnessProcess } from "./witness-server.ts";
 export interface LogWitnesses extends AsyncDisposable {
   readonly cosign: Cosign;
   readonly witnesses: readonly WitnessAddress[];
-  readonly quorum: number;
+  readonly policy: WitnessPolicy;
 }
 
 export interface LogWitnessesParts {
@@ -50,7 +51,7 @@ export async function openLogWitnesses(
     ...{ crypto: nativeCrypto, now: parts.clock.now, schedule: nodeTimers.schedule },
   });
   return {
-    ...{ cosign, witnesses, quorum },
+    ...{ cosign, witnesses, policy: { witnesses: witnesses.map(({ key }) => key), quorum } },
     [Symbol.asyncDispose]: async () =>
       void (await Promise.all(own.map((witness) => witness[Symbol.asyncDispose]()))),
   };

@@ -122,7 +122,7 @@ describe("a witness", () => {
   it("refuses a fork, of the same size or larger, and reports the one that proves itself", async () => {
     await post(log.request(0, 9));
     const fork = new SignedLog({ words: "other", same: 4 });
-    expect(await post(fork.request(9, 9))).toEqual(behind(9));
+    expect(await post(fork.request(9, 9))).toMatchObject({ status: 409, type: "text/plain; charset=utf-8" });
     expect(reports).toEqual([expect.stringContaining(fork.note(9))]);
     expect(reports[0]).toContain(log.note(9));
     for (const from of [4, 9]) {
@@ -163,6 +163,13 @@ describe("a witness that starts again", () => {
     const fork = new SignedLog({ words: "other" });
     expect((await post(fork.request(9, 30), again)).status).toBe(422);
     expect((await post(log.request(9, 30), again)).status).toBe(200);
+  });
+
+  it("is refused a name that no key has, and does not keep it", async () => {
+    const fresh = { home: join(home, "new") };
+    for (const name of ["", "two words", "plus+sign", "a\nline"])
+      await expect(start({ ...fresh, name })).rejects.toThrow(/--name/);
+    expect((await start({ ...fresh, name: "witness.test/w9" })).verifierKey).toMatch(/^witness\.test\/w9\+/);
   });
 
   it("is refused another name, and needs one at first", async () => {

@@ -12,7 +12,7 @@ import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Clock } from "../../crypto/port.ts";
-import { type NoteKey, noteKeyOf, verifierKeyOf } from "../../protocol/log/note.ts";
+import { isKeyName, type NoteKey, noteKeyOf, verifierKeyOf } from "../../protocol/log/note.ts";
 import { addCheckpointBytesMax, addCheckpointPath } from "../../protocol/log/witness-request.ts";
 import { createWitness, type Witness, type WitnessedLog } from "../../service/witness.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
@@ -85,6 +85,8 @@ async function ownKey({ home, name }: WitnessOptions) {
       "--name",
       "is missing; name the witness at its first start, such as witness.example/w1",
     );
+  if (name !== null && !isKeyName(name))
+    throw new ConfigError("--name", `is ${JSON.stringify(name)}; use a name without spaces and plus signs`);
   const kept = (await keepFirst(file, `${name}\n`)).trimEnd();
   if (name !== null && kept !== name)
     throw new ConfigError(

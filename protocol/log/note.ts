@@ -75,6 +75,11 @@ export function parseNote(note: string): Verdict<Note> {
   return ok({ text: note.slice(0, split + 1), signatures });
 }
 
+/** Whether a key can have this name (signed-note, «Format»). */
+export function isKeyName(text: string): boolean {
+  return nameForm.test(text);
+}
+
 function hasControl(text: string): boolean {
   for (const unit of text) if (unit !== "\n" && /\p{Cc}/u.test(unit)) return true;
   return false;

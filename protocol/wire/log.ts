@@ -48,6 +48,22 @@ export const inclusionAnswer = named(
   }),
 );
 
+export const witnessesAnswer = named(
+  "LogWitnessesAnswer",
+  object({
+    quorum: described(
+      count,
+      "How many of them have to cosign a checkpoint before it is served; 0 of none where there are none.",
+    ),
+    witnesses: listOf(
+      object({
+        name: described(anyText, "The name in its signature lines."),
+        key: described(anyText, "Its verifier key (C2SP signed-note), of type 0x04."),
+      }),
+    ),
+  }),
+);
+
 export const consistencyAnswer = named(
   "ConsistencyAnswer",
   object({

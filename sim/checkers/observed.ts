@@ -79,6 +79,7 @@ export class Observed implements StoreWitness {
     for (const fact of eventsOf(commit)) {
       if (partition.kind === "push") this.staged.happened(partition.id, fact as PushFact);
       this.holds.happened(partition.id, fact);
+      if (fact.type === "log.unwitnessed") this.mark("log.unwitnessed");
     }
     if (commit.epoch !== found.epoch)
       this.violate(

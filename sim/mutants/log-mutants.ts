@@ -38,6 +38,15 @@ export const logMutants: readonly Mutant[] = [
         ),
     }),
   })),
+  mutant("cosignaturesAreLost", "a checkpoint is published without its cosignatures", (changed) => ({
+    log: (log) => ({
+      ...bound(log),
+      publish: (checkpoint) => {
+        changed();
+        return log.publish({ ...checkpoint, note: checkpoint.note.replaceAll(/— witness\..*\n/g, "") });
+      },
+    }),
+  })),
   mutant("checkpointOfAnotherRoot", "a checkpoint is published with the root of another tree", (changed) => ({
     log: (log) => ({
       ...bound(log),

@@ -7,7 +7,7 @@ import { noteKeyOf } from "../../protocol/log/note.ts";
 import { addCheckpointPath, formatAddCheckpoint, parseTreeSize } from "../../protocol/log/witness-request.ts";
 import { createCollector } from "../../service/collect-cosignatures.ts";
 import { createWitness, type Witness } from "../../service/witness.ts";
-import { assertForward, type WitnessedHead, type WitnessStore } from "../../storage/witness-store.ts";
+import { memoryWitnessStore } from "../../storage/memory/witness-store.ts";
 import type { Cosign, ReachedWitness, WitnessReply } from "../../transport/witness-port.ts";
 import type { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto } from "../crypto/sim-crypto.ts";
@@ -97,24 +97,10 @@ function witnessOf(
   if (made === null || logKey === null) throw new Error("Keys of notes are Ed25519 keys.");
   const key = { ...made, kind: "cosignature" as const };
   const witness = createWitness({
-    ...{ key, signer, crypto, store: memory() },
+    ...{ key, signer, crypto, store: memoryWitnessStore() },
     logs: () => [{ origin: log.origin, keys: [logKey] }],
     clock: { now: () => kernel.now() },
     forked: () => observed.violate("log-grows", "a witness was shown two trees of one size"),
   });
   return { key, witness };
-}
-
-function memory(): WitnessStore {
-  const heads = new Map<string, WitnessedHead>();
-  return {
-    read: async (origin) => heads.get(origin) ?? null,
-    advance: async (origin, from, to) => {
-      assertForward(from, to);
-      const now = heads.get(origin);
-      if (now?.size !== from?.size || now?.root !== from?.root) return false;
-      heads.set(origin, to);
-      return true;
-    },
-  };
 }

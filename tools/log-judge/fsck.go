@@ -2,5 +2,8 @@
 
 package main
 
-// Pins the version of fsck that the tests build and run as it is.
-import _ "github.com/transparency-dev/tessera/cmd/fsck"
+// Pins the versions of the programs that the tests build and run as they are.
+import (
+	_ "github.com/transparency-dev/tessera/cmd/examples/posix-oneshot"
+	_ "github.com/transparency-dev/tessera/cmd/fsck"
+)

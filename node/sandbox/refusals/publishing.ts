@@ -3,6 +3,7 @@
 import { publishBody } from "../../../client/batch.ts";
 import { askForGrant } from "../../../client/sandbox-grant.ts";
 import { concatBytes, utf8 } from "../../../protocol/bytes.ts";
+import { openUploadsMax } from "../../../protocol/limits.ts";
 import {
   freshText,
   type Publisher,
@@ -25,6 +26,21 @@ const publishAs =
 async function publishUntilRefused(trial: Trial, publisher: Publisher): Promise<Refused> {
   for (let left = 6; ; left -= 1) {
     const refused = refusedBy(await trial.publish(publisher, lamp()));
+    if (refused.code !== "" || left === 0) return refused;
+  }
+}
+
+/** By a business of its own: its uploads stay open for two hours. */
+async function askForUploads(trial: Trial): Promise<Refused> {
+  const caller = await newPublisher(trial);
+  for (let left = openUploadsMax; ; left -= 1) {
+    const refused = refusedBy(
+      await trial.send({
+        ...{ url: `${trial.sandbox.business_url}/v1/bulk-uploads`, method: "POST", caller, tag: "svc-push" },
+        body: JSON.stringify({ record_type: "products" }),
+        headers: { "idempotency-key": freshText() },
+      }),
+    );
     if (refused.code !== "" || left === 0) return refused;
   }
 }
@@ -64,6 +80,11 @@ const authority: readonly Refusal[] = [
     name: "rate_limited/bytes_per_day",
     how: "A batch by a key that may send 512 bytes a day.",
     attempt: publishAs("512 bytes a day"),
+  },
+  {
+    name: "rate_limited/uploads_open",
+    how: "A new business asks for uploads, to which it sends no file; the thirty-third is refused.",
+    attempt: askForUploads,
   },
   {
     name: "business_not_verified",

@@ -120,6 +120,8 @@ const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
   }),
   fc.record({ type: constant("push.failed"), code: id, detail: id, at_ms }),
   fc.record({ type: fc.constantFrom("hold.confirmed", "hold.rejected"), at_ms }),
+  fc.record({ type: constant("hold.dated"), ends_at_ms: at_ms, at_ms }),
+  constant({ type: "hold.over" } as const),
 );
 
 const fileFacts = { upload_id: "u", name: "n", root: "r" };

@@ -254,7 +254,8 @@ const seals: readonly Refusal[] = [
   },
 ];
 
-async function newPublisher(trial: Trial): Promise<Publisher> {
+/** A new business, whose key has just been registered. */
+export async function newPublisher(trial: Trial): Promise<Publisher> {
   const baseUrl = trial.sandbox.business_url;
   const key = await trial.newKey();
   const asker = {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { bulkFileBytesMax } from "../protocol/limits.ts";
 import { loadConfig } from "./config.ts";
 import { hostsOf } from "./http-config.ts";
 
@@ -131,13 +130,6 @@ describe("configuration", () => {
     expect(loadConfig({}, { SVC_ENVIRONMENT: "production" }).issuance).toBeNull();
   });
 
-  it("bounds the folder of bulk files, and has room for the largest file at the least", () => {
-    const bounded = (text?: string) =>
-      loadConfig({}, text === undefined ? {} : { SVC_BULK_FOLDER_MEBIBYTES: text }).bulkFolderMebibytes;
-    expect([bounded(), bounded("512"), bounded("1048576")]).toEqual([20_480, 512, 1_048_576]);
-    expect(bounded("512") * 1_048_576).toBeGreaterThan(bulkFileBytesMax);
-  });
-
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
@@ -160,10 +152,6 @@ describe("configuration", () => {
     [{ SVC_BODY_BYTES_MAX: "67108863" }, /SVC_BODY_BYTES_MAX.*from 67108864 to/],
     [{ SVC_CALLER_BODY_BYTES_MAX: "0" }, /SVC_CALLER_BODY_BYTES_MAX/],
     [{ SVC_ADDRESS_READS_PER_SECOND: "many" }, /SVC_ADDRESS_READS_PER_SECOND/],
-    [{ SVC_BULK_FOLDER_MEBIBYTES: "511" }, /SVC_BULK_FOLDER_MEBIBYTES.*from 512 to 1048576$/],
-    [{ SVC_BULK_FOLDER_MEBIBYTES: "1048577" }, /SVC_BULK_FOLDER_MEBIBYTES.*from 512 to 1048576$/],
-    [{ SVC_BULK_FOLDER_MEBIBYTES: "0" }, /SVC_BULK_FOLDER_MEBIBYTES/],
-    [{ SVC_BULK_FOLDER_MEBIBYTES: "512.5" }, /SVC_BULK_FOLDER_MEBIBYTES/],
     [{ SVC_HOSTS: "https://svc.internal" }, /SVC_HOSTS.*svc\.internal:7300/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],

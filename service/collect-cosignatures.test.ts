@@ -131,6 +131,13 @@ describe("the collector", () => {
     ]);
   });
 
+  it("C3: remembers how far a witness is, also where nothing was published meanwhile", async () => {
+    const one = follows(keys[0]);
+    const { collect } = collectorOf([one], 1);
+    for (const size of [9, 20, 30]) await collect(size);
+    expect(one.asked.map(({ oldSize }) => oldSize)).toEqual([0, 9, 20]);
+  });
+
   it("begins after a restart with the checkpoint that is in force", async () => {
     const one = follows(keys[0], 9);
     await collectorOf([one], 1).collect(20, 9);
@@ -186,7 +193,8 @@ describe("the collector", () => {
   });
 
   it("C1: ignores further lines of an answer, as those of unknown keys", async () => {
-    const lines = lineOf(keys[1], log.text(9)) + lineOf(keys[0], log.text(9));
+    const older = noteKey(keys[0].name, "cosignature", 9);
+    const lines = [keys[1], older, keys[0]].map((key) => lineOf(key, log.text(9))).join("");
     const collected = await collectorOf([says(keys[0], lines)], 1).collect(9);
     expect((collected as { note: string }).note).toBe(log.note(9) + lineOf(keys[0], log.text(9)));
   });

@@ -263,8 +263,11 @@ describe("the publication of a head", () => {
     expect(actor.snapshot.context).toMatchObject({ head: { size: 4 }, published: null, pending: 0 });
     expect(await store.readCheckpoint()).toBeNull();
     isCosigned = true;
+    notes.length = 0;
     actor.fireTimers();
     await work();
+    // No older head is published before it.
+    expect(notes).toHaveLength(1);
     expect(isAtRest()).toBe(true);
     expect(actor.snapshot.context).toMatchObject({
       published: { size: 4 },

@@ -97,6 +97,7 @@ function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): A
     epoch: harness.epoch,
     nowMs: harness.nowMs,
     snapshot: harness.snapshot,
+    hasTimer: (timer) => harness.timers.has(timer),
     row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
     rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
   };

@@ -184,6 +184,20 @@ describe("the catalogue", () => {
     expect(await ownIds("type=products")).toEqual(["a", "b", "w"]);
   });
 
+  it("has nothing of a held push: neither the records that it would add, nor the versions that it would change", async () => {
+    const { services } = surfaces;
+    const shop = await openBusiness(services, "00000000-0000-4000-8000-000000000003", "Shocks Ltd");
+    const priced = (id: string, amount: string) =>
+      product(id, { countries: ["US"], prices: [{ country: "US", currency: "USD", amount }] });
+    const before = Array.from({ length: 20 }, (_, index) => priced(`item-${index}`, "10.00"));
+    await push(before, shop);
+    const listed = await entries("", shop);
+    await push([priced("item-0", "99.00"), priced("more", "10.00")], shop);
+    expect(await entries("", shop)).toEqual(listed);
+    expect((await readOne("item-0", shop)).json["record"]).toMatchObject({ prices: [{ amount: "10.00" }] });
+    expect((await readOne("more", shop)).status).toBe(404);
+  });
+
   it("of more than 1,000 records is read on 12 times an hour, in pages as many as it has", async () => {
     const records = Array.from({ length: 500 }, (_, index) => product(`more-${index}`));
     for (let from = 0; from < records.length; from += 50) await push(records.slice(from, from + 50), other);

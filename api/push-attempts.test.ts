@@ -61,8 +61,12 @@ async function settled(pushId: string): Promise<void> {
   await expect.poll(state, { timeout: 20_000 }).toBe("complete");
 }
 
-const read = (path: string, by: TestBusiness = business): Promise<ReceivedAnswer> =>
-  send(surfaces.businessUrl, callerOf(by), { path, tag: "svc-business-read" });
+const read = (
+  path: string,
+  by: TestBusiness = business,
+  changes: Pick<SentRequest, "created"> = {},
+): Promise<ReceivedAnswer> =>
+  send(surfaces.businessUrl, callerOf(by), { path, tag: "svc-business-read", ...changes });
 
 async function attempts(query = "", by: TestBusiness = business): Promise<readonly PushAttempt[]> {
   const all: PushAttempt[] = [];
@@ -197,6 +201,23 @@ describe("the attempts of a business", () => {
         status: 400,
         json: { code: "request_invalid", pointer: `/query/${name}` },
       });
+  });
+
+  it("are listed for 90 days, also those of refused batches", async () => {
+    await push([product("a")]);
+    expect((await publish("{}")).status).toBe(400);
+    const countAfter = async (days: number) => {
+      const ms = days * 86_400_000;
+      surfaces.skipMs(ms);
+      try {
+        const created = Math.floor((Date.now() + ms) / 1_000);
+        const { json } = await read("/v1/push-attempts?from=1990-01-01", business, { created });
+        return (json["attempts"] as readonly PushAttempt[]).length;
+      } finally {
+        surfaces.skipMs(-ms);
+      }
+    };
+    expect([await countAfter(89), await countAfter(91)]).toEqual([2, 0]);
   });
 
   it("are continued only by the cursor of the same list", async () => {

@@ -49,7 +49,12 @@ async function verified(
   const { register, records, actors, keys, clock, trust } = node.services;
   const verify = createVerify({
     ...{ register, records, actors, clock, trust, standings: createStandings({ register, trust }) },
-    ...{ environment: "sandbox", statement: keys.statement, crypto: nativeCrypto },
+    ...{
+      environment: "sandbox",
+      log: node.services.logStore,
+      statement: keys.statement,
+      crypto: nativeCrypto,
+    },
     ...more.deps,
   });
   const body = { record_base64: toBase64(record), seal: sealed as JsonValue, ...more.body };

@@ -40,7 +40,12 @@ function verifyDeps(): VerifyDeps {
   const standings = createStandings({ register, trust });
   return {
     ...{ register, records, actors, clock, trust, standings },
-    ...{ environment: "sandbox", statement: keys.statement, crypto: nativeCrypto },
+    ...{
+      environment: "sandbox",
+      log: node.services.logStore,
+      statement: keys.statement,
+      crypto: nativeCrypto,
+    },
   };
 }
 

@@ -37,7 +37,12 @@ async function slowNode(): Promise<Verify> {
   const standings = createStandings({ register, trust });
   return createVerify({
     ...{ register, records, actors, clock, trust, standings },
-    ...{ environment: "sandbox", statement: keys.statement, crypto: nativeCrypto },
+    ...{
+      environment: "sandbox",
+      log: node.services.logStore,
+      statement: keys.statement,
+      crypto: nativeCrypto,
+    },
   });
 }
 

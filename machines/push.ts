@@ -10,7 +10,7 @@
 //   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
-import { assign, raise, setup } from "xstate";
+import { assign, cancel, raise, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
 import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
@@ -90,6 +90,9 @@ export type PushEvent =
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
   /** Ten minutes after a push stalled or was watched. */
   | { readonly type: "stall.watched" }
+  /** A hold without an end gets one. */
+  | { readonly type: "hold.dated"; readonly ends_at_ms: number; readonly at_ms: number }
+  | { readonly type: "hold.over" }
   | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision?: HoldDecided }
   | {
       readonly type: "hold.rejected";
@@ -98,6 +101,9 @@ export type PushEvent =
       /** Why it is not published although it was confirmed; absent for a rejection. */
       readonly error?: { readonly code: string; readonly detail: string };
     };
+
+/** The timers of which a held push has one: since it was held, or since its hold was dated. */
+export const holdEndTimers = ["xstate.after.holdEnds.push.held", "hold.over"] as const;
 
 /** When a hold of a push that is accepted now ends, unless it is decided. */
 export function holdEnds(
@@ -252,6 +258,16 @@ export const pushMachine = setup({
     finish: () => {},
     notify: () => {},
     reportStalled: () => {},
+    noteHoldEnd: assign(({ event }) =>
+      event.type === "hold.dated" ? { holdEndsAtMs: event.ends_at_ms } : {},
+    ),
+    endHold: raise(
+      { type: "hold.over" },
+      {
+        id: "hold.over",
+        delay: ({ event }) => (event.type === "hold.dated" ? Math.max(0, event.ends_at_ms - event.at_ms) : 0),
+      },
+    ),
     watchStall: raise({ type: "stall.watched" }, { id: "stall.watched", delay: "stall" }),
   },
 }).createMachine({
@@ -350,8 +366,11 @@ export const pushMachine = setup({
     },
     held: {
       entry: "notify",
+      exit: cancel("hold.over"),
       after: { holdEnds: { target: "failed", actions: "noteExpiry" } },
       on: {
+        "hold.dated": { actions: ["noteHoldEnd", "endHold"] },
+        "hold.over": { target: "failed", actions: "noteExpiry" },
         "hold.confirmed": {
           target: "working",
           actions: ["noteDecision", { type: "processChunk", params: { chunk: 0 } }],

@@ -4,6 +4,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repeatsPerDay } from "../actors/business/fair-use.ts";
 import { bulkUploadRef, businessRef } from "../actors/messages/refs.ts";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
 import {
@@ -13,6 +14,7 @@ import {
   newBusiness,
   openAttackNode,
   publishOver,
+  readOver,
 } from "./attack.fixture.ts";
 import { askUpload, fileOf, newUpload, requestImport, sendFile, stageRecords } from "./bulk.fixture.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
@@ -201,6 +203,26 @@ describe("the caps of a mandate", () => {
     await giveMandate(node, business, { fromMs: fromMs + 1 });
     expect(await requestImport(node.running.urls, business, staged.body)).toMatchObject({ status: 202 });
   });
+});
+
+it("fair use bounds an import as it bounds a batch", async () => {
+  const business = await newBusiness(node);
+  const unchanged = { status: 429, json: { code: "rate_limited", reason: "records_unchanged" } };
+  let seq = 0;
+  const again = async () => {
+    seq += 1;
+    const { body } = await batchBody(business, twoRecords, { seq });
+    return publishOver(node, business, body);
+  };
+  let batch = await again();
+  // The day may end meanwhile, and the count with it.
+  while (batch.status === 200 && seq < 2 * repeatsPerDay) batch = await again();
+  expect(batch).toMatchObject(unchanged);
+  const same = await stageRecords(node, business, twoRecords, { seq: seq + 1 });
+  expect(await requestImport(node.running.urls, business, same.body)).toMatchObject(unchanged);
+  expect(await readOver(node, business, `/v1/pushes/${same.pushId}`)).toMatchObject({ status: 404 });
+  const other = await stageRecords(node, business, [product("c")], { seq: seq + 2 });
+  expect(await requestImport(node.running.urls, business, other.body)).toMatchObject({ status: 202 });
 });
 
 async function close({ party, key }: TestBusiness): Promise<void> {

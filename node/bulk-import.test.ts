@@ -114,6 +114,9 @@ describe("an import", () => {
     const rejected = await readOver(node, business, `/v1/pushes/${pushId}?outcome=rejected`);
     expect(rejected.json).toMatchObject({ results: [{ leaf_index: 450 }], next_cursor: null });
     await expect.poll(() => stagedOf(body)).toEqual([]);
+    const { json } = await readOver(node, business, "/v1/catalogue");
+    const entries = json["entries"] as readonly { readonly source: string }[];
+    expect(new Set(entries.map(({ source }) => source))).toEqual(new Set(["import"]));
   });
 
   it("is answered with the state now when it is requested again, with any Idempotency-Key", async () => {

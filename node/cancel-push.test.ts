@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { type ReceivedAnswer, send } from "../api/surfaces.fixture.ts";
+import type { PushAttempt } from "../protocol/wire/attempts.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -90,6 +91,24 @@ describe("a held push", () => {
     await expect.poll(() => staged(business, pushId)).toEqual([]);
     const report = await node.running.services.actors.inspect(businessRef(business.party.uuid));
     expect(report?.context).toMatchObject({ pending: [], held: [] });
+  });
+
+  it("has its attempts held, and then as its hold ended: nobody's fault, or published", async () => {
+    const attempts = async (business: TestBusiness, pushId: string) => {
+      const { json } = await readOver(node, business, "/v1/push-attempts");
+      const all = json["attempts"] as readonly PushAttempt[];
+      return all
+        .filter(({ push_id }) => push_id === pushId)
+        .map(({ status, category, errors, version }) => [status, category, errors[0]?.code, version]);
+    };
+    const [first, second] = [await heldPush(), await heldPush()];
+    for (const { business, pushId } of [first, second])
+      expect(await attempts(business, pushId)).toEqual([["held", null, undefined, null]]);
+    await cancel(first.business, first.pushId);
+    expect(await attempts(first.business, first.pushId)).toEqual([["rejected", null, "cancelled", null]]);
+    expect((await decideOver(node, second.business, second.pushId, "confirm")).status).toBe(200);
+    await awaitPush(node, second.business, second.pushId);
+    expect(await attempts(second.business, second.pushId)).toEqual([["updated", null, undefined, 2]]);
   });
 
   it("is cancelled under another key of the business as well, and not without a mandate", async () => {

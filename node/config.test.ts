@@ -69,6 +69,17 @@ describe("configuration", () => {
     );
   });
 
+  it("keeps so many files for bulk imports, and takes no bound beyond its own", () => {
+    const setting = "SVC_BULK_FOLDER_MEBIBYTES";
+    expect(loadConfig({}, {}).bulkFolderMebibytes).toBe(20_480);
+    for (const text of ["512", "1048576"])
+      expect(loadConfig({}, { [setting]: text }).bulkFolderMebibytes).toBe(Number(text));
+    for (const text of ["511", "1048577", "", "600.5", "-1", "1GiB"]) {
+      const fix = `${setting}: is ${JSON.stringify(text)}; use a whole number from 512 to 1048576`;
+      expect(() => loadConfig({}, { [setting]: text })).toThrow(fix);
+    }
+  });
+
   it("trusts no proxy unless it is told of it", () => {
     expect(loadConfig({}, {}).trustedProxies).toEqual([]);
     const { trustedProxies } = loadConfig({}, { SVC_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });

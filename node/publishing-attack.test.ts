@@ -75,6 +75,9 @@ describe("the size of a batch", () => {
         json: { code: "request_invalid", pointer: "/records" },
       });
     }
+    const records = Array.from({ length: 10_001 }, () => tiny);
+    const { json } = await publishOver(node, business, publishBody(envelope, records));
+    expect(json["detail"]).toMatch(/bulk file/);
   });
 });
 

@@ -327,6 +327,7 @@ function verificationOf(
       trust,
       records,
       actors,
+      log: services.logStore,
     }),
     verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
     ...bounds,

@@ -10,7 +10,7 @@ import type { StagedBatch } from "./staged-batch.ts";
 type SeqUsed = Extract<SeqReply, { status: "seq_not_increasing" }>;
 
 /** What is charged, and under which caps. */
-export interface Charge {
+interface Charge {
   readonly bytes: number;
   readonly caps: { readonly bytes_per_day: number };
 }

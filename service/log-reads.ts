@@ -9,14 +9,14 @@ import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import { verifierKeyOf } from "../protocol/log/note.ts";
-import { consistencyProof, inclusionProof, type TiledTree } from "../protocol/log/proofs.ts";
-import { entriesPath, parseTilePath, tilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
+import { consistencyProof, inclusionProof } from "../protocol/log/proofs.ts";
+import { entriesPath, parseTilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { problem } from "../protocol/problem.ts";
-import { StoreError } from "../storage/actor-store.ts";
 import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { missingTile, publishedTree } from "./log-proofs.ts";
 
 export interface LogReadsDeps {
   readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
@@ -79,23 +79,6 @@ function answerText({ note }: StoredCheckpoint): Outcome {
   return { kind: "answer", status: 200, headers, body: note };
 }
 
-/** The published tree. */
-function treeOf({ log, sha256 }: LogReadsDeps, { size }: StoredCheckpoint): TiledTree {
-  return {
-    size,
-    sha256,
-    read: async (tiles) => {
-      const objects = await log.read(tiles.map(tilePath));
-      return objects.map((bytes) => bytes ?? missing());
-    },
-  };
-}
-
-/** Another region wrote it and it is on its way here (R2). */
-function missing(): never {
-  throw new StoreError("not_applied", "a tile of the log is not readable in this region yet");
-}
-
 async function readInclusion(deps: LogReadsDeps, query: InclusionQuery): Promise<Outcome> {
   const asked = parseInclusion(query);
   if (isRefused(asked)) return asked;
@@ -108,7 +91,7 @@ async function readInclusion(deps: LogReadsDeps, query: InclusionQuery): Promise
   const [index = null] = await deps.log.findLeaves([leaf]);
   if (index === null || index >= checkpoint.size)
     return refused(problem("not_found", "The log does not contain this leaf, or not yet."));
-  const tree = treeOf(deps, checkpoint);
+  const tree = publishedTree(deps, checkpoint);
   const [proof, entry] = await Promise.all([
     inclusionProof(tree, index),
     readEntry(deps, index, checkpoint.size),
@@ -184,7 +167,7 @@ async function readEntry({ log }: LogReadsDeps, index: number, size: number): Pr
   const bundle = Math.floor(index / tileWidth);
   const width = widthInTree(0, bundle, size);
   const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);
-  const entry = parseBundle(bytes ?? missing(), width)?.[index % tileWidth];
+  const entry = parseBundle(bytes ?? missingTile(), width)?.[index % tileWidth];
   const parsed = entry === undefined ? null : parseEntry(entry);
   if (parsed === null) throw new Error(`Leaf ${index} of the log is no entry.`);
   return parsed;
@@ -203,7 +186,7 @@ async function readConsistency(
   const to = second ?? checkpoint.size;
   if (first > to || to > checkpoint.size)
     return refused(problem("not_found", `Sizes are such that 1 <= first <= second <= ${checkpoint.size}.`));
-  const proof = await consistencyProof(treeOf(deps, checkpoint), first, to);
+  const proof = await consistencyProof(publishedTree(deps, checkpoint), first, to);
   return answerJson(
     200,
     { from_size: first, to_size: to, proof: proof.map(formatHash), checkpoint: checkpoint.note },

@@ -75,9 +75,10 @@ function mandateOf(
     mandates,
   };
   const claimed = { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null };
+  const logged = { seal: { kind: "absent" }, keyEvent: { kind: "absent" } } as const;
   // Its mandates are not envelopes: none of them gets as far as being verified.
   const receipt = receivedAt === undefined ? undefined : { received_at: receivedAt, isPublished: true };
-  return sealEvidence({} as Trust, input, { claimed, standing }, receipt).mandate?.envelope;
+  return sealEvidence({} as Trust, input, { claimed, standing, logged }, receipt).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {

@@ -13,6 +13,7 @@ import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
 import { aiPolicyRecordType } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
 import type { Trust } from "../verifier/trust.ts";
+import type { LoggedSeal } from "./logged-seal.ts";
 import type { Register } from "./register.ts";
 import type { SealReceipt } from "./seal-receipt.ts";
 import type { Standing, Standings } from "./standing.ts";
@@ -76,7 +77,11 @@ export async function findStanding(
 export function sealEvidence(
   trust: Trust,
   input: VerifyInput,
-  { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing },
+  {
+    claimed,
+    standing,
+    logged,
+  }: { readonly claimed: Claimed; readonly standing: Standing; readonly logged: LoggedSeal },
   receipt?: SealReceipt | null,
 ): SealEvidence {
   const receivedAt = receipt?.received_at ?? null;
@@ -93,8 +98,7 @@ export function sealEvidence(
     ...(mandate === null
       ? {}
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
-    // There is no transparency log yet, so no leaf of a key's registration can be found in it.
-    keyEvent: { found: false, isRequired: input.keyEvents === "require" },
+    keyEvent: { found: logged.keyEvent.kind === "proven", isRequired: input.keyEvents === "require" },
   };
 }
 

@@ -11,6 +11,7 @@ import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
 import type {
   BitsSection,
   FailedSection,
+  LogSection,
   ProjectionSection,
   SealSection,
   SidecarSection,
@@ -20,6 +21,8 @@ import { verifyProjection } from "../verifier/row.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import type { SealClaims, SealRefusal, SealReport, SealVerdict } from "../verifier/seal-report.ts";
 import { sidecarFault } from "../verifier/sidecar.ts";
+import type { ProvingLog } from "./log-proofs.ts";
+import type { LoggedSeal } from "./logged-seal.ts";
 import type { Register } from "./register.ts";
 import { askedReceipt, type SealReceipt } from "./seal-receipt.ts";
 import { findLeafHash, type SealedLeafDeps } from "./sealed-leaf.ts";
@@ -27,6 +30,7 @@ import type { Standing } from "./standing.ts";
 import { type Claimed, otherHash, sealEvidence, type VerifyInput } from "./verify-evidence.ts";
 
 export interface SectionDeps extends SealedLeafDeps {
+  readonly log: ProvingLog;
   readonly register: Register;
 }
 
@@ -34,6 +38,7 @@ export interface Judged {
   readonly input: VerifyInput;
   readonly claimed: Claimed;
   readonly standing: Standing | null;
+  readonly logged: LoggedSeal;
   /** What the service itself received of the seal; undefined if nothing depended on it, or it could not be determined. */
   readonly receipt: SealReceipt | null | undefined;
   readonly warnings: string[];
@@ -49,11 +54,11 @@ function invalid(refusal: Refusal<ReasonCode>): FailedSection {
 /** Null without a seal. */
 export async function judgeSeal(
   deps: SectionDeps,
-  { input, claimed, standing }: Pick<Judged, "input" | "claimed" | "standing">,
+  { input, claimed, standing, logged }: Pick<Judged, "input" | "claimed" | "standing" | "logged">,
 ): Promise<SealJudgement> {
   if (input.seal === null) return { seal: null, receipt: undefined };
   if (standing === null) return { seal: sealOfNobody(deps, input), receipt: undefined };
-  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged });
   const verdict = verifySeal(deps.trust, evidence);
   if (!verdict.ok && verdict.code === "inclusion_invalid") {
     const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
@@ -63,7 +68,7 @@ export async function judgeSeal(
   const receipt = await askedReceipt(deps, evidence, verdict);
   if (receipt === undefined) return { seal: verdict, receipt };
   return {
-    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing }, receipt)),
+    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing, logged }, receipt)),
     receipt,
   };
 }
@@ -86,7 +91,7 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
 export async function sealSection(
   register: Pick<Register, "custody">,
   verdict: SealVerdict | null,
-  { standing, receipt, warnings }: Judged,
+  { standing, logged, receipt, warnings }: Judged,
 ): Promise<SealSection | null> {
   if (verdict === null) return null;
   if (!verdict.ok) {
@@ -98,13 +103,13 @@ export async function sealSection(
   const custody = custodyOf(await register.custody(uuid), uuid, report);
   if (report.checks.key_event === "missing") {
     warnings.push(
-      "The registration of the sealing key is in no transparency log yet; the seal stands without it.",
+      "The registration of the sealing key is not in the transparency log, or not yet; the seal stands without it.",
     );
   }
   if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
   if (receipt === null || receipt?.isPublished === false)
     warnings.push("The record was not published through this service under this seal.");
-  return sealFound(report, uuid, custody);
+  return sealFound(report, uuid, { custody, logged });
 }
 
 function claimedMembers({ leaf, ...claims }: SealClaims) {
@@ -118,7 +123,11 @@ function versionMember(policy: number | null, terms: number | null) {
   return terms === null ? {} : { terms_version: terms };
 }
 
-function sealFound(report: SealReport, businessUuid: string, custody: CustodyState): SealSection {
+function sealFound(
+  report: SealReport,
+  businessUuid: string,
+  { custody, logged }: { readonly custody: CustodyState; readonly logged: LoggedSeal },
+): SealSection {
   return {
     valid: true,
     business_uuid: businessUuid,
@@ -134,8 +143,7 @@ function sealFound(report: SealReport, businessUuid: string, custody: CustodySta
     hash: report.hash,
     leaf: report.leaf,
     checks: report.checks,
-    // The position in the log of the leaf of the key's registration; null while it is in no log.
-    key_event: null,
+    key_event: logged.keyEvent.kind === "proven" ? logged.keyEvent.evidence : null,
   };
 }
 
@@ -167,6 +175,14 @@ export function sidecarSection(
   return fault === null ? { valid: true, record_id, business_uuid, generation } : invalid(fault);
 }
 
+/** Whether the seal that was given is in the log. That it is not there yet refuses nothing. */
+export function logSection({ seal }: LoggedSeal): LogSection {
+  if (seal.kind === "proven") return { status: "proven", ...seal.evidence };
+  if (seal.kind === "absent") return { status: "not_in_log", checkpoint: null };
+  const { code, detail } = seal.refusal;
+  return { status: "invalid", reason: code, detail, checkpoint: null };
+}
+
 export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): ProjectionSection | null {
   const { row: signature } = claimed;
   if (signature === null) return null;
@@ -181,14 +197,14 @@ export function projectionSection(deps: SectionDeps, { claimed, input }: Judged)
 
 export function bitsSection(
   deps: SectionDeps,
-  { input, claimed, standing, receipt, warnings }: Judged,
+  { input, claimed, standing, logged, receipt, warnings }: Judged,
 ): BitsSection | null {
   if (input.policyBits === null) return null;
   if (standing === null) {
     const detail = "No business with a certificate is known here to have the sealing key.";
     return invalid(refuse("key_unknown", detail));
   }
-  const evidence = sealEvidence(deps.trust, input, { claimed, standing }, receipt);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged }, receipt);
   const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
   if (!verdict.ok) return invalid(verdict);
   const { bits, blocked, isPurchaseWithheld } = verdict.value;

@@ -17,6 +17,7 @@ import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
+import { findLoggedSeal } from "./logged-seal.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import type { Standing, Standings } from "./standing.ts";
@@ -25,6 +26,7 @@ import {
   bitsSection,
   type Judged,
   judgeSeal,
+  logSection,
   projectionSection,
   type SealJudgement,
   type SectionDeps,
@@ -77,19 +79,23 @@ function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput 
 async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
   const claimed = readClaims(deps.trust, input);
-  const { seal: verdict, standing, receipt } = await judge(deps, { input, claimed, at: checkedAt });
+  const { seal: verdict, standing, logged, receipt } = await judge(deps, { input, claimed, at: checkedAt });
   const warnings: string[] = [];
-  const judged: Judged = { input, claimed, standing, receipt, warnings };
+  const judged: Judged = { input, claimed, standing, logged, receipt, warnings };
   const seal = await sealSection(deps.register, verdict, judged);
   const sidecar = sidecarSection(judged, verdict);
   const projection = projectionSection(deps, judged);
   const policyBits = bitsSection(deps, judged);
   if (isOfRegister(verdict)) warnings.push(registerWarning);
   warnAboutCertificate(standing, warnings);
+  const log = logSection(logged);
+  const areValid = [seal, sidecar, projection, policyBits].every(
+    (section) => section === null || section.valid,
+  );
   const findings = {
-    valid: [seal, sidecar, projection, policyBits].every((section) => section === null || section.valid),
+    valid: areValid && log.status !== "invalid",
     seal,
-    log_inclusion: { status: "not_in_log", checkpoint: null },
+    log_inclusion: log,
     sidecar,
     projection,
     ai_policy_bits: policyBits,
@@ -110,7 +116,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   return answerJson(200, body, { "cache-control": "no-store" });
 }
 
-type Found = SealJudgement & { readonly standing: Standing | null };
+type Found = SealJudgement & Pick<Judged, "standing" | "logged">;
 
 /** See V3. */
 async function judge(
@@ -120,7 +126,8 @@ async function judge(
   const { input, claimed, at } = asked;
   const once = async (): Promise<Found> => {
     const standing = await findStanding(deps, claimed, at);
-    return { standing, ...(await judgeSeal(deps, { input, claimed, standing })) };
+    const logged = await findLoggedSeal(deps, input, { claimed, standing });
+    return { standing, logged, ...(await judgeSeal(deps, { input, claimed, standing, logged })) };
   };
   const first = await once();
   if (!isOfRegister(first.seal)) return first;

@@ -6,7 +6,7 @@ import { hashOf, sha256 } from "../../protocol/hash.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, keyFacts, partyFacts } from "../facts.fixture.ts";
+import { certificateFacts, keyFacts, partyFacts, policyFacts } from "../facts.fixture.ts";
 import { businessActor } from "./definition.ts";
 
 const uuid = "00000000-0000-4000-8000-000000000001";
@@ -45,6 +45,31 @@ describe("a business tells the log", () => {
     business.send({ type: "key.revoke", key_id: "k", revoked_at: "2026", compromised_from: null });
     const event = `{"business_uuid":"${uuid}","event":"key_added","key_id":"k","v":1}`;
     expect(logged()).toEqual([{ leaf: textHash(event), leaf_type: "key_event", subject: uuid }]);
+  });
+
+  it("the seals of its AI policies and of its withdrawals and deletions, once each", () => {
+    const policy = policyFacts({ version: 1, seal: '{"b":1,"a":2}' });
+    business.send({ type: "policy.accept", policy });
+    business.send({ type: "policy.accept", policy });
+    const seal = (text: string) => ({ leaf: textHash(text), leaf_type: "seal", subject: uuid });
+    expect(logged()).toEqual([seal('{"a":2,"b":1}')]);
+    const admit = { push_id: "p", key_id: "k", records: 1, may_hold: false, plan: null } as const;
+    business.send({ type: "push.admit", ...admit });
+    business.send({
+      ...{ type: "chunk.assign", push_id: "p", number: 1, chunk: 0, collection: "products" },
+      leaves: [{ leaf_index: 0, record_id: "r", hash: "h", business_product_id: "own", listings: {} }],
+    });
+    for (const action of ["withdraw", "delete"] as const) {
+      const sealed = { document: "{}", seal: `{"of":"${action}"}`, received_at: "2026" };
+      const command = { record_id: "r", action, at: "", document_hash: action, sealed };
+      expect(business.send({ type: "record.remove", ...command })).toMatchObject({ status: "removed" });
+      business.send({ type: "record.remove", ...command });
+      expect(logged()).toEqual([seal(`{"of":"${action}"}`)]);
+    }
+    const unknown = { record_id: "x", action: "delete", at: "", document_hash: "x" } as const;
+    const sealed = { document: "{}", seal: "{}", received_at: "2026" };
+    business.send({ type: "record.remove", ...unknown, sealed });
+    expect(logged()).toEqual([]);
   });
 
   it("nothing of a change that was refused", () => {

@@ -296,6 +296,31 @@ describe("what the state of a push does not allow", () => {
     expect([...push.timers.values()]).toEqual([600_000]);
   });
 
+  it("gets an end when it is looked at, where an earlier build held it without one: a week then, or its 30 days", () => {
+    for (const [days, ends] of [
+      [10, 30],
+      [60, 67],
+    ] as const) {
+      const push = open(10, reasons);
+      const acceptedAtMs = push.nowMs;
+      push.timers.clear();
+      push.nowMs += days * day;
+      status(push);
+      const hold_expires_at = new Date(acceptedAtMs + ends * day).toISOString();
+      expect(status(push)).toMatchObject({ state: "held", hold_expires_at });
+      expect([...push.timers]).toEqual([["hold.over", (ends - days) * day]]);
+      push.fireTimers();
+      expect(status(push)).toMatchObject({
+        ...{ state: "failed", error: { code: "hold_expired" }, completed_at: hold_expires_at },
+      });
+    }
+    const decidedPush = open(10, reasons);
+    decidedPush.timers.clear();
+    status(decidedPush);
+    decidedPush.send({ type: "hold.release", confirmed: true });
+    expect([...decidedPush.timers.keys()]).not.toContain("hold.over");
+  });
+
   it("says who decided what, and why a confirmed push is not published", () => {
     const confirmed = open(10, reasons);
     const decision = { decision: "confirm", ...decided } as const;

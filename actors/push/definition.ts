@@ -44,6 +44,7 @@ import {
   reportPush,
   selectHeldReasons,
 } from "./report.ts";
+import { dateHold } from "./undated-hold.ts";
 
 /** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
@@ -83,7 +84,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
         confirmed ? { type: "hold.confirmed", ...decided } : { type: "hold.rejected", ...decided, ...why },
       );
     },
-    "push.status": (command, view) => ({ reply: reportPush(view, command) }),
+    "push.status": (command, view) => ({ reply: reportPush(view, command), events: dateHold(view) }),
     "push.await": ({ until }, view) =>
       (until === "over" ? isUnknown(view) || isOver(view) : isAnswered(view))
         ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }

@@ -38,6 +38,8 @@ export interface ActorView<Snapshot = AnyMachineSnapshot> {
   row(rt: number, k: number, k2: string): PartitionRow | undefined;
   /** All loaded rows of a table, in (k, k2) order. */
   rowsOf(rt: number): readonly PartitionRow[];
+  /** Whether a timer with this id is set. */
+  hasTimer(id: string): boolean;
 }
 
 /** The view of an actor that runs this machine. */

@@ -83,7 +83,10 @@ export const fetchedRecord = named(
     provenance: object({
       certificate_url: webAddress,
       projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
-      log_leaf: described(nothing, "Null: the seal's leaf is in no transparency log yet."),
+      log_leaf: described(
+        nothing,
+        "Null: this version does not name the seal's leaf in the transparency log here.",
+      ),
       source_line: sourceLine,
     }),
     receipt: envelopeShape,

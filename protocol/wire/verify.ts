@@ -159,6 +159,26 @@ const sealChecks = described(
   "`not_checked`: there was no evidence for it, or an earlier check failed.",
 );
 
+/** A proof as the inclusion read answers it. */
+const logPlace = {
+  leaf_index: index,
+  tree_size: index,
+  proof: listOf(hash),
+  checkpoint: described(anyText, "The signed note of the tree that the proof leads to."),
+};
+
+const logSection = described(
+  either(
+    object({ status: literal("proven"), ...logPlace }),
+    object({ status: literal("not_in_log"), checkpoint: nothing }),
+    object({
+      ...{ status: literal("invalid"), reason: oneOf(reasonCodes), detail: anyText },
+      checkpoint: nothing,
+    }),
+  ),
+  "Whether the transparency log contains the seal that was given. Seals are sequenced within the hour, so a fresh one is `not_in_log`, and stands. `invalid`: what the log has of it does not verify.",
+);
+
 const sealSection = described(
   either(
     object({
@@ -170,7 +190,10 @@ const sealSection = described(
       path: oneOf(["A", "B"]),
       hash,
       checks: sealChecks,
-      key_event: described(nothing, "Where the log has the leaf of the key; there is no log yet."),
+      key_event: described(
+        nullable(object(logPlace)),
+        "Where the log has the leaf of the key's registration, with the proof; null if it does not have it, or not yet.",
+      ),
     }),
     object({
       ...why,
@@ -228,7 +251,7 @@ export const verifyAnswer = named(
   object({
     valid: described(flag, "Whether every section given is valid."),
     seal: nullable(sealSection),
-    log_inclusion: object({ status: literal("not_in_log"), checkpoint: nothing }),
+    log_inclusion: logSection,
     sidecar: nullable(sidecarSection),
     projection: nullable(projectionSection),
     ai_policy_bits: nullable(bitsSection),
@@ -243,6 +266,7 @@ export const verifyAnswer = named(
 );
 export type VerifyAnswer = Of<typeof verifyAnswer>;
 export type SealSection = Of<typeof sealSection>;
+export type LogSection = Of<typeof logSection>;
 export type SidecarSection = Of<typeof sidecarSection>;
 export type ProjectionSection = Of<typeof projectionSection>;
 export type BitsSection = Of<typeof bitsSection>;

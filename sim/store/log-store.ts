@@ -17,14 +17,16 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
   const run = model.statements;
   return {
     write: async (written, places) => {
-      await run.run(life, "read", () => {
+      const conflict = await run.run(life, "read", () => {
         for (const { path, bytes } of written) {
           const kept = objects.read(region, path);
-          if (kept !== null && !equalBytes(kept, bytes)) throw new LogConflict(`${path} has other bytes.`);
+          if (kept !== null && !equalBytes(kept, bytes)) return `${path} has other bytes.`;
         }
         for (const { leaf, index } of places)
-          if ((leaves.read(region, leaf) ?? index) !== index) throw new LogConflict(`${leaf} is elsewhere.`);
+          if ((leaves.read(region, leaf) ?? index) !== index) return `${leaf} is elsewhere.`;
+        return null;
       });
+      if (conflict !== null) throw new LogConflict(conflict);
       await run.run(life, "write", (reach) => {
         const cells = written.map(({ path, bytes }) => ({ key: path, value: bytes.slice(), stamp: 1 }));
         objects.write(region, cells, reach);
@@ -36,16 +38,18 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     },
     read: (paths) => run.run(life, "read", () => paths.map((path) => objects.read(region, path))),
     findLeaves: (asked) => run.run(life, "read", () => asked.map((leaf) => leaves.read(region, leaf))),
-    publish: (checkpoint) =>
-      run.run(life, "write", (reach) => {
+    publish: async (checkpoint) => {
+      // A statement may be executed when nobody waits for it any more: what it refuses is its answer.
+      const conflict = await run.run(life, "write", (reach) => {
         const last = checkpoints.read(region, "");
         if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
-          throw new LogConflict(
-            `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`,
-          );
+          return `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`;
         checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
         model.witness.publishedCheckpoint?.(checkpoint);
-      }),
+        return null;
+      });
+      if (conflict !== null) throw new LogConflict(conflict);
+    },
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
   };
 }

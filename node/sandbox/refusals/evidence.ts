@@ -8,6 +8,7 @@ import { toBase64, utf8 } from "../../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../../protocol/canonical-json.ts";
 import { exactMember } from "../../../protocol/exact-member.ts";
 import type { KeyEntry } from "../../../protocol/key-set.ts";
+import { newPublisher } from "./publishing.ts";
 import {
   freshText,
   type Publisher,
@@ -167,8 +168,13 @@ const documents: readonly Refusal[] = [
   },
   {
     name: "verify/key_event_missing",
-    how: "A seal that requires the log's leaf of its key: this version has no log.",
-    attempt: fetchedWith(() => ({ key_events: "require" })),
+    how: "A seal by a key that was registered a moment ago, where the log's leaf of the key is required.",
+    attempt: async (trial) => {
+      const asked = async () => verifySealed(trial, await newPublisher(trial), newKeyRequired);
+      const refused = await asked();
+      // The log may take leaves just then: the next new key is registered after that.
+      return refused.code === "" ? asked() : refused;
+    },
   },
   {
     name: "verify/row_signature_invalid",
@@ -197,18 +203,22 @@ interface Sealing {
   readonly aiPolicyVersion?: number;
   readonly recordType?: string;
   readonly record?: Uint8Array;
+  readonly keyEvents?: "require";
 }
+
+const newKeyRequired: Sealing = { aiPolicyVersion: 0, keyEvents: "require" };
 
 /** A batch of one record, sealed now by a sample key; nobody has published it. */
 async function verifySealed(
   trial: Trial,
   publisher: Publisher,
-  { record, ...changes }: Sealing = {},
+  { record, keyEvents, ...changes }: Sealing = {},
 ): Promise<Refused> {
   const bytes = record ?? trialProduct("sealed-lamp");
   const { batch_seal } = await trial.seal(publisher, [bytes], changes);
   const seal = { batch_seal, leaf_index: 0, tree_size: 1, proof: [] };
-  return verify(trial, { record_base64: toBase64(bytes), seal });
+  const asked = keyEvents === undefined ? {} : { key_events: keyEvents };
+  return verify(trial, { record_base64: toBase64(bytes), seal, ...asked });
 }
 
 const sealedBy =

@@ -45,6 +45,20 @@ async function askForUploads(trial: Trial): Promise<Refused> {
   }
 }
 
+/** By a business of its own: its pushes stay held. */
+async function holdUntilRefused(trial: Trial): Promise<Refused> {
+  const publisher = await newPublisher(trial);
+  const priced = (item: number, amount: string): Uint8Array =>
+    trialProduct(`tried-${item}`, { prices: [{ country: "IE", currency: "EUR", amount }] });
+  const seal = { aiPolicyVersion: 0 };
+  const catalogue = Array.from({ length: 20 }, (_, item) => priced(item, "10.00"));
+  await trial.publish(publisher, catalogue, { seal });
+  for (let held = 0; ; held += 1) {
+    const refused = refusedBy(await trial.publish(publisher, [priced(0, `${100 + held}.00`)], { seal }));
+    if (refused.code !== "" || held === 40) return refused;
+  }
+}
+
 const authority: readonly Refusal[] = [
   {
     name: "mandate_missing",
@@ -85,6 +99,11 @@ const authority: readonly Refusal[] = [
     name: "rate_limited/uploads_open",
     how: "A new business asks for uploads, to which it sends no file; the thirty-third is refused.",
     attempt: askForUploads,
+  },
+  {
+    name: "rate_limited/holds_waiting",
+    how: "A new business with twenty prices pushes price jumps until no more may be held; the thirty-third is refused.",
+    attempt: holdUntilRefused,
   },
   {
     name: "business_not_verified",
@@ -235,7 +254,8 @@ const seals: readonly Refusal[] = [
   },
 ];
 
-async function newPublisher(trial: Trial): Promise<Publisher> {
+/** A new business, whose key has just been registered. */
+export async function newPublisher(trial: Trial): Promise<Publisher> {
   const baseUrl = trial.sandbox.business_url;
   const key = await trial.newKey();
   const asker = {

@@ -1,0 +1,131 @@
+// Judges a log with programs that are not ours: log-judge/ (the code of Go's checksum database client) and Tessera's fsck, which
+// is built from its released module as it is.
+
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { parseAnchors } from "../protocol/anchors.ts";
+import { sha256 } from "../protocol/hash.ts";
+import { noteKeyOf, verifierKeyOf } from "../protocol/log/note.ts";
+import { createVerifier } from "../verifier/verifier.ts";
+import { root } from "./process.ts";
+
+/** Where a log is read, and what says whose it is. */
+export interface JudgedLog {
+  /** Address of the verification surface. */
+  readonly verifyUrl: string;
+  readonly anchors: unknown;
+}
+
+export interface LogVerdict {
+  readonly leaves: number;
+  /** Served proofs that were right. */
+  readonly inclusion: number;
+  /** Stored checkpoints of which the log is a continuation. */
+  readonly consistency: number;
+}
+
+const sources = join(root, "tools", "log-judge");
+const fsckProgram = "github.com/transparency-dev/tessera/cmd/fsck";
+const run = promisify(execFile);
+
+/** Null, said loudly, where the programs cannot be built; in CI that is a failure. */
+export async function buildLogJudge(): Promise<LogJudge | null> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-log-judge-"));
+  const programs = { judge: join(folder, "log-judge"), fsck: join(folder, "fsck") };
+  for (const [program, source] of [
+    [programs.judge, "."],
+    [programs.fsck, fsckProgram],
+  ] as const) {
+    const built = spawnSync("go", ["build", "-o", program, source], { cwd: sources, encoding: "utf8" });
+    if (built.status === 0) continue;
+    const why = `Go's judges of the log cannot be built: ${built.error?.message ?? built.stderr}`;
+    await rm(folder, { recursive: true });
+    if (process.env["CI"] !== undefined) throw new Error(why);
+    console.warn(`SKIPPED: ${why}`);
+    return null;
+  }
+  return new LogJudge(folder, programs);
+}
+
+export class LogJudge {
+  readonly #folder: string;
+  readonly #programs: { readonly judge: string; readonly fsck: string };
+  readonly #stored: string[] = [];
+
+  constructor(folder: string, programs: { readonly judge: string; readonly fsck: string }) {
+    this.#folder = folder;
+    this.#programs = programs;
+  }
+
+  /** Keeps the checkpoint that is published now, if there is one; {@link judge} holds the log to it later. */
+  async keepCheckpoint({ verifyUrl }: JudgedLog): Promise<void> {
+    const answer = await fetch(`${verifyUrl}/checkpoint`);
+    if (answer.status !== 200) return;
+    const path = join(this.#folder, `checkpoint-${this.#stored.length}`);
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(path, await answer.text());
+    this.#stored.push(path);
+  }
+
+  /** Rejects, with what the program said, if one of them does not accept the log as it is read at `readFrom`. */
+  async judge(log: JudgedLog, readFrom: string = log.verifyUrl): Promise<LogVerdict> {
+    const { origin, key } = await keyOf(log);
+    const { stdout } = await run(this.#programs.judge, [readFrom, origin, key, ...this.#stored]);
+    return JSON.parse(stdout) as LogVerdict;
+  }
+
+  /** As {@link judge}, by Tessera's fsck. */
+  async fsck(log: JudgedLog, readFrom: string = log.verifyUrl): Promise<string> {
+    const { origin, key } = await keyOf(log);
+    const keyFile = join(this.#folder, "key");
+    await writeFile(keyFile, key);
+    const options = [
+      ...["--storage_url", `${readFrom}/`, "--origin", origin, "--public_key", keyFile],
+      ...["--ui=false", "-v=1", "--logtostderr"],
+    ];
+    const said = await saidBy(this.#programs.fsck, options, isFaulty);
+    if (isFaulty(said) || !said.includes("Completed ranges")) throw new Error(said);
+    return said;
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Whatever fsck finds, it ends with status 0, or not at all. */
+const isFaulty = (said: string): boolean => /fsck failed|:Invalid/.test(said);
+
+/** What a program says on standard error until it ends, or until that is enough. */
+function saidBy(
+  program: string,
+  options: readonly string[],
+  isEnough: (said: string) => boolean,
+): Promise<string> {
+  const child = spawn(program, options, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (piece) => {
+    said += String(piece);
+    if (isEnough(said)) child.kill();
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", () => resolve(said));
+  });
+}
+
+async function keyOf({ verifyUrl, anchors }: JudgedLog): Promise<{ origin: string; key: string }> {
+  const parsed = parseAnchors(JSON.parse(JSON.stringify(anchors)));
+  if (!parsed.ok) throw new Error(parsed.detail);
+  const keySet = new Uint8Array(await (await fetch(`${verifyUrl}/.well-known/keys`)).arrayBuffer());
+  const verifier = createVerifier({ anchors: parsed.value, keySet });
+  if (!verifier.ok) throw new Error(verifier.detail);
+  const entry = [...verifier.value.trust.keys.values()].find(({ use }) => use === "log");
+  const { origin, key_name } = parsed.value.log;
+  const key = entry && noteKeyOf(key_name, entry.public_key);
+  if (!key) throw new Error("The key set has no key of the log.");
+  return { origin, key: verifierKeyOf(key, sha256) };
+}

@@ -14,6 +14,7 @@ import { commandHelp, programHelp, unknownCommand } from "./help.ts";
 import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
+import { logAudit } from "./log-audit.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
@@ -29,7 +30,7 @@ import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
   ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts],
-  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness],
+  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness, logAudit],
   ...holdCommands,
   ...keyCommands,
 ];

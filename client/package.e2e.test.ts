@@ -112,6 +112,7 @@ describe("the package", () => {
     await rm(join(app(), "loaf.push.json"), { force: true });
     await rm(join(app(), "business.json"), { force: true });
     await rm(join(app(), "business.key.json"), { force: true });
+    await rm(join(app(), "business.owner.json"), { force: true });
     const names = ["--name", "My Bakery", "--country", "GB"];
     const granted = await sandbox.svc("grant", ...names, "--out", join(app(), "business.json"));
     expect(granted.code, granted.output).toBe(0);

@@ -152,6 +152,17 @@ describe("a lying log", () => {
     await expect(audit({ ...log, entries })).rejects.toMatchObject({ code: "log_reordered" });
   });
 
+  it("is refused at the first audit where a higher tile or the signed root is another", async () => {
+    const refused = { code: "tile_wrong" };
+    await expect(audit(logOf(long, { answer: whenPath("tile/1/000", flipped) }))).rejects.toMatchObject(
+      refused,
+    );
+    const other = () => utf8(noteOf(logOf(forkedWords)));
+    await expect(audit(logOf(long, { answer: whenPath("checkpoint", other) }))).rejects.toMatchObject(
+      refused,
+    );
+  });
+
   it("cannot use a state of another tree", async () => {
     const { state } = await audit(logOf(wordsOf(300)));
     const edge = state.edge.map((tile) => flipped(tile) ?? tile);

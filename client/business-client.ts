@@ -1,7 +1,7 @@
 // The requests by which a business's own system publishes, removes and reads its records: one method per route of the
 // business machine API, all signed with an integration key.
 
-import { toBase64 } from "../protocol/bytes.ts";
+import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
@@ -190,15 +190,27 @@ export function queryOf(page: object): string {
   return query === "" ? "" : `?${query}`;
 }
 
-/** Every field, and then the file. */
+/**
+ * Every field, and then the file (RFC 7578). Not a `FormData`: Node's `fetch` goes on writing one after its connection was
+ * reset, and the error ends the process.
+ */
 function formOf(
   upload: { readonly fields: Readonly<Record<string, string>>; readonly content_type: string },
   file: Blob,
-) {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(upload.fields)) form.append(name, value);
-  form.append("file", file.slice(0, file.size, upload.content_type), "records.ndjson");
-  return form;
+): Blob {
+  // A Blob's type is in lower case. No line of the file can contain it: they are base64.
+  const boundary = `svc-${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
+  const part = (name: string, rest: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${rest}`;
+  const fields = Object.entries(upload.fields).map(([name, value]) => {
+    if (/["\r\n]/.test(name) || /[\r\n]/.test(value))
+      throw new TypeError("A field of the upload is not one line.");
+    return part(name, `\r\n\r\n${value}\r\n`);
+  });
+  const head = part("file", `; filename="records.ndjson"\r\nContent-Type: ${upload.content_type}\r\n\r\n`);
+  return new Blob([...fields, head, file, `\r\n--${boundary}--\r\n`], {
+    type: `multipart/form-data; boundary=${boundary}`,
+  });
 }
 
 function tooLarge(bytes: number, max: number): SvcProblemError {

@@ -13,7 +13,7 @@ export type Fetch = (
   init: {
     readonly method: string;
     readonly headers: Record<string, string>;
-    readonly body?: Uint8Array<ArrayBuffer> | FormData;
+    readonly body?: Uint8Array<ArrayBuffer> | Blob;
     readonly redirect: "error";
     readonly signal: AbortSignal;
   },
@@ -43,7 +43,7 @@ export interface RequestToSend {
   /** Null for an unsigned request. */
   readonly tag: SignatureTag | null;
   /** A form only in an unsigned request: the bytes of one are not known before it is sent. */
-  readonly body?: Uint8Array | FormData | null;
+  readonly body?: Uint8Array | Blob | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
@@ -85,7 +85,7 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
   const now = options.now ?? Date.now;
   const url = new URL(request.url);
   const body = request.body ?? null;
-  const isForm = body instanceof FormData;
+  const isForm = body instanceof Blob;
   if (isForm && request.tag !== null) throw new TypeError("A form cannot be signed.");
   const signed =
     request.tag === null || isForm
@@ -93,7 +93,7 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
       : await sign(options, request, { url, body, tag: request.tag, nowMs: now() });
   const headers: Record<string, string> = {
     accept: "application/json",
-    // The platform names the boundary of a form.
+    // A form's own type names its boundary.
     ...(body === null || isForm ? {} : { "content-type": "application/json" }),
     ...(signed && options.grant ? { "svc-sandbox-key": options.grant } : {}),
     ...request.headers,
@@ -141,7 +141,7 @@ interface Exchange {
   readonly url: URL;
   readonly request: RequestToSend;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array | FormData | null;
+  readonly body: Uint8Array | Blob | null;
   readonly timeoutMs: number;
 }
 

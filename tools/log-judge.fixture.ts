@@ -60,6 +60,12 @@ export class LogJudge {
     this.#programs = programs;
   }
 
+  /** How many leaves the published checkpoint has; 0 while there is none. */
+  async sizeOf({ verifyUrl }: JudgedLog): Promise<number> {
+    const answer = await fetch(`${verifyUrl}/checkpoint`);
+    return answer.status === 200 ? Number((await answer.text()).split("\n")[1]) : 0;
+  }
+
   /** Keeps the checkpoint that is published now, if there is one; {@link judge} holds the log to it later. */
   async keepCheckpoint({ verifyUrl }: JudgedLog): Promise<void> {
     const answer = await fetch(`${verifyUrl}/checkpoint`);

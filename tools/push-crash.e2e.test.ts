@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { readCsv } from "./diamonds.ts";
+import { buildLogJudge, type JudgedLog, type LogJudge } from "./log-judge.fixture.ts";
 import { root } from "./process.ts";
 import { type CrashOptions, isProven, runPushCrash } from "./push-crash.ts";
 
@@ -30,9 +32,42 @@ describe("a push of 5,000 stones in eight batches", () => {
   it("survives three kills and publishes every stone once", () => expectProven(crash));
 });
 
+async function logOf(home: string): Promise<JudgedLog> {
+  const { verify_url, anchors } = JSON.parse(await readFile(join(home, "sandbox.json"), "utf8")) as {
+    readonly verify_url: string;
+    readonly anchors: unknown;
+  };
+  return { verifyUrl: verify_url, anchors };
+}
+
+/** Keeps a checkpoint after every kill; the log that has the seal of the file in the end continues all of them. */
+function judging(judge: LogJudge): NonNullable<CrashOptions["looks"]> {
+  let atFirst = 0;
+  return {
+    started: async (home) => {
+      const log = await logOf(home);
+      // After a kill the checkpoint that was published last is there at once; at first the samples are sequenced.
+      if (atFirst === 0)
+        atFirst = await vi.waitUntil(() => judge.sizeOf(log), { timeout: 120_000, interval: 200 });
+      await judge.keepCheckpoint(log);
+    },
+    published: async (home) => {
+      const log = await logOf(home);
+      const isIn = async (): Promise<boolean> => (await judge.sizeOf(log)) > atFirst;
+      await vi.waitUntil(isIn, { timeout: 120_000, interval: 200 });
+      expect((await judge.judge(log)).consistency).toBeGreaterThan(2);
+      await judge.fsck(log);
+    },
+  };
+}
+
 describe("a push of 30,000 stones in one file", () => {
-  it("survives five kills and publishes every stone once", () =>
-    expectProven({ ...crash, stones: 30_000, batchSize: null, kills: 5 }));
+  it("survives five kills and publishes every stone once, and other people's programs accept its log", async () => {
+    const judge = await buildLogJudge();
+    const looks = judge === null ? {} : { looks: judging(judge) };
+    await expectProven({ ...crash, stones: 30_000, batchSize: null, kills: 5, ...looks });
+    await judge?.close();
+  });
 
   it("is no proof where everything was settled before the last kill", async () => {
     const few = { ...crash, stones: 60, batchSize: null, kills: 5, samples: 1 };

@@ -27,6 +27,11 @@ export interface CrashOptions {
   /** Number of stones that are searched, fetched and verified offline. */
   readonly samples: number;
   readonly log: (line: string) => void;
+  /** Called with the sandbox's home whenever its node has been started, and once everything is published. */
+  readonly looks?: {
+    readonly started: (home: string) => Promise<void>;
+    readonly published: (home: string) => Promise<void>;
+  };
 }
 
 export interface CrashReport extends Proof {
@@ -60,6 +65,7 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
   const place = { home: join(home, "node"), portBase: await freePorts(surfacePorts) };
   const pushing = { ...place, file, batchSize: options.batchSize };
   let node = await startNode(place);
+  await options.looks?.started(place.home);
   let program: ProgramRun | null = null;
   const killed: Target[] = [];
   let runs = 0;
@@ -81,6 +87,7 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
       if (target !== "program") {
         await node.kill();
         node = await startNode(place);
+        await options.looks?.started(place.home);
       }
       killed.push(target);
       options.log(`killed ${target} after ${program.lastEvent()}`);
@@ -103,6 +110,7 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
       samples: options.samples,
       seed: options.seed,
     });
+    await options.looks?.published(place.home);
     await node.stop();
     return { killed, runs, sentAgain, ...served, ...(await checkStores({ home: place.home, stones })) };
   } finally {

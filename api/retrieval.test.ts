@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
+import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
 import { verifyFetchAnswer } from "../verifier/fetch-answer.ts";
@@ -61,6 +62,11 @@ const search = (
   nonce = freshNonce(),
 ): Promise<ReceivedAnswer> =>
   send(surfaces.retrievalUrl, caller, { path, body: JSON.stringify(body), nonce });
+/** What an inclusion read is asked about: the SHA-256 of the seal's canonical text. */
+const sealLeaf = ({ json }: ReceivedAnswer): string => {
+  const { batch_seal: seal } = json["seal"] as { readonly batch_seal: JsonValue };
+  return `sha256:${createHash("sha256").update(canonicalize(seal)).digest("hex")}`;
+};
 const fetchRecord = (caller: TestCaller, id: string): Promise<ReceivedAnswer> =>
   send(surfaces.retrievalUrl, caller, { path: `/v1/records/${id}` });
 
@@ -213,7 +219,7 @@ describe("a fetch", () => {
       "receipt",
     ]);
     expect(answer.json["provenance"]).toMatchObject({
-      log_leaf: null,
+      log_leaf: sealLeaf(answer),
       source_line: expect.stringMatching(/^svc-source\/1 record=svc_/),
     });
   });
@@ -250,9 +256,10 @@ describe("a fetch", () => {
     await sealAndPublish(surfaces.services, business, [product("b", { product_name: "Trail Runner 4" })], {
       seq: 2,
     });
-    expect((await fetchRecord(company, recordIds[1] ?? "")).json["record"]).toMatchObject({
-      product_name: "Trail Runner 4",
-    });
+    const after = await fetchRecord(company, recordIds[1] ?? "");
+    expect(after.json["record"]).toMatchObject({ product_name: "Trail Runner 4" });
+    expect(after.json["provenance"]).toMatchObject({ log_leaf: sealLeaf(after) });
+    expect(sealLeaf(after)).not.toBe(sealLeaf(before));
   });
 
   it("answers one and the same 404, no sooner than 20 ms after arrival, for what is not there and what is blocked", async () => {

@@ -284,6 +284,7 @@ function retrievalOf(
     insight,
     budget,
     clock,
+    sha256: nativeCrypto.sha256,
     verifyUrl: urls.verify_url,
     delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
   });

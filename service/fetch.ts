@@ -9,11 +9,14 @@
 
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import type { Sha256 } from "../protocol/hash.ts";
 import { isCollectionName, isRecordId, recordType } from "../protocol/identifiers.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
-import type { RecordStore } from "../storage/record-store.ts";
+import type { RecordStore, StoredSeal } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
@@ -33,6 +36,8 @@ const keptRecordsMax = 20_000;
 const entryOverheadCharacters = 2_048;
 /** Maximum number of cached AI policy texts; each belongs to one version of one business and never changes. */
 const policiesMax = 1_000;
+/** Maximum number of cached leaves of seals; the records of a push have one seal. */
+const sealLeavesMax = 10_000;
 
 export interface FetchDeps {
   readonly records: RecordStore;
@@ -42,6 +47,7 @@ export interface FetchDeps {
   /** Null if there is no limit. */
   readonly budget: QueryBudget | null;
   readonly clock: Clock;
+  readonly sha256: Sha256;
   /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
   /** Resolves once the clock shows at least `atMs`. */
@@ -189,9 +195,23 @@ async function openRecord(
   const { version: policyVersion } = deps.register.policyInForce(uuid);
   const policy =
     kept.policies.get(`${uuid}/${policyVersion}`) ?? (await openPolicy(deps, kept, uuid, policyVersion));
-  const record = openFetchedRecord(served, policy, deps.verifyUrl);
+  const { verifyUrl } = deps;
+  const record = openFetchedRecord(served, {
+    policy,
+    logLeaf: logLeafOf(deps, kept, served.seal),
+    verifyUrl,
+  });
   kept.put(recordId, { change, policyVersion, record });
   return record;
+}
+
+/** The leaf of the seal in the transparency log, which is known before the log contains it. */
+function logLeafOf({ sha256 }: FetchDeps, { sealLeaves }: KeptRecords, seal: StoredSeal): string {
+  const known = sealLeaves.get(seal.seal_id);
+  if (known !== undefined) return known;
+  const leaf = sealLeafOf(JSON.parse(seal.envelope) as Envelope, sha256);
+  sealLeaves.set(seal.seal_id, leaf);
+  return leaf;
 }
 
 async function openPolicy(
@@ -210,6 +230,7 @@ async function openPolicy(
 
 interface KeptRecords {
   readonly policies: BoundedMap<string, string>;
+  readonly sealLeaves: BoundedMap<string, string>;
   get(recordId: string): Kept | undefined;
   put(recordId: string, entry: Kept): void;
 }
@@ -224,6 +245,7 @@ function createKept(charactersMax: number): KeptRecords {
   let characters = 0;
   return {
     policies: new BoundedMap(policiesMax),
+    sealLeaves: new BoundedMap(sealLeavesMax),
     get: (recordId) => entries.get(recordId),
     put: (recordId, entry) => {
       const size = entry.record.opening.length + entryOverheadCharacters;

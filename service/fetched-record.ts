@@ -20,8 +20,19 @@ export interface FetchedRecord {
   readonly businessUuid: string;
 }
 
-/** `verifyUrl` is the public base of the verification surface; `policy` is the text from {@link policyText}. */
-export function openFetchedRecord(served: ServedRecord, policy: string, verifyUrl: string): FetchedRecord {
+export interface RecordContext {
+  /** The text from {@link policyText}. */
+  readonly policy: string;
+  /** What the transparency log is asked about the record's seal, `sha256:<hex>`. */
+  readonly logLeaf: string;
+  /** The public base of the verification surface. */
+  readonly verifyUrl: string;
+}
+
+export function openFetchedRecord(
+  served: ServedRecord,
+  { policy, logLeaf, verifyUrl }: RecordContext,
+): FetchedRecord {
   const { version } = served;
   const row = signedRowFacts(version.row);
   const record = textOf(version.bytes, version.record_id);
@@ -31,9 +42,8 @@ export function openFetchedRecord(served: ServedRecord, policy: string, verifyUr
     `"published_at":"${formatTimestamp(version.published_at_ms)}","record":${record},` +
     `"seal":${sealText(version, served.seal)},"sidecar":${version.sidecar},"ai_policy":${policy}` +
     `${version.type === "business_files" ? businessFileText(record) : ""},` +
-    // A seal's place in the transparency log is not known before its leaf is sequenced there.
     `"provenance":{"certificate_url":${JSON.stringify(certificateUrl)},"projection_version":"${row.projection}",` +
-    `"log_leaf":null,"source_line":"`;
+    `"log_leaf":"${logLeaf}","source_line":"`;
   return { opening, row, certId: version.cert_id, businessUuid: version.business_uuid };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import { hashOf } from "../protocol/hash.ts";
+import { hashOf, sha256 } from "../protocol/hash.ts";
 import { problem } from "../protocol/problem.ts";
 import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
 import { representUsNames } from "../protocol/records/business-files.ts";
@@ -131,6 +131,7 @@ function world(budget: QueryBudget | null = null) {
       insight,
       budget,
       clock: { now: () => 0 },
+      sha256,
       verifyUrl: "https://verify.test",
       delayUntil,
     }),

@@ -4,9 +4,10 @@
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { sealedAtSkewMs } from "../protocol/seal.ts";
+import { parseRecordSeal, sealedAtSkewMs } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
@@ -45,6 +46,7 @@ export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: Answ
   const sidecar = fetchSidecar(trust, fetched, hash, seal);
   return reportOf([
     ...typeCheck(fetched, sidecar, seal),
+    ...leafCheck(trust, fetched),
     checkOf("receipt", receipt, receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
     sourceLineCheck(fetched, hash, sidecar),
@@ -62,6 +64,14 @@ function typeCheck(
   if (signed.every((each) => each === type)) return [];
   const detail = "The answer calls the record something else than is signed.";
   return [checkOf("answer", refuse("record_type_mismatch", detail, "/type"))];
+}
+
+/** The leaf follows from the seal, so a check is reported only when the answer names another one. */
+function leafCheck({ sha256 }: Trust, { seal, logLeaf }: FetchedRecord): readonly Check[] {
+  const parsed = parseRecordSeal(seal);
+  if (logLeaf === null || !parsed.ok || logLeaf === sealLeafOf(parsed.value.envelope, sha256)) return [];
+  const detail = "The answer names a leaf of the transparency log that is not its seal's.";
+  return [checkOf("answer", refuse("hash_mismatch", detail, "/provenance/log_leaf"))];
 }
 
 /** A sidecar is checked against the record, and against its seal if that seal is valid. */

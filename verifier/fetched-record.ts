@@ -20,6 +20,8 @@ export interface FetchedRecord {
   readonly receipt: JsonValue;
   /** Null if the answer has none. */
   readonly sourceLine: string | null;
+  /** What the answer says to be the seal's leaf in the transparency log; null if it names none. */
+  readonly logLeaf: JsonValue;
   readonly policy: FetchedPolicy;
 }
 
@@ -62,8 +64,10 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   );
   if (!policy.ok) return policy;
   const sourceLine = sourceLineOf(parsed.value);
+  const { provenance } = parsed.value;
+  const logLeaf = isObject(provenance) ? (provenance["log_leaf"] ?? null) : null;
   return ok({
-    ...{ recordId, businessUuid, type, bytes: record, seal, sourceLine },
+    ...{ recordId, businessUuid, type, bytes: record, seal, sourceLine, logLeaf },
     sidecar: sidecar ?? null,
     receipt: receipt ?? null,
     policy: policy.value,

@@ -185,6 +185,10 @@ describe("a fetch answer", () => {
     );
     expect(changed).not.toBe(body);
     expect(reasonOf(verifier.fetchAnswer(utf8(changed), evidence), "source_line")).toBe("hash_mismatch");
+    const leafless = fetchBody(service, business, bytes, {
+      provenance: { log_leaf: `sha256:${"0".repeat(64)}` },
+    });
+    expect(reasonOf(verifier.fetchAnswer(utf8(leafless), evidence), "answer")).toBe("hash_mismatch");
     const none = fetchBody(service, business, bytes, { provenance: {} });
     expect(reasonOf(verifier.fetchAnswer(utf8(none), evidence), "source_line")).toBe("not_checked");
   });

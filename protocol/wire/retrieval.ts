@@ -10,10 +10,10 @@ import { recordSealShape } from "../seal.ts";
 import {
   country,
   described,
+  hash,
   list,
   matching,
   named,
-  nothing,
   nullable,
   type Of,
   object,
@@ -84,8 +84,8 @@ export const fetchedRecord = named(
       certificate_url: webAddress,
       projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
       log_leaf: described(
-        nothing,
-        "Null: this version does not name the seal's leaf in the transparency log here.",
+        hash,
+        "The seal's leaf in the transparency log: what an inclusion read is asked about. The log has it within an hour of the publication.",
       ),
       source_line: sourceLine,
     }),

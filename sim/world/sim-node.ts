@@ -175,6 +175,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     search: createSearch({ index, register, receipts, insight, budget: null }),
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget: null, clock, verifyUrl, delayUntil },
+      sha256: crypto.sha256,
     }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };

@@ -134,9 +134,11 @@ describe("the row index of a node that is started again", () => {
 
   it("is made anew when the records are of an earlier day, so that later changes are not taken for stale", async () => {
     restore("store.db");
-    // The log belongs to the store: it would refuse to become another one.
-    rmSync(join(home, "log"), { recursive: true });
-    cpSync(join(folder, "day-one", "log"), join(home, "log"), { recursive: true });
+    // The log belongs to the store, and so do the sandbox's own witnesses: they would refuse to see it become another one.
+    for (const name of ["log", "witnesses"]) {
+      rmSync(join(home, name), { recursive: true });
+      cpSync(join(folder, "day-one", name), join(home, name), { recursive: true });
+    }
     const logged = await run(async (services) => {
       expect(await names(services)).toEqual(["old a", "old b", "old c"]);
       await push(services, 2, ["a"], "other");

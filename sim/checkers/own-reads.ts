@@ -184,7 +184,7 @@ function checkNames(
       continue;
     }
     if (named === null && isIn(purgedAfter, record_id)) observed.mark("own.purged");
-    else if (named !== null && isIn(purgedBefore, record_id))
+    else if (named !== null && isIn(purgedBefore, record_id) && !isToldAgain(record_id))
       observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
     else if (named !== leaf?.choice.id)
       observed.violate("attempts-are-complete", `${attempt_id} names another product`);

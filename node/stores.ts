@@ -85,6 +85,7 @@ export async function openEmbeddedStores(
     const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file belonged to another store" : ""}`;
     log({ level: "warn", event: "index.repaired", actor: "", detail });
   }
+  const logStore = openSqliteLogStore({ database, folder: join(config.home, "log") });
   return {
     index: rows.index,
     actorStore: openSqliteActorStore(database, { now: clock.now }),
@@ -102,8 +103,9 @@ export async function openEmbeddedStores(
             bytesMax: config.bulkFolderMebibytes * 2 ** 20,
             now: clock.now,
           }),
-    logStore: openSqliteLogStore({ database, folder: join(config.home, "log") }),
+    logStore,
     close: async () => {
+      await logStore[Symbol.asyncDispose]();
       await rows[Symbol.asyncDispose]();
       database.close();
     },

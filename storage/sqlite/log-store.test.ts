@@ -10,10 +10,14 @@ import { openSqliteLogStore } from "./log-store.ts";
 
 function openIn(home: string): OpenLogStore {
   const database = SqliteDatabase.open(join(home, "store.db"));
+  const store = openSqliteLogStore({ database, folder: join(home, "log") });
   return {
-    store: openSqliteLogStore({ database, folder: join(home, "log") }),
+    store,
     reopen: async () => openIn(home),
-    close: async () => database.close(),
+    close: async () => {
+      await store[Symbol.asyncDispose]();
+      database.close();
+    },
   };
 }
 
@@ -43,4 +47,18 @@ it("F1: leaves the tiles as files under their own paths, and no draft", async ()
     "tile/0/000.p/1",
     "tile/entries/x001/000",
   ]);
+});
+
+it("F2: ends what it is writing before it is closed, and writes nothing afterwards", async () => {
+  const { home, opened } = openHome();
+  const paths = Array.from({ length: 50 }, (_, index) => `tile/0/${String(index).padStart(3, "0")}`);
+  const objects = paths.map((path) => ({ path, bytes: utf8(path) }));
+  const written = opened.store.write(objects, []).catch(() => {});
+  await opened.close();
+  expect((await readdir(join(home, "log/tile/0"))).length).toBe(50);
+  rmSync(join(home, "log"), { recursive: true });
+  const late = opened.store.write(objects, []);
+  await expect(late).rejects.toMatchObject({ effect: "not_applied" });
+  await written;
+  await expect(readdir(join(home, "log"))).rejects.toThrow(/ENOENT/);
 });

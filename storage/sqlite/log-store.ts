@@ -2,11 +2,13 @@
 // are; the index of leaves and the checkpoint are in the store file.
 //   F1. A file is written under a draft's name and flushed; only then it takes its own name, and its folder is flushed as well.
 //       Leaves and checkpoints are committed after that, so they never name what a loss of power takes away.
+//   F2. Once it is closed, nothing more is written to the folder.
 
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { equalBytes } from "../../protocol/bytes.ts";
 import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { StoreError } from "../actor-store.ts";
 import { LogConflict, type LogObject, type LogStore, type StoredCheckpoint } from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -23,8 +25,8 @@ export interface SqliteLogOptions {
   readonly folder: string;
 }
 
-/** Opens the log, creating its tables if they are missing. */
-export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogStore {
+/** Opens the log, creating its tables if they are missing. It is closed before its database. */
+export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogStore & AsyncDisposable {
   database.migrate("log", migrations);
   const find = database.prepare("SELECT place FROM log_leaf WHERE leaf = ?");
   const put = database.prepare("INSERT OR IGNORE INTO log_leaf VALUES (?, ?)");
@@ -39,9 +41,23 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     if (row === undefined) return null;
     return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
   };
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+  const keepFiles = async (objects: readonly LogObject[]): Promise<void> => {
+    if (isClosed) throw new StoreError("not_applied", "the log is closed");
+    const kept = Promise.allSettled(objects.map((object) => keepFile(folder, object)));
+    underWay.add(kept);
+    const outcomes = await kept;
+    underWay.delete(kept);
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  };
   return {
+    [Symbol.asyncDispose]: async () => {
+      isClosed = true;
+      await Promise.all(underWay);
+    },
     write: async (objects, leaves) => {
-      await Promise.all(objects.map((object) => keepFile(folder, object)));
+      await keepFiles(objects);
       await flushFolders(folder, objects);
       await database.write(() => {
         for (const { leaf, index } of leaves) {

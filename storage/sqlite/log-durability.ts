@@ -15,6 +15,8 @@ const logPagesSelf = 2_048;
 /** A COMMIT of fewer works and fewer changed rows is flushed inline: the round trip to another thread takes longer. */
 const besideWorksMin = 4;
 const besideChangesMin = 64;
+/** While a flush takes longer than this, the disk is busy, and no COMMIT waits for it inline. */
+const slowFlushMs = 2;
 
 export interface LogOptions {
   /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives only the loss of the process. */
@@ -49,6 +51,8 @@ export class LogDurability {
   /** True if a flush failed and the log has not been copied since (D3). */
   #isInDoubt = false;
   #changes = 0;
+  /** Whether the last flush was slow: the next ones are likely to be as well. */
+  #isSlow = false;
 
   /** Expects a connection that was set up with {@link logPragmas}. */
   constructor(db: DatabaseSync, path: string, options: LogOptions) {
@@ -79,10 +83,15 @@ export class LogDurability {
     const isSmall = works < besideWorksMin && changes - this.#changes < besideChangesMin;
     this.#changes = changes;
     this.#checkpointer?.committed(changes);
-    if (this.#flush !== null && !isSmall && mayWait) {
-      return this.#flush.beside().catch((error: unknown) => this.#doubt(error));
+    const startedMs = performance.now();
+    const note = (): void => {
+      this.#isSlow = performance.now() - startedMs > slowFlushMs;
+    };
+    if (this.#flush !== null && (this.#isSlow || !isSmall) && mayWait) {
+      return this.#flush.beside().then(note, (error: unknown) => this.#doubt(error));
     }
     this.flushNow();
+    note();
     return null;
   }
 

@@ -10,6 +10,7 @@ import type { CertifiedNames, ContentLists, OperatorLists } from "../protocol/re
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../protocol/records/url-rule.ts";
 import { type AsTable, buildAsTable } from "../service/as-table.ts";
 import { parseRange } from "../std/ip-address.ts";
+import { repeat } from "../std/repeat.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
 import { readLines } from "./line-file.ts";
@@ -209,19 +210,5 @@ export function watchOperatorFiles(
   files: Pick<OperatorFiles, "look">,
   timers: TimerPort,
 ): () => Promise<void> {
-  let isStopped = false;
-  let underWay: Promise<void> = Promise.resolve();
-  let cancel = (): void => {};
-  const arm = (): void => {
-    if (isStopped) return;
-    cancel = timers.schedule(lookEveryMs, () => {
-      underWay = files.look().then(arm);
-    });
-  };
-  arm();
-  return () => {
-    isStopped = true;
-    cancel();
-    return underWay;
-  };
+  return repeat({ everyMs: lookEveryMs, timers, run: () => files.look() });
 }

@@ -8,6 +8,7 @@ import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
 import type { Monotonic } from "../cluster/poller.ts";
 import type { Register } from "../service/register.ts";
+import { repeat } from "../std/repeat.ts";
 
 export interface RegisterFollowing {
   readonly register: Pick<Register, "refresh">;
@@ -22,8 +23,6 @@ export const refreshMs = 1_000;
 /** Starts polling; the returned function stops it (F3). */
 export function followRegister({ register, timers, monotonic, log }: RegisterFollowing): () => Promise<void> {
   let isStopped = false;
-  let underWay: Promise<void> = Promise.resolve();
-  let cancel = (): void => {};
   const note = (level: LogEntry["level"], event: string, detail: string): void => {
     if (!isStopped) log({ level, event, actor: "", detail });
   };
@@ -32,16 +31,10 @@ export function followRegister({ register, timers, monotonic, log }: RegisterFol
     failed: (detail) => note("warn", "register.refresh_failed", detail),
     over: (detail) => note("info", "register.refresh_succeeded", detail),
   });
-  const arm = (): void => {
-    if (isStopped) return;
-    cancel = timers.schedule(refreshMs, () => {
-      underWay = outage.watch("the register", () => register.refresh()).then(arm);
-    });
-  };
-  arm();
+  const run = (): Promise<void> => outage.watch("the register", () => register.refresh());
+  const stop = repeat({ everyMs: refreshMs, timers, run });
   return () => {
     isStopped = true;
-    cancel();
-    return underWay;
+    return stop();
   };
 }

@@ -216,15 +216,14 @@ function beginBackground(
 ): () => readonly Promise<void>[] {
   const { register, log } = parts;
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
-  const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopWatching = watchKeys(parts.currentKeys, nodeTimers, log);
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   const stopInsight = keepInsight({ ...parts, monotonic });
   const stopSettling = settleLogHome(parts.cluster, { ...parts, timers: nodeTimers });
   return () => {
-    stopWatching();
     stopSettling();
-    return [stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
+    return [stopWatching(), stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 

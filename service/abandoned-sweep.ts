@@ -6,6 +6,7 @@
 //       completes when that sweep ends; its result is not reported.
 
 import type { Clock } from "../crypto/port.ts";
+import { repeat } from "../std/repeat.ts";
 import { type AbandonedDeps, dropAbandoned } from "./abandoned-pushes.ts";
 
 export interface SweepDeps extends AbandonedDeps {
@@ -22,28 +23,13 @@ export interface SweepDeps extends AbandonedDeps {
 
 /** Starts sweeping; the returned function stops it (T3). */
 export function sweepAbandoned(deps: SweepDeps): () => Promise<void> {
-  let isStopped = false;
-  let underWay: Promise<void> = Promise.resolve();
-  let cancel = (): void => {};
-  const sweep = async (): Promise<void> => {
+  const run = async (isStopped: () => boolean): Promise<void> => {
     try {
-      const pushes = await dropAbandoned(deps, deps.clock.now() - deps.afterMs, () => isStopped);
-      if (pushes > 0 && !isStopped) deps.dropped(pushes);
+      const pushes = await dropAbandoned(deps, deps.clock.now() - deps.afterMs, isStopped);
+      if (pushes > 0 && !isStopped()) deps.dropped(pushes);
     } catch (error) {
-      if (!isStopped) deps.failed(error);
+      if (!isStopped()) deps.failed(error);
     }
-    arm();
   };
-  const arm = (): void => {
-    if (isStopped) return;
-    cancel = deps.timers.schedule(deps.everyMs, () => {
-      underWay = sweep();
-    });
-  };
-  arm();
-  return () => {
-    isStopped = true;
-    cancel();
-    return underWay;
-  };
+  return repeat({ ...deps, run });
 }

@@ -5,6 +5,7 @@
 //   F4. The stop completes after a last write of whatever was counted.
 
 import type { Clock } from "../crypto/port.ts";
+import { repeat } from "../std/repeat.ts";
 import { flushEveryMs, type Insight } from "./insight.ts";
 
 const forgetEveryMs = 3_600_000;
@@ -19,31 +20,20 @@ export interface FlushingDeps {
 
 /** Starts writing; the returned function stops it (F4). */
 export function flushRegularly({ insight, clock, timers, failed }: FlushingDeps): () => Promise<void> {
-  let isStopped = false;
-  let underWay: Promise<void> = Promise.resolve();
-  let cancel = (): void => {};
   let forgetAtMs = clock.now();
-  const flush = async (): Promise<void> => {
+  const flush = async (isStopped: () => boolean): Promise<void> => {
     try {
       await insight.flush();
-      if (isStopped || clock.now() < forgetAtMs) return;
+      if (isStopped() || clock.now() < forgetAtMs) return;
       const forgotten = await insight.forget(forgottenAtOnce);
       if (forgotten < forgottenAtOnce) forgetAtMs = clock.now() + forgetEveryMs;
     } catch (error) {
       failed(error);
     }
   };
-  const arm = (): void => {
-    if (isStopped) return;
-    cancel = timers.schedule(flushEveryMs, () => {
-      underWay = flush().then(arm);
-    });
-  };
-  arm();
+  const stop = repeat({ everyMs: flushEveryMs, timers, run: flush });
   return async () => {
-    isStopped = true;
-    cancel();
-    await underWay;
-    await flush();
+    await stop();
+    await flush(() => true);
   };
 }

@@ -2,32 +2,27 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
-import type { CheckpointOrder } from "./checkpointer.ts";
+import { type CheckpointOrder, fileState } from "./checkpointer.ts";
 import { lowerPriority } from "./thread-priority.ts";
 
-lowerPriority();
-const files = new Map<string, DatabaseSync>();
+const { idle, copying } = fileState;
 
-function carryOut({ path, close }: CheckpointOrder): void {
-  const known = files.get(path);
-  if (close) {
-    files.delete(path);
-    known?.close();
-    return;
-  }
-  const file = known ?? new DatabaseSync(path, { timeout: 0 });
-  files.set(path, file);
+lowerPriority();
+
+function copyLog(path: string): void {
+  using file = new DatabaseSync(path, { timeout: 0 });
   // PASSIVE copies what it can while others read and write (sqlite.org/pragma.html#pragma_wal_checkpoint).
   file.exec("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-parentPort?.on("message", (order: CheckpointOrder) => {
+parentPort?.on("message", ({ path, state }: CheckpointOrder) => {
+  if (Atomics.compareExchange(state, 0, idle, copying) !== idle) return;
   try {
-    carryOut(order);
+    copyLog(path);
   } catch {
     // Nothing is lost: the writer checkpoints on its own when its log has grown long.
   } finally {
-    Atomics.sub(order.open, 0, 1);
-    Atomics.notify(order.open, 0);
+    Atomics.store(state, 0, idle);
+    Atomics.notify(state, 0);
   }
 });

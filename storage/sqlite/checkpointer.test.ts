@@ -1,8 +1,9 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createCheckpointer } from "./checkpointer.ts";
 import { SqliteDatabase } from "./database.ts";
 
 let folder = "";
@@ -50,6 +51,23 @@ describe("the checkpointer", () => {
     const database = SqliteDatabase.open(path);
     await writeUntilCopied(database);
     expect(readdirSync(folder)).toContain("store.db-wal");
+    database.close();
+    expect(readdirSync(folder)).toEqual(["store.db"]);
+  });
+
+  it("P3: leaves alone what was closed and removed before the thread came to it", async () => {
+    const removed = join(folder, "removed.db");
+    SqliteDatabase.open(removed).close();
+    const database = SqliteDatabase.open(path);
+    const before = createCheckpointer(path);
+    for (let order = 1; order <= 500; order += 1) before.committed(order * 1_000);
+    const late = createCheckpointer(removed);
+    late.committed(1_000);
+    late.close();
+    rmSync(removed);
+    // The thread takes its orders in turn: these come after the one about the file that is gone.
+    await writeUntilCopied(database);
+    before.close();
     database.close();
     expect(readdirSync(folder)).toEqual(["store.db"]);
   });

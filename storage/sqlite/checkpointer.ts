@@ -2,23 +2,25 @@
 // everybody would wait; a dedicated thread copies it before that happens.
 //   P1. It only copies what is already committed: without it, or if it fails, only time is lost.
 //   P2. One thread serves all files of the process, and does not keep the process alive.
-//   P3. Once `close` has returned, the thread has released the file: it may be moved, deleted or recreated. A connection
-//       left open would, being the last one, remove the log of whatever file has that name by then.
+//   P3. Once `close` has returned, the thread does not touch the file: it may be moved, deleted or recreated. The thread
+//       therefore opens it for one copy at a time, and only after it has found that the file is not closed; a late thread
+//       would otherwise create an empty file of that name, or remove the log of whatever file has it by then.
 
 import { Worker } from "node:worker_threads";
 
+/** Who may touch a file: nobody does, the thread does, or the thread no longer may. */
+export const fileState = { idle: 0, copying: 1, closed: 2 } as const;
+
 export interface CheckpointOrder {
   readonly path: string;
-  /** Orders about the file that have not been carried out yet: one shared 32-bit integer, counted down by the thread. */
-  readonly open: Int32Array<SharedArrayBuffer>;
-  /** Releases the file. */
-  readonly close: boolean;
+  /** The file's {@link fileState}: one shared 32-bit integer, set by compare-and-set on both sides. */
+  readonly state: Int32Array<SharedArrayBuffer>;
 }
 
 /** Number of changed rows after which the log is copied: a few megabytes of log. */
 const rowsBetween = 1_000;
-/** Maximum wait for the thread (P3); it takes that long only if it has died. */
-const closeWaitMs = 2_000;
+/** Maximum wait for a copy under way (P3); it takes that long only if the thread has died. */
+const closeWaitMs = 30_000;
 
 export interface Checkpointer {
   /** Called after each COMMIT with the number of rows changed on the connection so far. */
@@ -32,30 +34,22 @@ let worker: Worker | null = null;
 /** Creates the checkpointer of one store file; none of its calls fails. */
 export function createCheckpointer(path: string): Checkpointer {
   let copiedAt = 0;
-  let isUsed = false;
-  const open = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   return {
     committed: (totalChanges) => {
       if (totalChanges - copiedAt < rowsBetween) return;
       copiedAt = totalChanges;
-      isUsed = true;
-      order({ path, open, close: false });
+      worker ??= startWorker();
+      worker.postMessage({ path, state } satisfies CheckpointOrder);
     },
     close: () => {
-      if (!isUsed) return;
-      order({ path, open, close: true });
+      const { idle, copying, closed } = fileState;
       const endMs = performance.now() + closeWaitMs;
-      for (let left = Atomics.load(open, 0); left > 0; left = Atomics.load(open, 0)) {
-        if (Atomics.wait(open, 0, left, endMs - performance.now()) === "timed-out") return;
+      while (Atomics.compareExchange(state, 0, idle, closed) === copying) {
+        if (Atomics.wait(state, 0, copying, endMs - performance.now()) === "timed-out") return;
       }
     },
   };
-}
-
-function order(message: CheckpointOrder): void {
-  worker ??= startWorker();
-  Atomics.add(message.open, 0, 1);
-  worker.postMessage(message);
 }
 
 function startWorker(): Worker {

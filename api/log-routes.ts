@@ -39,7 +39,12 @@ const inclusionDoc: RouteDoc = {
       schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
     },
     {
-      ...{ name: "name", in: "query", description: "Of a receipt: its batch." },
+      ...{
+        name: "name",
+        in: "query",
+        description:
+          "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
+      },
       schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
     },
   ],

@@ -25,7 +25,7 @@ export const checkpointDoc: RouteDoc = {
 const inclusionDoc: RouteDoc = {
   summary: "Proof that the transparency log contains a leaf",
   description:
-    "A receipt is named by the SHA-256 of its canonical envelope, with its region and its batch: it is proven in two levels.",
+    "A receipt is named by the SHA-256 of its envelope's text as it was served, with its region and its batch: it is proven in two levels.",
   parameters: [
     {
       name: "leaf",

@@ -79,7 +79,6 @@ const fileShape = closed<ProofFileMembers>({
   certificates: list(envelopeShape, { min: 1, max: listMax }),
   business_keys: envelopeShape,
   key_custody: list(envelopeShape, { min: 0, max: listMax }),
-  mandate: optional(envelopeShape),
   caller_key_id: optional(keyId),
   request_hash: optional(hash),
   log: loggedShape,
@@ -108,7 +107,6 @@ export interface ProofFileMembers {
   readonly certificates: readonly JsonValue[];
   readonly business_keys: JsonValue;
   readonly key_custody: readonly JsonValue[];
-  readonly mandate?: JsonValue;
   readonly caller_key_id?: string;
   readonly request_hash?: string;
   readonly log: Logged;
@@ -147,7 +145,7 @@ export function servedIn(file: ProofFileMembers): Verdict<{
   if (!receipt.ok) return malformed(receipt.detail, "/receipt");
   const policy = file.ai_policy;
   if (policy?.version === 0) return malformed("An AI policy that is sealed has a version.", "/ai_policy");
-  const { mandate, caller_key_id: callerKeyId, request_hash: requestHash } = file;
+  const { caller_key_id: callerKeyId, request_hash: requestHash } = file;
   return ok({
     fetched: {
       ...{ recordId: file.record_id, businessUuid: file.business_uuid, type: file.record_type },
@@ -168,7 +166,6 @@ export function servedIn(file: ProofFileMembers): Verdict<{
       certificate: answerWith(file.certificates),
       businessKeys: file.business_keys,
       keyCustody: file.key_custody,
-      ...(mandate === undefined ? {} : { mandate }),
       ...(callerKeyId === undefined ? {} : { callerKeyId }),
       ...(requestHash === undefined ? {} : { requestHash }),
     },

@@ -8,6 +8,7 @@
 //       repetition of an earlier command is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
+import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
@@ -26,6 +27,7 @@ import {
   selectRefusals,
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
+import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
@@ -91,6 +93,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
     "purges.forget": forgetRecord,
     "purges.done": finishPurges,
+    "domains.due": (_command, view) => ({ reply: dueDomains(view) }),
+    "domains.probed": noteProbes,
+    "domains.read": (_command, view) => ({ reply: readDomains(view) }),
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "upload.open": openUpload,
     "upload.keep": keepUpload,
@@ -100,6 +105,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
   },
   absent: {
     "acts.read": { reply: { acts: [] } },
+    "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
   },
@@ -118,8 +124,13 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
+    confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
 });
+
+function businessFilesOf(recordId: string): readonly string[] {
+  return recordId.startsWith(recordIdPrefix("business_files")) ? [recordId] : [];
+}
 
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
@@ -151,6 +162,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         answers.select([answerKey(command.push_id, command.chunk)]),
         selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
+        ...selectNamed(namingFiles(command.leaves), uuid),
       ];
     case "push.cancel":
       return selectForCancel(command);
@@ -163,7 +175,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "own_ids.read":
       return selectOwnIds(command);
     case "record.remove":
-      return [heads.select([command.record_id]), removals.select([command.document_hash])];
+      return [
+        heads.select([command.record_id]),
+        removals.select([command.document_hash]),
+        ...selectNamed(businessFilesOf(command.record_id), uuid),
+      ];
     case "removal.read":
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":
@@ -172,6 +188,10 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectForget(command);
     case "purges.done":
       return selectDone(command);
+    case "domains.due":
+    case "domains.probed":
+    case "domains.read":
+      return selectDomains(uuid);
     case "removals.list":
       return selectRemovals(command);
     case "record.read":

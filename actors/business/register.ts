@@ -139,7 +139,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return openParty(command.party, key, context);
     case "group.block":
     case "group.unblock":
-      return changeBlock(command, context);
+      return changeBlock(command, context, known);
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
@@ -202,6 +202,7 @@ function openParty(party: PartyFacts, key: string, context: BusinessContext): An
 function changeBlock(
   command: { type: "group.block" | "group.unblock"; group: string },
   context: BusinessContext,
+  known: RegisterRow | undefined,
 ): Answer {
   const isBlocked = context.blockedGroups.includes(command.group);
   const block = command.type === "group.block";
@@ -214,7 +215,8 @@ function changeBlock(
     : context.blockedGroups.filter((group) => group !== command.group);
   return {
     key: `party/${context.uuid}`,
-    body: { ...context.party, blocked_groups: groups },
+    // The rest of the entry stays as it is, its domains among it.
+    body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
   };
 }

@@ -10,6 +10,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { nameDomains } from "./domains.ts";
 import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
@@ -58,6 +59,7 @@ function apply(
     );
   }
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
+  const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
   return {
     reply: removed(place, false),
     events: [
@@ -69,8 +71,10 @@ function apply(
         live: head.live ? -1 : 0,
         ...(owed.timer === undefined ? {} : { timer: owed.timer }),
       },
+      ...named.events,
     ],
-    puts: [...puts, ...owed.puts],
+    puts: [...puts, ...owed.puts, ...named.puts],
+    deletes: named.deletes,
     effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
 }

@@ -1,6 +1,7 @@
 // The servers of domains on loopback: a DNS server, and an HTTPS server with a certificate for each of them.
 
-import { createServer, type RequestListener, type Server } from "node:https";
+import type { RequestListener } from "node:http";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { challengeName, challengeUrl } from "../../protocol/domain-control.ts";
 import type { PublishedDomains } from "../../transport/domain-probe.conformance.ts";

@@ -1,6 +1,6 @@
 // Control of a domain: the domains that a business file's endpoints are at, and what their owner publishes so that anybody can see
 // that it authorises the business.
-//   D1. The statement names the business and the domain by a hash. It is no secret: whoever reads it can prove nothing with it,
+//   D1. The statement names the business and the domain by a hash. It is no secret: nobody can prove anything by knowing it,
 //       as it has to be published where only the domain's owner can publish.
 //   D2. A business cannot prove a domain with what another business was told to publish, nor one domain with another's.
 

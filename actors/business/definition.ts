@@ -8,7 +8,6 @@
 //       repetition of an earlier command is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
-import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
@@ -37,7 +36,7 @@ import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
-import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
+import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
 import {
   admissions,
   answerKey,
@@ -128,10 +127,6 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
   },
 });
 
-function businessFilesOf(recordId: string): readonly string[] {
-  return recordId.startsWith(recordIdPrefix("business_files")) ? [recordId] : [];
-}
-
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
@@ -175,11 +170,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "own_ids.read":
       return selectOwnIds(command);
     case "record.remove":
-      return [
-        heads.select([command.record_id]),
-        removals.select([command.document_hash]),
-        ...selectNamed(businessFilesOf(command.record_id), uuid),
-      ];
+      return selectForRemoval(command, uuid);
     case "removal.read":
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":

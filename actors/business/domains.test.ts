@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { domainChallenge } from "../../protocol/domain-control.ts";
+import { watchedDomainsMax } from "../../protocol/limits.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
@@ -9,7 +10,6 @@ import type { ProbeKind } from "../messages/domains.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { confirmDomains } from "./confirm-domains.ts";
 import { businessActor } from "./definition.ts";
-import { domainsMax } from "./domains.ts";
 
 const day = 86_400_000;
 const schedule = { interval_ms: day, grace_ms: 3 * day };
@@ -195,11 +195,11 @@ describe("the domains of a business", () => {
 
   it("are no more than a business may have (K4), and make room for others", () => {
     const business = open();
-    const many = Array.from({ length: domainsMax + 1 }, (_, n) => `d${String(n).padStart(3, "0")}.example`);
+    const many = Array.from({ length: watchedDomainsMax + 1 }, (_, n) => `d${String(n).padStart(3, "0")}.example`);
     publish(business, 0, many);
-    expect(read(business).map(({ domain }) => domain)).toEqual(many.slice(0, domainsMax));
+    expect(read(business).map(({ domain }) => domain)).toEqual(many.slice(0, watchedDomainsMax));
     publish(business, 1, many.slice(-1));
-    expect(read(business)).toHaveLength(domainsMax);
+    expect(read(business)).toHaveLength(watchedDomainsMax);
     look(business, "confirmed");
     for (const days of [1, 3]) {
       business.nowMs += days * day;
@@ -207,10 +207,10 @@ describe("the domains of a business", () => {
     }
     // All are remembered as suspended; the one that is named takes the place of one of them.
     publish(business, 0, []);
-    expect(business.rows(90)).toHaveLength(domainsMax);
+    expect(business.rows(90)).toHaveLength(watchedDomainsMax);
     publish(business, 0, [shop]);
     expect(statuses(business)).toEqual({ [shop]: "unconfirmed" });
-    expect(business.rows(90)).toHaveLength(domainsMax);
+    expect(business.rows(90)).toHaveLength(watchedDomainsMax);
   });
 
   it("are named in no event, and in no row once a purge may be due", () => {

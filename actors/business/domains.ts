@@ -4,9 +4,10 @@
 //   K2. One durable timer of the business ends when the first look is due. A look is repeated until its result is committed.
 //   K3. The party's entry in the register says what is published of the domains, with every change.
 //       No event names a domain: it is a text of a record, and records may be purged.
-//   K4. A business has at most `domainsMax` domains. Those beyond are not watched; they stay unconfirmed.
+//   K4. A business has at most `watchedDomainsMax` domains. Those beyond are not watched; they stay unconfirmed.
 
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
+import { watchedDomainsMax } from "../../protocol/limits.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol, LeafClaim } from "../messages/business.ts";
 import type { DomainFacts, DomainStatus } from "../messages/domains.ts";
@@ -18,8 +19,6 @@ import { factsIn, type RegisterRow, registerEntries, selectRegister } from "./ro
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Maximum number of domains of one business. */
-export const domainsMax = 100;
 
 /** How soon a publication may have a domain looked at again. */
 const lookAgainMs = 60_000;
@@ -52,7 +51,7 @@ export function selectNamed(recordIds: readonly string[], uuid: string): readonl
 }
 
 export function selectDomains(uuid: string): readonly RowSelection[] {
-  return [domains.selectPage(domainsMax), ...selectRegister([partyKey(uuid)])];
+  return [domains.selectPage(watchedDomainsMax), ...selectRegister([partyKey(uuid)])];
 }
 
 function partyKey(uuid: string): string {
@@ -95,14 +94,14 @@ function watch(
   before: DomainRow | undefined,
   { domain, nowMs }: { readonly domain: string; readonly nowMs: number },
 ): boolean {
-  if (!rows.has(domain) && rows.size >= domainsMax && !makeRoom(rows)) return false;
+  if (!rows.has(domain) && rows.size >= watchedDomainsMax && !makeRoom(rows)) return false;
   const row = rows.get(domain) ?? newDomain(nowMs);
   rows.set(domain, { ...row, next_at_ms: nextLook(row, before, nowMs) });
   count(rows, domain, 1);
   return true;
 }
 
-/** Whoever publishes has often just published the challenge as well, so a domain that is not confirmed is looked at soon. */
+/** With a business file, the challenge has often just been published as well: a domain that is not confirmed is looked at soon. */
 function nextLook(row: DomainRow, before: DomainRow | undefined, nowMs: number): number {
   const soon = Math.max(nowMs, (row.probed?.at_ms ?? Number.NEGATIVE_INFINITY) + lookAgainMs);
   if (before === undefined || before.files === 0) return soon;

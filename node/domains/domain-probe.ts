@@ -166,7 +166,7 @@ async function publicAddresses(
   throw failures.find((error) => !noRecordCodes.has(codeOf(error))) ?? failures[0];
 }
 
-/** What the domain's own server, or whoever is at its address, says instead of an answer. */
+/** What the domain's own server, or another one at its address, does instead of answering. */
 const theirCodes = /^(?:ECONNREFUSED|EPROTO|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HPE_)/;
 
 function refusedBy(error: unknown): Finding {

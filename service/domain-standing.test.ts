@@ -13,7 +13,9 @@ const later = "2026-01-04T00:00:00.000Z";
 
 describe("what is shown of endpoints", () => {
   it("is known of their own domains only, in their order", () => {
-    const party = { domains: [facts("b.example", "confirmed", later), facts("x.example", "suspended", earlier)] };
+    const party = {
+      domains: [facts("b.example", "confirmed", later), facts("x.example", "suspended", earlier)],
+    };
     const shown = domainsShown(["a.example", "b.example"], party);
     expect(shown).toEqual([
       { domain: "a.example", status: "unconfirmed", since: null, confirmed_at: null },

@@ -282,7 +282,15 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 
-function htmlAnswer({ business, checks, version, status, removal, endpoints, ...findings }: Findings): Outcome {
+function htmlAnswer({
+  business,
+  checks,
+  version,
+  status,
+  removal,
+  endpoints,
+  ...findings
+}: Findings): Outcome {
   const body = page(`A record of ${business.name}`, [
     `<p>${escapeHtml(statusWords[status])}</p>`,
     `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,

@@ -37,7 +37,8 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       for (const each of told) if (each.status === "rejected") throw each.reason;
       return null;
     },
-    confirmDomains: (_params: unknown, context: ActivityContext<"business">) => confirmDomains(ports, context),
+    confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
+      confirmDomains(ports, context),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),
   };
 }

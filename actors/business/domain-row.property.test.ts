@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ProbeKind, ProbedDomain } from "../messages/domains.ts";
+import type { ProbedDomain, ProbeKind } from "../messages/domains.ts";
 import { afterProbe, type DomainRow, newDomain } from "./domain-row.ts";
 
 const [hour, day] = [3_600_000, 86_400_000];
@@ -90,7 +90,11 @@ describe("a domain after looks", () => {
   });
 
   it("V2: is lost by unanswered looks only after ten times the grace", () => {
-    const away = (until: number) => [look(1, "confirmed"), look(day, "unanswered"), look(until, "unanswered")];
+    const away = (until: number) => [
+      look(1, "confirmed"),
+      look(day, "unanswered"),
+      look(until, "unanswered"),
+    ];
     expect(live(away(31 * day - 1)).status).toBe("confirmed");
     expect(live(away(31 * day)).status).toBe("suspended");
   });

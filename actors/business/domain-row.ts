@@ -8,7 +8,13 @@
 //   V5. A look changes nothing if a later one has been noted.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { DomainFacts, DomainStatus, ProbedDomain, ProbeSchedule, WatchedDomain } from "../messages/domains.ts";
+import type {
+  DomainFacts,
+  DomainStatus,
+  ProbedDomain,
+  ProbeSchedule,
+  WatchedDomain,
+} from "../messages/domains.ts";
 
 /** How much longer unanswered looks may go on (V2). */
 const unansweredTimes = 10;

@@ -94,9 +94,7 @@ describe("the domains of a business", () => {
     const business = open();
     publish(business, 0, [shop]);
     const since = new Date(business.nowMs).toISOString();
-    expect(published(business)).toEqual([
-      { domain: shop, status: "unconfirmed", since, confirmed_at: null },
-    ]);
+    expect(published(business)).toEqual([{ domain: shop, status: "unconfirmed", since, confirmed_at: null }]);
     business.nowMs += 60_000;
     const confirmed_at = new Date(business.nowMs).toISOString();
     const { change } = business.snapshot.context;
@@ -195,7 +193,10 @@ describe("the domains of a business", () => {
 
   it("are no more than a business may have (K4), and make room for others", () => {
     const business = open();
-    const many = Array.from({ length: watchedDomainsMax + 1 }, (_, n) => `d${String(n).padStart(3, "0")}.example`);
+    const many = Array.from(
+      { length: watchedDomainsMax + 1 },
+      (_, n) => `d${String(n).padStart(3, "0")}.example`,
+    );
     publish(business, 0, many);
     expect(read(business).map(({ domain }) => domain)).toEqual(many.slice(0, watchedDomainsMax));
     publish(business, 1, many.slice(-1));

@@ -19,7 +19,6 @@ import { factsIn, type RegisterRow, registerEntries, selectRegister } from "./ro
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
-
 /** How soon a publication may have a domain looked at again. */
 const lookAgainMs = 60_000;
 
@@ -59,10 +58,7 @@ function partyKey(uuid: string): string {
 }
 
 /** The versions that are served from now on of these records name these domains; none for a record that is served no longer. */
-export function nameDomains(
-  files: ReadonlyMap<string, readonly string[]>,
-  view: BusinessView,
-): DomainChange {
+export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view: BusinessView): DomainChange {
   if (files.size === 0) return unchanged;
   const before = rowsOf(view);
   const rows: Rows = new Map(before);

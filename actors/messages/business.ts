@@ -160,7 +160,7 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol 
+export interface BusinessProtocol
   extends RemovalProtocol,
     AttemptsProtocol,
     OpenUploadsProtocol,

@@ -170,8 +170,7 @@ async function publicAddresses(
 const theirCodes = /^(?:ECONNREFUSED|EPROTO|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HPE_)/;
 
 function refusedBy(error: unknown): Finding {
-  if (error instanceof NoPublicAddress)
-    return { kind: "absent", detail: "the domain has no public address" };
+  if (error instanceof NoPublicAddress) return { kind: "absent", detail: "the domain has no public address" };
   const code = codeOf(error);
   if (noRecordCodes.has(code)) return { kind: "absent", detail: "the domain has no address" };
   return theirCodes.test(code)

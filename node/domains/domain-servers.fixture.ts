@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { challengeName, challengeUrl } from "../../protocol/domain-control.ts";
 import type { PublishedDomains } from "../../transport/domain-probe.conformance.ts";
 import { makeCertificate } from "../../transport/ws/certificate.fixture.ts";
-import type { DomainProbeOptions } from "./domain-probe.ts";
 import { type DnsServer, startDnsServer } from "./dns-server.fixture.ts";
+import type { DomainProbeOptions } from "./domain-probe.ts";
 
 export interface DomainServers extends PublishedDomains, AsyncDisposable {
   readonly dns: DnsServer;

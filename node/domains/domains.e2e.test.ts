@@ -95,7 +95,12 @@ describe("the domain of a business's endpoints", () => {
     servers.txt(domain, [challenge]);
     await until("confirmed");
     const [first] = (await endpoints()).domains;
-    expect(first).toEqual({ domain, status: "confirmed", since: first?.since, confirmed_at: expect.any(String) });
+    expect(first).toEqual({
+      domain,
+      status: "confirmed",
+      since: first?.since,
+      confirmed_at: expect.any(String),
+    });
     await vi.waitFor(
       async () => {
         const { domains, domains_confirmed_at: last, status } = await endpoints();

@@ -2,7 +2,18 @@
 
 import { watchedDomainsMax } from "../limits.ts";
 import { hostForm } from "../records/https-url.ts";
-import { described, list, matching, named, nullable, type Of, object, oneOf, text, timestamp } from "../shape.ts";
+import {
+  described,
+  list,
+  matching,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  text,
+  timestamp,
+} from "../shape.ts";
 
 const domain = matching(new RegExp(hostForm.pattern), "a domain name", { maxLength: hostForm.max });
 
@@ -13,7 +24,10 @@ const standing = {
 
 export const endpointDomain = object({
   ...standing,
-  since: described(nullable(timestamp), "Since when it has this status; null for a domain that is not watched."),
+  since: described(
+    nullable(timestamp),
+    "Since when it has this status; null for a domain that is not watched.",
+  ),
   confirmed_at: described(nullable(timestamp), "When control was last confirmed."),
 });
 

@@ -9,8 +9,9 @@ import {
 } from "../node/publishing.fixture.ts";
 import type { NodeServices } from "../node/services.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { verifyKeyDirectory, verifyPage, verifyStatement } from "../verifier/service-statements.ts";
 import type { Trust } from "../verifier/trust.ts";
 import {
   newCaller,
@@ -59,8 +60,27 @@ export async function openVerifiable(): Promise<Verifiable> {
     policy,
     row,
     fetched: await send(surfaces.retrievalUrl, company, { path: `/v1/records/${row["record_id"]}` }),
-    get: (path, headers = {}) => send(surfaces.verifyUrl, null, { path, headers }),
+    get: async (path, headers = {}) =>
+      assertReadable(services.trust(), await send(surfaces.verifyUrl, null, { path, headers })),
   };
+}
+
+const readers = {
+  "verify-statement": verifyStatement,
+  "verify-page": verifyPage,
+  "key-directory": verifyKeyDirectory,
+};
+
+/** An answer that the service signed is one that the offline verifier reads, and shows nothing else. */
+export function assertReadable(trust: Trust, answer: ReceivedAnswer): ReceivedAnswer {
+  const { json } = answer;
+  const type = (json["statement"] as { readonly payloadType?: string } | undefined)?.payloadType ?? "";
+  const name = /^application\/vnd\.svc\.([a-z-]+)\.v1\+json$/.exec(type)?.[1] ?? "";
+  const read = Object.entries(readers).find(([kind]) => kind === name)?.[1];
+  const verdict = read?.(trust, json as JsonObject);
+  if (verdict?.ok === false)
+    throw new Error(`${type}: ${verdict.code}: ${verdict.detail} ${verdict.pointer ?? ""}`);
+  return answer;
 }
 
 async function sealPolicy(services: NodeServices, business: TestBusiness): Promise<SealedPolicy> {

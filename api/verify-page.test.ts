@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BusinessCommand } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { exactMember } from "../protocol/exact-member.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { verifyWorking } from "../verifier/working-signature.ts";
+import { verifyPage } from "../verifier/service-statements.ts";
 import type { ReceivedAnswer } from "./surfaces.fixture.ts";
 import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
@@ -36,10 +38,13 @@ describe("GET /v1/verify/{record_id}", () => {
       checks: { cert: "matches", served_at: "within" },
       source_line: line,
     });
-    const { statement, ...findings } = answer.json as { statement: { payload: string; payloadType: string } };
+    const { statement, ...findings } = answer.json as { statement: { payload: string }; record_id: string };
     expect(JSON.parse(atob(statement.payload))).toEqual(findings);
-    const at = { use: "statement", region: null, at: String(answer.json["checked_at"]) } as const;
-    expect(verifyWorking(world.trust, rubbish(statement), at)).toMatchObject({ ok: true });
+    const about = {
+      bytes: utf8(exactMember(world.fetched.text, "record") ?? ""),
+      recordId: findings.record_id,
+    };
+    expect(verifyPage(world.trust, rubbish(statement), about)).toMatchObject({ ok: true });
   });
 
   it("tells another certificate and another time apart", async () => {

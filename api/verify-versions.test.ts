@@ -11,7 +11,7 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { sealText } from "../service/fetched-record.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 /** Everything that is served of one version. */
 interface Version {
@@ -86,6 +86,7 @@ async function verify(body: object): Promise<Record<string, JsonValue>> {
   const { statement, ...findings } = answer.json as { statement: { payload: string } };
   const signed = JSON.parse(new TextDecoder().decode(parseBase64(statement.payload) ?? undefined));
   expect(signed).toMatchObject(findings);
+  assertReadable(world.trust, answer);
   return answer.json as Record<string, JsonValue>;
 }
 

@@ -4,9 +4,9 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
-import { verifyWorking } from "../verifier/working-signature.ts";
+import { verifyStatement } from "../verifier/service-statements.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 
@@ -18,8 +18,10 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 describe("POST /v1/verify", () => {
   const record = (): string =>
     toBase64(new TextEncoder().encode(exactMember(world.fetched.text, "record") ?? ""));
-  const verify = (body: object): Promise<ReceivedAnswer> =>
-    send(world.surfaces.verifyUrl, null, { path: "/v1/verify", body: JSON.stringify(body) });
+  const verify = async (body: object): Promise<ReceivedAnswer> => {
+    const request = { path: "/v1/verify", body: JSON.stringify(body) };
+    return assertReadable(world.trust, await send(world.surfaces.verifyUrl, null, request));
+  };
   const whole = () => ({
     record_base64: record(),
     seal: world.fetched.json["seal"],
@@ -60,9 +62,9 @@ describe("POST /v1/verify", () => {
       sandbox: true,
       ...findings,
     });
-    const at = { use: "statement", region: null, at: String(answer.json["checked_at"]) } as const;
     expect(statement.payloadType).toBe(payloadTypes["verify-statement.v1"]);
-    expect(verifyWorking(world.trust, rubbish(statement), at)).toMatchObject({ ok: true });
+    const bytes = parseBase64(record()) ?? new Uint8Array();
+    expect(verifyStatement(world.trust, rubbish(statement), { bytes })).toMatchObject({ ok: true });
   });
 
   const sealOf = (): Record<string, unknown> =>

@@ -1,8 +1,16 @@
-// `svc verify`: verifies an evidence file offline, with pinned anchors. It contacts no service.
+// `svc verify`: verifies an evidence file, or a saved answer with a signed statement in it, offline and with pinned
+// anchors. It contacts no service.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Check, verifyEvidenceFile } from "../client/evidence.ts";
+import {
+  type AnchorsChoice,
+  type Check,
+  type FileVerdict,
+  isStatementFile,
+  verifyEvidenceFile,
+  verifyStatementFile,
+} from "../client/evidence.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { homeOf, loadSandbox, readText } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
@@ -15,11 +23,19 @@ export const verify: Command = {
   details: [
     "Trust comes only from anchors: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
     "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
+    "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id} or GET /.well-known/svc-keys, or",
+    "only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: {
     anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },
     sandbox: { type: "boolean", help: "accept sandbox anchors" },
+    "key-set": { type: "string", value: "FILE", help: "the key set, for an answer that carries none" },
+    record: {
+      type: "string",
+      value: "FILE",
+      help: "the record's exact bytes, that the answer must be about",
+    },
     json: { type: "boolean", help: "print the report as JSON" },
     home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
   },
@@ -27,13 +43,11 @@ export const verify: Command = {
 };
 
 async function runVerify(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const file = resolve(context.cwd, onlyArgument(args, verify));
-  const contents = await readFile(file).catch((error: Error) => {
-    throw new UsageError(`${file} cannot be read: ${error.message}`);
-  });
-  const allowSandbox = args.flag("sandbox");
-  const anchorsText = await loadAnchors(args, context);
-  const outcome = verifyEvidenceFile(new Uint8Array(contents), { anchorsText, allowSandbox });
+  const contents = await readBytes(onlyArgument(args, verify), context);
+  const choice = { anchorsText: await loadAnchors(args, context), allowSandbox: args.flag("sandbox") };
+  const outcome = isStatementFile(contents)
+    ? await verifyStatement(contents, choice, args, context)
+    : verifyEvidence(contents, choice, args);
   if (!outcome.ok) throw new UsageError(outcome.detail);
   const report = outcome.value;
   const { terminal } = context;
@@ -44,6 +58,38 @@ async function runVerify(args: Arguments, context: CommandContext): Promise<Exit
     terminal.print(report.valid ? terminal.good(`Valid.${missing}`) : terminal.bad(`Not valid.${missing}`));
   }
   return report.valid ? exitCodes.done : exitCodes.negative;
+}
+
+function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, args: Arguments): FileVerdict {
+  const unused = ["key-set", "record"].find((name) => args.text(name) !== null);
+  if (unused !== undefined)
+    throw new UsageError(`--${unused} is for a saved answer with a statement; evidence carries its own.`);
+  return verifyEvidenceFile(contents, choice);
+}
+
+async function verifyStatement(
+  contents: Uint8Array,
+  choice: AnchorsChoice,
+  args: Arguments,
+  context: CommandContext,
+): Promise<FileVerdict> {
+  const keySet = args.text("key-set");
+  if (keySet === null)
+    throw new UsageError("Name the key set with --key-set FILE: a saved answer of GET /.well-known/keys.");
+  const record = args.text("record");
+  return verifyStatementFile(contents, {
+    ...choice,
+    keySet: await readBytes(keySet, context),
+    ...(record === null ? {} : { record: await readBytes(record, context) }),
+  });
+}
+
+async function readBytes(path: string, { cwd }: CommandContext): Promise<Uint8Array> {
+  const file = resolve(cwd, path);
+  const contents = await readFile(file).catch((error: Error) => {
+    throw new UsageError(`${file} cannot be read: ${error.message}`);
+  });
+  return new Uint8Array(contents);
 }
 
 async function loadAnchors(args: Arguments, context: CommandContext): Promise<string> {

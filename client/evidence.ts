@@ -1,12 +1,13 @@
 // Evidence files: a fetched record with everything needed to verify it offline (format `svc-evidence/1`), and their
 // verification against anchors chosen by the verifying side.
 
-import { parseAnchors } from "../protocol/anchors.ts";
+import { type Anchors, parseAnchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { evidenceText } from "../verifier/evidence.ts";
 import type { Report } from "../verifier/report.ts";
+import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
@@ -36,15 +37,49 @@ export async function collectEvidence(
   });
 }
 
+/** A report, or why there is none. */
+export type FileVerdict = Result<Report, "anchors_unusable" | "not_a_statement">;
+
+export interface AnchorsChoice {
+  readonly anchorsText: string;
+  readonly allowSandbox: boolean;
+}
+
 /**
  * Verifies an evidence file using only anchors (given as JSON text). Sandbox anchors must be allowed explicitly; without
  * that, or for a text that contains no anchors, the result is `anchors_unusable`.
  */
 export function verifyEvidenceFile(
   file: Uint8Array,
-  options: { readonly anchorsText: string; readonly allowSandbox: boolean },
+  options: AnchorsChoice,
 ): Result<Report, "anchors_unusable"> {
-  const parsed = parseStrictJson(utf8(options.anchorsText));
+  const anchors = readAnchors(options);
+  return anchors.ok ? ok(verifyEvidence({ anchors: anchors.value }, file)) : anchors;
+}
+
+/** Whether a file holds an answer, or only its envelope, for {@link verifyStatementFile}. */
+export function isStatementFile(file: Uint8Array): boolean {
+  return statedAnswer(file) !== null;
+}
+
+/**
+ * Verifies a saved answer of `POST /v1/verify`, `GET /v1/verify/{record_id}` or `GET /.well-known/svc-keys` with anchors
+ * and a saved answer of `GET /.well-known/keys`. `record` are the exact bytes that a statement must be about. Any other file
+ * is `not_a_statement`.
+ */
+export function verifyStatementFile(
+  file: Uint8Array,
+  options: AnchorsChoice & { readonly keySet: Uint8Array; readonly record?: Uint8Array },
+): FileVerdict {
+  const anchors = readAnchors(options);
+  if (!anchors.ok) return anchors;
+  const answer = statedAnswer(file);
+  if (answer === null) return refuse("not_a_statement", "The file holds no statement of the service.");
+  return ok(verifyStatedAnswer({ anchors: anchors.value, keySet: options.keySet }, answer, options.record));
+}
+
+function readAnchors({ anchorsText, allowSandbox }: AnchorsChoice): Result<Anchors, "anchors_unusable"> {
+  const parsed = parseStrictJson(utf8(anchorsText));
   if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
   const anchors = parseAnchors(parsed.value);
   if (!anchors.ok)
@@ -52,11 +87,11 @@ export function verifyEvidenceFile(
       "anchors_unusable",
       `These are not valid anchors: ${anchors.detail} (${anchors.pointer ?? ""})`,
     );
-  if (anchors.value.environment === "sandbox" && !options.allowSandbox) {
+  if (anchors.value.environment === "sandbox" && !allowSandbox) {
     return refuse(
       "anchors_unusable",
       "These are sandbox anchors, which vouch for nothing real. Use --sandbox to accept them.",
     );
   }
-  return ok(verifyEvidence({ anchors: anchors.value }, file));
+  return anchors;
 }

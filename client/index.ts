@@ -36,7 +36,15 @@ export type {
   RemovalRequest,
 } from "./business-client.ts";
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
-export { collectEvidence, type Report, verifyEvidenceFile } from "./evidence.ts";
+export {
+  type AnchorsChoice,
+  collectEvidence,
+  type FileVerdict,
+  isStatementFile,
+  type Report,
+  verifyEvidenceFile,
+  verifyStatementFile,
+} from "./evidence.ts";
 export {
   FeedError,
   type FeedItem,

@@ -11,7 +11,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { collectEvidence } from "../client/evidence.ts";
 import { createSvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
+import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import * as statedModule from "../verifier/stated-answer.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -36,7 +39,13 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-async function evidenceOfSample(): Promise<string> {
+interface Sample {
+  readonly evidence: string;
+  /** Saved answers whose statement the service signed, with its key set. */
+  readonly stated: { readonly keySet: unknown; readonly answers: readonly string[] };
+}
+
+async function readSample(): Promise<Sample> {
   const seeded = await node.seeded;
   const key = seeded?.sandbox.ai_companies[0]?.keys[0];
   if (!seeded || !key) throw new Error("The sandbox has an AI company.");
@@ -51,20 +60,53 @@ async function evidenceOfSample(): Promise<string> {
     fetch,
   });
   const fetched = await client.fetchRecord(seeded.exampleRecordId ?? "");
-  return collectEvidence(client, fetched, { environment: "sandbox", keyId: key.key_id });
+  const evidence = await collectEvidence(client, fetched, { environment: "sandbox", keyId: key.key_id });
+  const { key_set: keySet, record_base64, fetched: body } = JSON.parse(evidence);
+  const page = new URL(/verify=(\S+)$/.exec(body.provenance.source_line)?.[1] ?? "");
+  const { verify_url: verifyUrl } = node.urls;
+  const init = { method: "POST", body: JSON.stringify({ record_base64, seal: body.seal }) };
+  const answers = await Promise.all(
+    [
+      fetch(`${verifyUrl}/v1/verify`, init),
+      fetch(`${verifyUrl}${page.pathname}${page.search}`),
+      fetch(`${verifyUrl}/.well-known/svc-keys`),
+    ].map(async (answer) => (await answer).text()),
+  );
+  return { evidence, stated: { keySet, answers } };
+}
+
+/** The reports on answers and on the same with a word changed; the page runs it from its text. */
+function statedReports(
+  { anchors, stated }: { readonly anchors: Anchors; readonly stated: Sample["stated"] },
+  reader: Pick<typeof statedModule, "statedAnswer" | "verifyStatedAnswer">,
+) {
+  const changed = stated.answers.map((text) =>
+    text.replace('"v":1', '"v":2').replace('"valid":true', '"valid":false'),
+  );
+  return [stated.answers, changed].map((texts) =>
+    texts.map((text) => {
+      const answer = reader.statedAnswer(new TextEncoder().encode(text));
+      return answer === null
+        ? null
+        : reader.verifyStatedAnswer({ anchors, keySet: stated.keySet as JsonValue }, answer);
+    }),
+  );
 }
 
 /** One script for the page: the verifier as it is, without a build step of its own. */
 async function bundle(): Promise<string> {
   const entry = join(home, "entry.ts");
-  const verifier = new URL("../verifier/verifier.ts", import.meta.url).pathname;
+  const moduleAt = (path: string) => JSON.stringify(new URL(path, import.meta.url).pathname);
   await writeFile(
     entry,
-    `import { verifyEvidence } from ${JSON.stringify(verifier)};
-     const [anchors, evidence] = await Promise.all(["/anchors", "/evidence"].map((path) => fetch(path).then((answer) => answer.text())));
+    `import { verifyEvidence } from ${moduleAt("../verifier/verifier.ts")};
+     import * as reader from ${moduleAt("../verifier/stated-answer.ts")};
+     ${statedReports}
+     const [anchors, evidence, stated] = await Promise.all(["/anchors", "/evidence", "/stated"].map((path) => fetch(path).then((answer) => answer.text())));
      const tampered = evidence.replace('"language":"en"', '"language":"de"');
      const reports = [evidence, tampered].map((text) => verifyEvidence({ anchors: JSON.parse(anchors) }, new TextEncoder().encode(text)));
-     document.body.textContent = JSON.stringify(reports);`,
+     const answers = statedReports({ anchors: JSON.parse(anchors), stated: JSON.parse(stated) }, reader);
+     document.body.textContent = JSON.stringify([...reports, answers]);`,
   );
   const built = await build({
     input: entry,
@@ -124,22 +166,31 @@ describe("the verifier", () => {
   it.skipIf(browser === undefined && process.env["CI"] === undefined)(
     "says in a browser what it says in Node",
     async () => {
-      const evidence = await evidenceOfSample();
+      const { evidence, stated } = await readSample();
       const { anchors } = node.services;
       const page = await servePage({
         "/": '<!doctype html><body></body><script type="module" src="/verifier.js"></script>',
         "/verifier.js": await bundle(),
         "/anchors": JSON.stringify(anchors),
         "/evidence": evidence,
+        "/stated": JSON.stringify(stated),
       });
       const text = await textOfPage(browser ?? "", page.url);
       page.close();
-      const [genuine, tampered] = JSON.parse(
+      const [genuine, tampered, answers] = JSON.parse(
         text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
       );
       expect(genuine).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(evidence)))));
       expect(genuine.valid).toBe(true);
       expect(tampered.valid).toBe(false);
+      expect(answers).toEqual(JSON.parse(JSON.stringify(statedReports({ anchors, stated }, statedModule))));
+      const valid = (answers as readonly (readonly { valid: boolean }[])[]).map((each) =>
+        each.map((report) => report.valid),
+      );
+      expect(valid).toEqual([
+        [true, true, true],
+        [false, false, false],
+      ]);
     },
   );
 });

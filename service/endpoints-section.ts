@@ -12,7 +12,7 @@ const statusWords: Readonly<Record<Endpoints["status"], string>> = {
 };
 
 /** Blocks of HTML. */
-export function endpointBlocks({ status, items, domains }: Endpoints): readonly string[] {
+export function endpointBlocks({ status, items, domains = [] }: Endpoints): readonly string[] {
   // The record was judged before it was published.
   const addresses = items as readonly { readonly kind: string; readonly url: string }[];
   if (addresses.length === 0) return [];
@@ -25,7 +25,11 @@ export function endpointBlocks({ status, items, domains }: Endpoints): readonly 
   ];
 }
 
-function domainWords({ status, since, confirmed_at: confirmedAt }: Endpoints["domains"][number]): string {
+function domainWords({
+  status,
+  since,
+  confirmed_at: confirmedAt,
+}: NonNullable<Endpoints["domains"]>[number]): string {
   const last = confirmedAt === null ? "Never confirmed" : `Last confirmed at ${confirmedAt}`;
   return status === "suspended" ? `Lost at ${since ?? "an unknown time"}. ${last}.` : `${last}.`;
 }

@@ -5,7 +5,7 @@
 //       actors may be of different instants, as they are when a node dies between the commits of both.
 //   E2. Bytes of unfinished pushes are included, because nobody could finish the pushes without them.
 
-import { placementOf } from "../actors/messages/refs.ts";
+import { partsOf, placementOf } from "../actors/messages/refs.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import {
   type ActorHead,
@@ -116,7 +116,7 @@ async function readStaged(
   for (let after = ""; ; ) {
     const ids = (await records.stagedPushes(after, pageSize)).map(({ push_id }) => push_id);
     for (const id of ids) {
-      if (parties !== null && !parties.has(id.slice(0, Math.max(0, id.indexOf("."))))) continue;
+      if (parties !== null && !parties.has(partsOf(id).party)) continue;
       const leaves: Uint8Array[] = [];
       for (let page = await records.loadLeaves(id, 0, pageSize); page.length > 0; ) {
         leaves.push(...page);

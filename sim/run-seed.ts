@@ -6,6 +6,7 @@
 import { logRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import type { LogSequencerContext } from "../machines/log-sequencer.ts";
+import type { LogEntry } from "../protocol/log/entries.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
 import { checkInForce } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
@@ -154,6 +155,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (parts.night !== null) await nightPasses(world, parts.night.lastsMs);
   kernel.tell("liveness phase");
   calm(world);
+  world.observed.leaves.settlesBy(kernel.now() + livenessMs);
   await Promise.all(acting);
   await Promise.all(agents.map((agent) => agent.finish(parts.night?.morningMs ?? 0)));
   for (const portal of portals) await portal.settleHolds();
@@ -168,10 +170,13 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, journal, truth);
   checkHistories(world);
+  const batches = await closeReceipts(world);
+  checkReceipts(world, served.receipts);
+  await sequenceLog(world);
+  // A region that died before it knew appends its batches again.
+  await append(world, batches);
   await sequenceLog(world);
   await checkLog(world, journal, truth);
-  await closeReceipts(world);
-  checkReceipts(world, served.receipts);
   await writeCounts(world);
   checkInsight(world, served.receipts);
 }
@@ -247,18 +252,32 @@ async function isPublished(world: World, node: SimNode): Promise<boolean> {
  * Closes the batches of all minutes: in some worlds by letting the minutes pass; in the others, because a minute of a
  * whole cluster costs thousands of events, by doing what the region actor would do then.
  */
-async function closeReceipts(world: World): Promise<void> {
+async function closeReceipts(world: World): Promise<readonly LogEntry[]> {
   const { parts } = world;
-  if (parts.night === null && world.random.fork("closing").chance(0.05)) return pause(world, closingMs);
+  const batches: LogEntry[] = [];
+  if (parts.night === null && world.random.fork("closing").chance(0.05)) {
+    await pause(world, closingMs);
+    return batches;
+  }
   const nowMs = parts.kernel.now() + closingMs;
   for (const region of parts.regions) {
     const client = { model: parts.stores, life: null, region };
-    const receipts = openSimReceiptStore(client);
-    const events = parts.variation.events(openSimEventStore(client, () => parts.kernel.now()));
-    await closeReceiptBatches(
-      { receipts, events, sha256: parts.crypto.sha256, append: async () => {} },
-      region,
-      nowMs,
-    );
+    const ports = {
+      receipts: openSimReceiptStore(client),
+      events: parts.variation.events(openSimEventStore(client, () => parts.kernel.now())),
+      sha256: parts.crypto.sha256,
+      append: async (entries: readonly LogEntry[]) => {
+        batches.push(...entries);
+        await append(world, entries);
+      },
+    };
+    await closeReceiptBatches(ports, region, nowMs);
   }
+  return batches;
+}
+
+async function append(world: World, entries: readonly LogEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const node = await anyNode(world, world.parts.regions[0] ?? "");
+  await answerOf(world, node.life, node.system.ask(logRef(), { type: "log.append", entries }));
 }

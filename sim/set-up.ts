@@ -1,5 +1,6 @@
 // The parties of a world and their agents, drawn from its seed.
 
+import { Unavailable } from "../std/unavailable.ts";
 import type { ServedChecker } from "./checkers/served.ts";
 import type { SimSigner } from "./crypto/sim-crypto.ts";
 import type { Random } from "./kernel/random.ts";
@@ -33,7 +34,7 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
   const plan = drawPlan(draw.fork("plan"), regions);
   const named = { uuid: draw.fork("named").uuid(), home: draw.fork("named home").pick(regions) };
   world.parts.homes.set(named.uuid, named.home);
-  await registerNamed(world.parts, await anyNode(world, named.home), named.uuid);
+  await atNode(world, named.home, (node) => registerNamed(world.parts, node, named.uuid));
   const businesses = await openBusinesses(world, draw, journal);
   const agents = businesses.flatMap((business, index) =>
     keysOf(business).map((key, at) => {
@@ -47,7 +48,7 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
     const uuid = draw.uuid();
     const home = draw.pick(regions);
     world.parts.homes.set(uuid, home);
-    const company = await registerCompany(world.parts, await anyNode(world, home), uuid);
+    const company = await atNode(world, home, (node) => registerCompany(world.parts, node, uuid));
     const random = draw.fork(`company ${index}`);
     const companyPlan = { steps: draw.between(4, 12), pauseMaxMs: plan.pauseMaxMs, regions };
     const given = { company, plan: companyPlan, random, journal, checker: served };
@@ -88,11 +89,13 @@ async function openBusinesses(world: World, draw: Random, journal: Journal): Pro
     };
     const known = resumable[index];
     if (known !== undefined) {
-      const node = await anyNode(world, parts.homes.get(known) ?? home);
-      businesses.push(await resumeBusiness(parts, node, { uuid: known, ...given }));
+      const its = parts.homes.get(known) ?? home;
+      const resume = (node: SimNode) => resumeBusiness(parts, node, { uuid: known, ...given });
+      businesses.push(await atNode(world, its, resume));
     } else {
       parts.homes.set(uuid, home);
-      businesses.push(await registerBusiness(parts, await anyNode(world, home), { uuid, ...given }));
+      const register = (node: SimNode) => registerBusiness(parts, node, { uuid, ...given });
+      businesses.push(await atNode(world, home, register));
     }
     for (const [at, key] of businesses.at(-1)?.keys.entries() ?? []) {
       const { keyUntilMs = Infinity, mandateUntilMs } = given.ends?.[at] ?? {};
@@ -120,8 +123,8 @@ async function resumableParties(world: World, draw: Random): Promise<readonly st
   const { before, homes } = world.parts;
   const found: string[] = [];
   for (const uuid of before.parties) {
-    const node = await anyNode(world, homes.get(uuid) ?? "");
-    const { party, certificate } = await node.parties.facts(uuid, "");
+    const facts = (node: SimNode) => node.parties.facts(uuid, "");
+    const { party, certificate } = await atNode(world, homes.get(uuid) ?? "", facts);
     if (party?.kind === "business" && certificate?.status === "active") found.push(uuid);
   }
   const order = draw.fork("resumed");
@@ -144,6 +147,18 @@ function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
     pauseMaxMs: draw.pick([100, 800, 3_000]),
     region: regions[0] ?? "",
   };
+}
+
+/** What a node of the region answers; a node that is busy with what a journal left unfinished is asked again later. */
+async function atNode<T>(world: World, region: string, ask: (node: SimNode) => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask(await anyNode(world, region));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
+    await pause(world, 100);
+  }
 }
 
 export async function anyNode(world: World, region: string): Promise<SimNode> {

@@ -1,16 +1,15 @@
 // Judges a log with programs that are not ours: log-judge/ (the code of Go's checksum database client) and Tessera's fsck, which
 // is built from its released module as it is.
 
-import { execFile, spawn, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { execFile, spawn } from "node:child_process";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAnchors } from "../protocol/anchors.ts";
 import { sha256 } from "../protocol/hash.ts";
 import { noteKeyOf, verifierKeyOf } from "../protocol/log/note.ts";
 import { createVerifier } from "../verifier/verifier.ts";
-import { root } from "./process.ts";
+import { buildGoPrograms } from "./go-programs.fixture.ts";
 
 /** Where a log is read, and what says whose it is. */
 export interface JudgedLog {
@@ -27,27 +26,12 @@ export interface LogVerdict {
   readonly consistency: number;
 }
 
-const sources = join(root, "tools", "log-judge");
-const fsckProgram = "github.com/transparency-dev/tessera/cmd/fsck";
 const run = promisify(execFile);
 
 /** Null, said loudly, where the programs cannot be built; in CI that is a failure. */
 export async function buildLogJudge(): Promise<LogJudge | null> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-log-judge-"));
-  const programs = { judge: join(folder, "log-judge"), fsck: join(folder, "fsck") };
-  for (const [program, source] of [
-    [programs.judge, "."],
-    [programs.fsck, fsckProgram],
-  ] as const) {
-    const built = spawnSync("go", ["build", "-o", program, source], { cwd: sources, encoding: "utf8" });
-    if (built.status === 0) continue;
-    const why = `Go's judges of the log cannot be built: ${built.error?.message ?? built.stderr}`;
-    await rm(folder, { recursive: true });
-    if (process.env["CI"] !== undefined) throw new Error(why);
-    console.warn(`SKIPPED: ${why}`);
-    return null;
-  }
-  return new LogJudge(folder, programs);
+  const built = await buildGoPrograms({ judge: ".", fsck: "github.com/transparency-dev/tessera/cmd/fsck" });
+  return built && new LogJudge(built.folder, built.paths);
 }
 
 export class LogJudge {

@@ -17,6 +17,7 @@ import {
 import { receiptFacts } from "./retrieval.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { asJson, document, issueCertificate, keySetAnswer, soleKey } from "./service.fixture.ts";
+import { directoryFacts, pageFacts, statementFacts } from "./stated.fixture.ts";
 import { createVerifier } from "./verifier.ts";
 
 const { service, business, verifier, certificates, keys } = makeScene();
@@ -52,6 +53,21 @@ const documents: readonly (readonly [string, JsonValue, (envelope: JsonValue) =>
     "receipt",
     document("receipt.v3", receiptFacts([]), soleKey(service.receipt)),
     (envelope) => codeOf(verifier.receipt(envelope)),
+  ],
+  [
+    "verify-statement",
+    document("verify-statement.v1", statementFacts(bytes), soleKey(service.statement)),
+    (envelope) => codeOf(verifier.statement(envelope)),
+  ],
+  [
+    "verify-page",
+    document("verify-page.v1", pageFacts(business, bytes), soleKey(service.statement)),
+    (envelope) => codeOf(verifier.page(envelope)),
+  ],
+  [
+    "key-directory",
+    document("key-directory.v1", directoryFacts(), soleKey(service.statement)),
+    (envelope) => codeOf(verifier.keyDirectory(envelope)),
   ],
   [
     "seal",

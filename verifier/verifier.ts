@@ -8,6 +8,7 @@ import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts"
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { HoldDecision } from "../protocol/hold-decision.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
+import type { KeyDirectory, ListedCompany, ListedKey } from "../protocol/key-directory.ts";
 import { parseWitnessPolicy } from "../protocol/log/cosignatures.ts";
 import type { LogEntry } from "../protocol/log/entries.ts";
 import type { Checkpoint } from "../protocol/log/note.ts";
@@ -19,6 +20,8 @@ import type { IndexRow } from "../protocol/row.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { type SignatureVerifier, verifySignature } from "../protocol/signatures.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import type { VerifyPage } from "../protocol/verify-page.ts";
+import type { VerifyStatement } from "../protocol/verify-statement.ts";
 import type { AnswerEvidence } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
 import {
@@ -48,6 +51,13 @@ import { verifyProjection, verifyRowSignature } from "./row.ts";
 import { type SealEvidence, verifySeal } from "./seal.ts";
 import type { SealVerdict } from "./seal-report.ts";
 import { verifySearchAnswer } from "./search-answer.ts";
+import {
+  listedKeyAt,
+  type StatementSubject,
+  verifyKeyDirectory,
+  verifyPage,
+  verifyStatement,
+} from "./service-statements.ts";
 import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
 import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
 
@@ -97,6 +107,17 @@ export interface Verifier {
    */
   projectionDocument(document: JsonValue): Verdict<ProjectionSpecification>;
   policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
+  /** What `POST /v1/verify` stated: its answer, or the envelope in it. `valid` says what was found. */
+  statement(value: JsonValue, subject?: Pick<StatementSubject, "bytes">): Verdict<VerifyStatement>;
+  /** What `GET /v1/verify/{record_id}` stated: its answer, or the envelope in it. */
+  page(value: JsonValue, subject?: StatementSubject): Verdict<VerifyPage>;
+  /** The answer of `GET /.well-known/svc-keys`, or the envelope in it. */
+  keyDirectory(value: JsonValue): Verdict<KeyDirectory>;
+  /** Whose a key was at an instant, by a verified directory. */
+  listedKeyAt(
+    directory: KeyDirectory,
+    about: { readonly key_id: string; readonly at: string },
+  ): Verdict<{ readonly company: ListedCompany; readonly key: ListedKey }>;
   /** A signed checkpoint of the transparency log. */
   checkpoint(note: string): Verdict<Checkpoint>;
   /** Whether the log contains an entry, by the answer of an inclusion read. */
@@ -171,6 +192,10 @@ function verifierOf(trust: Trust): Verifier {
     projection: (row, bytes) => verifyProjection(trust, row, bytes),
     projectionDocument: verifyProjectionDocument,
     policyBits: (bits, policy) => verifyPolicyBits(trust, bits, policy),
+    statement: (value, subject) => verifyStatement(trust, value, subject),
+    page: (value, subject) => verifyPage(trust, value, subject),
+    keyDirectory: (value) => verifyKeyDirectory(trust, value),
+    listedKeyAt,
     checkpoint: (note) => verifyCheckpoint(trust, note),
     logInclusion: (entry, evidence) => verifyLogInclusion(trust, entry, evidence),
     receiptInclusion: (envelope, evidence) => verifyReceiptInclusion(trust, envelope, evidence),

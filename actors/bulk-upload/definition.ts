@@ -21,7 +21,7 @@ import type {
   UploadState,
 } from "../messages/bulk-upload.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import { businessRef, pushRef } from "../messages/refs.ts";
+import { businessRef, partsOf, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 
 /** Three times as long as a request goes on without renewing its claim. */
@@ -58,26 +58,17 @@ export const bulkUploadActor = defineActor<"bulk-upload", typeof bulkUploadMachi
   effects: {
     removeFile: (params: { name: string }) => removal(params),
     failImport: (params: { push_id: string }, view: View) => failure(params, view),
-    keepPlace: (_params, { id, nowMs }: View) => [
-      tell(businessRef(businessOf(id)), {
-        type: "upload.keep",
-        upload_id: uploadIdOf(id),
-        until_ms: nowMs + bulkFileKeptMs,
-      }),
-    ],
-    freePlace: (_params, { id }: View) => [
-      tell(businessRef(businessOf(id)), { type: "upload.close", upload_id: uploadIdOf(id) }),
-    ],
+    keepPlace: (_params, { id, nowMs }: View) => {
+      const { party, own } = partsOf(id);
+      const until_ms = nowMs + bulkFileKeptMs;
+      return [tell(businessRef(party), { type: "upload.keep", upload_id: own, until_ms })];
+    },
+    freePlace: (_params, { id }: View) => {
+      const { party, own } = partsOf(id);
+      return [tell(businessRef(party), { type: "upload.close", upload_id: own })];
+    },
   },
 });
-
-function businessOf(id: string): string {
-  return id.slice(0, id.indexOf("."));
-}
-
-function uploadIdOf(id: string): string {
-  return id.slice(id.indexOf(".") + 1);
-}
 
 function removal(params: { readonly name: string }): readonly Effect[] {
   return params.name === "" ? [] : [{ kind: "activity", name: "removeStagedFile", params }];
@@ -85,7 +76,7 @@ function removal(params: { readonly name: string }): readonly Effect[] {
 
 function failure({ push_id }: { readonly push_id: string }, view: View, why = fileForgotten) {
   if (push_id === "") return [];
-  return [tell(pushRef(businessOf(view.id), push_id), { type: "push.fail", ...why })];
+  return [tell(pushRef(partsOf(view.id).party, push_id), { type: "push.fail", ...why })];
 }
 
 interface Failure {

@@ -10,7 +10,6 @@ import { sha256 } from "../../protocol/hash.ts";
 import { openUploadsMax } from "../../protocol/limits.ts";
 import { leafHash } from "../../protocol/merkle.ts";
 import { openFolderStagingArea } from "../../storage/folder/staging-area.ts";
-import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import type { StagingArea } from "../../storage/staging-area.ts";
 import { businessActor } from "../business/definition.ts";
@@ -20,7 +19,7 @@ import { bulkUploadRef, businessRef, pushRef } from "../messages/refs.ts";
 import { pushActor } from "../push/definition.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
-import { createActorSystem } from "../system/runtime.ts";
+import { idle, newProcess } from "../system/processes.fixture.ts";
 import { bulkUploadActivities } from "./activities.ts";
 import { bulkUploadActor } from "./definition.ts";
 
@@ -32,7 +31,6 @@ let home: string;
 let time: ManualTime;
 let database: SqliteDatabase;
 let staging: StagingArea;
-let systems = 0;
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "svc-file-life-"));
@@ -60,30 +58,19 @@ const otherWork = [
   "mailNotice",
 ];
 
-/** A process on the same store and folder as those before it. */
-function newProcess(): LocalActorSystem<ActorProtocols> {
-  systems += 1;
-  let operations = 0;
-  const owner = `node-${systems}`;
-  return createActorSystem<ActorProtocols>({
-    store: openSqliteActorStore(database, { now: () => time.now() }),
-    definitions: [bulkUploadActor, pushActor, businessActor],
-    activities: {
-      ...bulkUploadActivities({ staging }),
-      preparePush: () => new Promise<null>(() => {}),
-      ...Object.fromEntries(otherWork.map((name) => [name, async () => null])),
-    },
-    ...{ clock: time, timers: time, owner, log: () => {} },
-    entropy: {
-      newOperationId: () => {
-        operations += 1;
-        return `${owner}-${operations}`;
+const begin = (): LocalActorSystem<ActorProtocols> =>
+  newProcess(
+    { database, time },
+    {
+      definitions: [bulkUploadActor, pushActor, businessActor],
+      activities: {
+        ...bulkUploadActivities({ staging }),
+        preparePush: () => new Promise<null>(() => {}),
+        ...idle(otherWork),
       },
+      waiting: ["preparePush"],
     },
-    // A week of sweeps would take longer than all the rest.
-    limits: { pollMs: hourMs / 4, idleSweepMs: hourMs, deadlineSweepMs: hourMs, outboxWakeMs: hourMs / 4 },
-  });
-}
+  );
 
 async function uploadTo(system: LocalActorSystem<ActorProtocols>): Promise<void> {
   await time.run(system.ask(upload, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
@@ -100,33 +87,25 @@ const finish = {
   file: { name: "first", bytes: 2, records: 1, root: "sha256:r", sha256: "sha256:s" },
 } as const;
 
-/** Lets time pass in steps, so that real reads and writes keep up with it. */
-async function pass(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= hourMs) {
-    await time.advance(Math.min(left, hourMs));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 const isKept = async (): Promise<boolean> => (await staging.readHashes("first")) !== null;
 const stateOf = async (system: LocalActorSystem<ActorProtocols>): Promise<string | undefined> =>
   (await time.run(system.ask(upload, { type: "upload.read" })))?.state;
 
 it("removes what an upload left that never ended, two hours after it was issued", async () => {
-  const first = newProcess();
+  const first = begin();
   await uploadTo(first);
   await time.run(first.drain(1_000));
-  const second = newProcess();
+  const second = begin();
   await second.start();
-  await pass(2 * hourMs - 60_000);
+  await time.advance(2 * hourMs - 60_000);
   expect(await isKept()).toBe(true);
-  await pass(hourMs);
+  await time.advance(hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
 });
 
 it("removes a file that was kept for seven days, and fails the push that still waits for it", async () => {
-  const first = newProcess();
+  const first = begin();
   await uploadTo(first);
   await time.run(first.ask(upload, finish));
   const push = pushRef(business, "bat_1");
@@ -135,11 +114,11 @@ it("removes a file that was kept for seven days, and fails the push that still w
   const accept = { type: "push.accept", facts, held_reasons: [] } as const;
   await time.run(first.ask(push, { ...accept, accept_by_ms: Number.MAX_SAFE_INTEGER }));
   await time.run(first.drain(1_000));
-  const second = newProcess();
+  const second = begin();
   await second.start();
-  await pass(7 * 24 * hourMs - hourMs);
+  await time.advance(7 * 24 * hourMs - hourMs);
   expect(await isKept()).toBe(true);
-  await pass(2 * hourMs);
+  await time.advance(2 * hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
@@ -148,7 +127,7 @@ it("removes a file that was kept for seven days, and fails the push that still w
 });
 
 it("keeps the place of a file that was uploaded, and gives back that of an upload that has none", async () => {
-  const system = newProcess();
+  const system = begin();
   await system.start();
   const ask = (upload_id: string) =>
     time.run(
@@ -165,10 +144,10 @@ it("keeps the place of a file that was uploaded, and gives back that of an uploa
   await uploadTo(system);
   await time.run(system.ask(upload, finish));
   expect(await ask("bup_more")).toMatchObject({ status: "busy" });
-  await pass(2.5 * hourMs);
+  await time.advance(2.5 * hourMs);
   expect(await ask("bup_more")).toEqual({ status: "open" });
   expect(await ask("bup_most")).toMatchObject({ status: "busy" });
-  await pass(2 * hourMs);
+  await time.advance(2 * hourMs);
   for (let index = 1; index <= openUploadsMax - 2; index += 1)
     expect(await ask(`bup_later${index}`)).toEqual({ status: "open" });
   expect(await ask("bup_most")).toMatchObject({ status: "busy" });

@@ -25,7 +25,10 @@ const history = fc
   )
   .map((steps) => {
     let at = 0;
-    return steps.map(({ after, outcome }) => look((at += after), outcome));
+    return steps.map(({ after, outcome }) => {
+      at += after;
+      return look(at, outcome);
+    });
   });
 
 /** The looks since the last that found the challenge. */

@@ -37,7 +37,7 @@ type View = ViewOf<typeof logSequencerMachine>;
 type Asked<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtocol, T>;
 type Decided<R> = Decision<R, LogSequencerEvent>;
 
-const waiting = defineJsonTable<Waiting>("leaves that wait, by place", 16);
+export const waitingLeaves = defineJsonTable<Waiting>("leaves that wait, by place", 16);
 const places = defineJsonTable<number>("places of leaves that wait", 17);
 
 const done: DoneReply = { status: "done" };
@@ -59,9 +59,9 @@ export function logSequencerActor({
     rows: (command, _id, snapshot) => {
       if (command.type === "log.append") return [places.select(leavesOf(command.entries))];
       if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];
-      if (command.type === "log.choose") return [waiting.selectPage(batchMax + 1)];
+      if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1)];
       if (command.type === "log.written")
-        return [waiting.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
+        return [waitingLeaves.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
       return [];
     },
     decide: {
@@ -106,12 +106,12 @@ function leavesOf(entries: readonly LogEntry[]): readonly string[] {
 function pageAfter(place: number, limit: number): RowSelection {
   const bounded = Math.min(Math.max(1, limit), batchMax);
   return place === beforeAll
-    ? waiting.selectPage(bounded)
-    : waiting.selectPage(bounded, { k: place, k2: "~" });
+    ? waitingLeaves.selectPage(bounded)
+    : waitingLeaves.selectPage(bounded, { k: place, k2: "~" });
 }
 
 function readPending(view: View, after: number, limit: number): readonly PendingEntry[] {
-  const rows = waiting.readAll(view).filter(({ k }) => k > after);
+  const rows = waitingLeaves.readAll(view).filter(({ k }) => k > after);
   return rows.slice(0, limit).map(({ k, value }) => ({ place: k, entry: value.entry }));
 }
 
@@ -147,20 +147,23 @@ function append(
 }
 
 function rowsOf(entry: LogEntry, place: number, nowMs: number): readonly PartitionRow[] {
-  return [waiting.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }), places.write(entry.leaf, place)];
+  return [
+    waitingLeaves.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }),
+    places.write(entry.leaf, place),
+  ];
 }
 
 /** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */
 function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<DoneReply> {
   if (!view.snapshot.matches({ sequencing: "choosing" })) return { reply: done };
-  const rows = waiting.readAll(view);
+  const rows = waitingLeaves.readAll(view);
   const knownPlaces = new Set(known.map(({ place }) => place));
   const gone = rows.filter(({ k }) => k <= up_to && knownPlaces.has(k));
   const chosen = rows.filter(({ k }) => k <= up_to && !knownPlaces.has(k));
   const behind = rows.find(({ k }) => k > up_to);
   return {
     reply: done,
-    deletes: gone.flatMap(({ k, k2 }) => [waiting.key(k2, k), places.key(k2)]),
+    deletes: gone.flatMap(({ k, k2 }) => [waitingLeaves.key(k2, k), places.key(k2)]),
     events: [
       {
         type: "log.chosen",
@@ -184,11 +187,11 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
     head.size !== last.size + batch.count
   )
     return { reply: done };
-  const rows = waiting.readAll(view);
+  const rows = waitingLeaves.readAll(view);
   const oldest_ms = rows[batch.count]?.value.at_ms ?? null;
   return {
     reply: done,
-    deletes: rows.slice(0, batch.count).flatMap(({ k, k2 }) => [waiting.key(k2, k), places.key(k2)]),
+    deletes: rows.slice(0, batch.count).flatMap(({ k, k2 }) => [waitingLeaves.key(k2, k), places.key(k2)]),
     events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms }],
   };
 }

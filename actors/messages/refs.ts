@@ -60,7 +60,13 @@ export function placementOf(ref: ActorRef): Placement {
     const at = id.indexOf("@");
     if (at >= 0) return { region: id.slice(at + 1) };
   }
+  const { party } = partsOf(id);
+  if (party === "") throw new Error(`The home of ${kind}/${id} cannot be determined.`);
+  return { party };
+}
+
+/** The id of a key's, push's or upload's actor as its two parts; an id without a point has an empty party. */
+export function partsOf(id: string): { readonly party: string; readonly own: string } {
   const dot = id.indexOf(".");
-  if (dot <= 0) throw new Error(`The home of ${kind}/${id} cannot be determined.`);
-  return { party: id.slice(0, dot) };
+  return { party: id.slice(0, Math.max(0, dot)), own: id.slice(dot + 1) };
 }

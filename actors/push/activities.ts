@@ -6,7 +6,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { NoticeChannel, PushNotice } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
-import { bulkUploadRef, businessRef } from "../messages/refs.ts";
+import { bulkUploadRef, businessRef, partsOf } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
@@ -85,8 +85,7 @@ async function indexChunk(
   const { references } = await context.ask(context.actor, { type: "push.references", chunk });
   if (!(await indexRows(params.region, { collection, chunk, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
-  const { id } = context.actor;
-  ports.stalled?.forget(id.slice(id.indexOf(".") + 1));
+  ports.stalled?.forget(partsOf(context.actor.id).own);
   return indexed;
 }
 

@@ -2,14 +2,13 @@
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { rowTable } from "../../storage/actor-store.ts";
-import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { ActorProtocols } from "../messages/kinds.ts";
 import { pushRef } from "../messages/refs.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
-import { createActorSystem } from "../system/runtime.ts";
+import { idle, newProcess } from "../system/processes.fixture.ts";
 import { pushActor } from "./definition.ts";
 
 const business = "00000000-0000-4000-8000-000000000001";
@@ -19,7 +18,6 @@ const dayMs = 24 * hourMs;
 
 let time: ManualTime;
 let database: SqliteDatabase;
-let systems = 0;
 
 beforeEach(() => {
   time = new ManualTime(Date.UTC(2026, 0, 1));
@@ -27,37 +25,14 @@ beforeEach(() => {
 });
 afterEach(() => database.close());
 
-/** A process on the same store as those before it. */
-function newProcess(): LocalActorSystem<ActorProtocols> {
-  systems += 1;
-  let operations = 0;
-  const owner = `node-${systems}`;
-  const otherWork = ["finishPush", "recordNotice", "mailNotice"];
-  return createActorSystem<ActorProtocols>({
-    store: openSqliteActorStore(database, { now: () => time.now() }),
-    definitions: [pushActor],
-    activities: Object.fromEntries(otherWork.map((name) => [name, async () => null])),
-    ...{ clock: time, timers: time, owner, log: () => {} },
-    entropy: {
-      newOperationId: () => {
-        operations += 1;
-        return `${owner}-${operations}`;
-      },
-    },
-    limits: { pollMs: hourMs / 4, idleSweepMs: hourMs, deadlineSweepMs: hourMs, outboxWakeMs: hourMs / 4 },
-  });
-}
-
-/** Lets time pass in steps, so that real reads and writes keep up with it. */
-async function pass(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= hourMs) {
-    await time.advance(Math.min(left, hourMs));
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
+const begin = (): LocalActorSystem<ActorProtocols> =>
+  newProcess(
+    { database, time },
+    { definitions: [pushActor], activities: idle(["finishPush", "recordNotice", "mailNotice"]) },
+  );
 
 it("gets an end when it is looked at, although restoring it arms no timer, and ends then without being asked", async () => {
-  const first = newProcess();
+  const first = begin();
   const facts = pushFacts({ push_id: "bat_1", business_uuid: business });
   const reason = { code: "price_jump", detail: "d" } as const;
   const accept = { type: "push.accept", facts, held_reasons: [reason] } as const;
@@ -68,14 +43,14 @@ it("gets an end when it is looked at, although restoring it arms no timer, and e
   expect(forget.run(rowTable.timer).changes).toBe(1);
   database.prepare("UPDATE actor_head SET wake_at = NULL").run();
   await time.advance(40 * dayMs);
-  const second = newProcess();
+  const second = begin();
   await second.start();
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
   const stateNow = async () => (await time.run(second.ask(push, status)))?.state;
   expect(await stateNow()).toBe("held");
-  await pass(7 * dayMs - hourMs);
+  await time.advance(7 * dayMs - hourMs);
   expect(await stateNow()).toBe("held");
-  await pass(2 * hourMs);
+  await time.advance(2 * hourMs);
   const report = await time.run(second.ask(push, status));
   expect(report).toMatchObject({ state: "failed", error: { code: "hold_expired" } });
 });

@@ -66,12 +66,14 @@ async function verifyPage(headers: Readonly<Record<string, string>> = {}): Promi
   return send(node.running.urls.verify_url, null, { path: `${url.pathname}${url.search}`, headers });
 }
 
-async function endpoints(): Promise<NonNullable<VerifyPageAnswer["endpoints"]>> {
+type Endpoints = NonNullable<VerifyPageAnswer["endpoints"]>;
+
+async function endpoints(): Promise<Endpoints & Required<Pick<Endpoints, "domains">>> {
   const page = (await verifyPage()).json as unknown as VerifyPageAnswer;
   const at = { use: "statement", region: null, at: page.checked_at } as const;
   expect(verifyWorking(node.running.services.trust(), page.statement, at)).toMatchObject({ ok: true });
   if (page.endpoints === null) throw new Error("The business file is served.");
-  return page.endpoints;
+  return { domains: [], ...page.endpoints };
 }
 
 describe("the domain of a business's endpoints", () => {

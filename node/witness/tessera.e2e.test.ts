@@ -2,9 +2,8 @@
 // cosigned by this witness, and verifies the cosignature itself. It needs Go; without Go, or in an environment that cannot fetch
 // the module, it is skipped, and in CI it fails.
 
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -18,18 +17,14 @@ import {
   verifierKeyOf,
 } from "../../protocol/log/note.ts";
 import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
-import { root } from "../../tools/process.ts";
+import { buildGoPrograms } from "../../tools/go-programs.fixture.ts";
 import { startWitness } from "./witness-server.ts";
 
-const program = "github.com/transparency-dev/tessera/cmd/examples/posix-oneshot";
-const folder = mkdtempSync(join(tmpdir(), "svc-tessera-"));
-const binary = join(folder, "posix-oneshot");
-const built = spawnSync("go", ["build", "-o", binary, program], {
-  cwd: join(root, "tools", "log-judge"),
-  encoding: "utf8",
+const built = await buildGoPrograms({
+  "posix-oneshot": "github.com/transparency-dev/tessera/cmd/examples/posix-oneshot",
 });
-const isMissing = built.status !== 0;
-if (isMissing) console.warn(`SKIPPED: Tessera cannot be built: ${built.error?.message ?? built.stderr}`);
+const folder = built?.folder ?? "";
+const binary = built?.paths["posix-oneshot"] ?? "";
 
 const origin = "tessera.test/log";
 const seed = 5;
@@ -78,35 +73,31 @@ const sizeOf = (note: Note): number => {
 };
 
 describe("a log of Tessera", () => {
-  it.skipIf(isMissing && process.env["CI"] === undefined)(
-    "is cosigned as it grows, and held up when it begins again",
-    async () => {
-      expect([built.status, built.error]).toEqual([0, undefined]);
-      const witness = await startWitness({
-        ...{ home: join(folder, "witness"), name: "witness.test/w1", listen: { host: "127.0.0.1", port: 0 } },
-        ...{ clock: { now: Date.now }, report: () => {} },
-        logs: () => [{ origin, keys: [logKey] }],
-      });
-      onTestFinished(async () => {
-        await witness[Symbol.asyncDispose]();
-        rmSync(folder, { recursive: true });
-      });
-      writeFileSync(files.key, privateKey());
-      const line = `witness w1 ${witness.verifierKey} ${witness.url}`;
-      writeFileSync(files.policy, `log ${verifierKeyOf(logKey, nativeCrypto.sha256)}\n${line}\nquorum w1\n`);
-      const key = parseVerifierKey(witness.verifierKey, nativeCrypto.sha256);
-      if (key === null) throw new Error("A witness prints its key.");
-      for (const [at, text] of ["one", "two", "three"].entries()) {
-        expect(await add(text)).toMatchObject({ code: 0 });
-        expect(sizeOf(readNote())).toBe(at + 1);
-        const judged = judgeCosignatures(nativeCrypto, readNote(), { witnesses: [key], quorum: 1 });
-        expect(judged).toMatchObject({ ok: true });
-      }
-      // The log begins again: its first checkpoint is not the continuation of the third.
-      rmSync(files.log, { recursive: true });
-      const { code, said } = await add("other");
-      expect(code).not.toBe(0);
-      expect(said).toContain("replied with x.tlog.size 3, larger than log size 0");
-    },
-  );
+  it.skipIf(built === null)("is cosigned as it grows, and held up when it begins again", async () => {
+    const witness = await startWitness({
+      ...{ home: join(folder, "witness"), name: "witness.test/w1", listen: { host: "127.0.0.1", port: 0 } },
+      ...{ clock: { now: Date.now }, report: () => {} },
+      logs: () => [{ origin, keys: [logKey] }],
+    });
+    onTestFinished(async () => {
+      await witness[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+    });
+    writeFileSync(files.key, privateKey());
+    const line = `witness w1 ${witness.verifierKey} ${witness.url}`;
+    writeFileSync(files.policy, `log ${verifierKeyOf(logKey, nativeCrypto.sha256)}\n${line}\nquorum w1\n`);
+    const key = parseVerifierKey(witness.verifierKey, nativeCrypto.sha256);
+    if (key === null) throw new Error("A witness prints its key.");
+    for (const [at, text] of ["one", "two", "three"].entries()) {
+      expect(await add(text)).toMatchObject({ code: 0 });
+      expect(sizeOf(readNote())).toBe(at + 1);
+      const judged = judgeCosignatures(nativeCrypto, readNote(), { witnesses: [key], quorum: 1 });
+      expect(judged).toMatchObject({ ok: true });
+    }
+    // The log begins again: its first checkpoint is not the continuation of the third.
+    rmSync(files.log, { recursive: true });
+    const { code, said } = await add("other");
+    expect(code).not.toBe(0);
+    expect(said).toContain("replied with x.tlog.size 3, larger than log size 0");
+  });
 });

@@ -4,6 +4,7 @@ import { businessKeyShape } from "../business-keys.ts";
 import { certificateStatuses } from "../certificate.ts";
 import { envelopeShape } from "../dsse.ts";
 import { collectionNames } from "../identifiers.ts";
+import { keyDirectoryMembers } from "../key-directory.ts";
 import { keyEntryShape } from "../key-set.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import { fieldShape } from "../records/json-schema.ts";
@@ -22,7 +23,6 @@ import {
   listOf,
   literal,
   named,
-  nothing,
   nullable,
   type Of,
   object,
@@ -110,10 +110,8 @@ export const keySetAnswer = named(
 export const keyDirectoryAnswer = named(
   "KeyDirectoryAnswer",
   object({
-    v: literal(1),
-    issued_at: timestamp,
-    companies: described(listOf(nothing), "Companies that chose to be listed; none can choose so yet."),
-    statement: envelopeShape,
+    ...keyDirectoryMembers,
+    statement: described(envelopeShape, "The same, signed: only this is trusted."),
   }),
 );
 
@@ -166,82 +164,86 @@ export const vocabularyAnswer = named(
   ),
 );
 
+/** What the page states. The answer and its statement have the same. */
+export const verifyPageMembers = {
+  v: literal(1),
+  record_id: recordId,
+  adl_origin: hash,
+  record_type: oneOf(collectionNames),
+  valid: described(flag, "Whether no check differs or lies outside."),
+  status: described(
+    oneOf(["current", "superseded", "withdrawn", "deleted"]),
+    "`deleted` once the bytes of a deleted record were purged; until then it is `withdrawn`.",
+  ),
+  business: object({
+    business_uuid: uuid,
+    name: text(256),
+    certificate_url: webAddress,
+    certificate: described(
+      object({
+        cert_id: hash,
+        status: oneOf(certificateStatuses),
+        status_effective_from: timestamp,
+        statement: anyText,
+      }),
+      "The certificate in force today.",
+    ),
+  }),
+  version: described(
+    object({
+      generation: counter,
+      sealed_at: timestamp,
+      published_at: timestamp,
+      ended_at: nullable(timestamp),
+      sealed_under_cert_id: hash,
+    }),
+    "The version of `served_at`, else the newest with these bytes.",
+  ),
+  removal: described(
+    nullable(
+      object({
+        action: oneOf(removalActions),
+        at: described(timestamp, "What the document says."),
+        received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
+        document_base64: described(anyText, "The document's exact bytes, in base64."),
+        seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
+      }),
+    ),
+    "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",
+  ),
+  checks: object({
+    cert: oneOf(["matches", "differs", "not_given"]),
+    served_at: described(
+      oneOf(["within", "outside", "unknown", "not_given"]),
+      "`unknown` where it depends on when a withdrawal or deletion ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version it is `within`.",
+    ),
+  }),
+  endpoints: described(
+    nullable(
+      object({
+        status: oneOf(["authorised", "suspended"]),
+        items: fieldShape(businessFileMembers.endpoints),
+        domains: optional(
+          described(
+            list(endpointDomain, { min: 0, max: 20 }),
+            "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed. Absent from what earlier releases stated.",
+          ),
+        ),
+        domains_confirmed_at: described(
+          nullable(timestamp),
+          "When control was last confirmed of the domain where that is longest ago; null if there is one of which it never was.",
+        ),
+      }),
+    ),
+    "Of the business file that is served now.",
+  ),
+  source_line: sourceLine,
+  full_check: webAddress,
+  checked_at: timestamp,
+};
+
 export const verifyPageAnswer = named(
   "VerifyPageAnswer",
-  object({
-    v: literal(1),
-    record_id: recordId,
-    adl_origin: hash,
-    record_type: oneOf(collectionNames),
-    valid: described(flag, "Whether no check differs or lies outside."),
-    status: described(
-      oneOf(["current", "superseded", "withdrawn", "deleted"]),
-      "`deleted` once the bytes of a deleted record were purged; until then it is `withdrawn`.",
-    ),
-    business: object({
-      business_uuid: uuid,
-      name: text(256),
-      certificate_url: webAddress,
-      certificate: described(
-        object({
-          cert_id: hash,
-          status: oneOf(certificateStatuses),
-          status_effective_from: timestamp,
-          statement: anyText,
-        }),
-        "The certificate in force today.",
-      ),
-    }),
-    version: described(
-      object({
-        generation: counter,
-        sealed_at: timestamp,
-        published_at: timestamp,
-        ended_at: nullable(timestamp),
-        sealed_under_cert_id: hash,
-      }),
-      "The version of `served_at`, else the newest with these bytes.",
-    ),
-    removal: described(
-      nullable(
-        object({
-          action: oneOf(removalActions),
-          at: described(timestamp, "What the document says."),
-          received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
-          document_base64: described(anyText, "The document's exact bytes, in base64."),
-          seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
-        }),
-      ),
-      "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",
-    ),
-    checks: object({
-      cert: oneOf(["matches", "differs", "not_given"]),
-      served_at: described(
-        oneOf(["within", "outside", "unknown", "not_given"]),
-        "`unknown` where it depends on when a withdrawal or deletion ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version it is `within`.",
-      ),
-    }),
-    endpoints: described(
-      nullable(
-        object({
-          status: oneOf(["authorised", "suspended"]),
-          items: fieldShape(businessFileMembers.endpoints),
-          domains: described(
-            list(endpointDomain, { min: 0, max: 20 }),
-            "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed.",
-          ),
-          domains_confirmed_at: described(
-            nullable(timestamp),
-            "When control was last confirmed of the domain where that is longest ago; null if there is one of which it never was.",
-          ),
-        }),
-      ),
-      "Of the business file that is served now.",
-    ),
-    source_line: sourceLine,
-    full_check: webAddress,
-    checked_at: timestamp,
-    statement: described(envelopeShape, "All of the above, signed."),
-  }),
+  object({ ...verifyPageMembers, statement: described(envelopeShape, "All of the above, signed.") }),
 );
 export type VerifyPageAnswer = Of<typeof verifyPageAnswer>;

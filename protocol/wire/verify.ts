@@ -246,17 +246,22 @@ const bitsSection = described(
   "Whether the bits are those of the sealed booleans, and which contexts are blocked.",
 );
 
+/** What was found. The answer and its statement have the same. */
+export const verifyFindings = {
+  valid: described(flag, "Whether every section given is valid."),
+  seal: nullable(sealSection),
+  log_inclusion: logSection,
+  sidecar: nullable(sidecarSection),
+  projection: nullable(projectionSection),
+  ai_policy_bits: nullable(bitsSection),
+  ad: nothing,
+  warnings: listOf(anyText),
+};
+
 export const verifyAnswer = named(
   "VerifyAnswer",
   object({
-    valid: described(flag, "Whether every section given is valid."),
-    seal: nullable(sealSection),
-    log_inclusion: logSection,
-    sidecar: nullable(sidecarSection),
-    projection: nullable(projectionSection),
-    ai_policy_bits: nullable(bitsSection),
-    ad: nothing,
-    warnings: listOf(anyText),
+    ...verifyFindings,
     checked_at: timestamp,
     statement: described(
       envelopeShape,

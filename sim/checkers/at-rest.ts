@@ -23,6 +23,8 @@ export interface OwnersHead {
   readonly live: boolean;
   readonly number: number;
   readonly hash: string;
+  /** The business's own id. */
+  readonly bpid: string | null;
 }
 
 export interface Truth {

@@ -1,5 +1,5 @@
 // The transparency log once nothing is in flight: it only grew, its tiles are those of its entries, every leaf is in it once, and so
-// is the seal of every push that was accepted.
+// is what its sequencer acknowledged, and the seal of every push that was accepted.
 
 import { equalBytes } from "../../protocol/bytes.ts";
 import type { JsonValue } from "../../protocol/canonical-json.ts";
@@ -15,6 +15,7 @@ import { logCheckpoint, logObjects } from "../store/log-store.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { World } from "../world/world.ts";
 import type { Truth } from "./at-rest.ts";
+import { checkProofs } from "./log-proofs.ts";
 
 export async function checkLog(world: World, journal: Journal, truth: Truth): Promise<void> {
   const { parts, observed } = world;
@@ -53,7 +54,7 @@ export async function checkLog(world: World, journal: Journal, truth: Truth): Pr
     if (kept === undefined || !equalBytes(kept, tile.hashes))
       observed.violate("log-is-whole", `${tilePath(tile)} is not what the entries give`);
   }
-  checkLeaves(world, journal, truth, bytes);
+  await checkProofs(world, checkLeaves(world, journal, truth, bytes));
 }
 
 /** A checkpoint is a note of the anchored log under its key, and says what the store says of it. */
@@ -76,19 +77,24 @@ function checkLeaves(
   journal: Journal,
   truth: Truth,
   bytes: readonly Uint8Array[],
-): void {
+): readonly LogEntry[] {
   const places = new Map<string, number>();
+  const all: LogEntry[] = [];
   for (const [index, each] of bytes.entries()) {
     const entry: LogEntry | null = parseEntry(each);
     if (entry === null) {
       observed.violate("log-is-whole", `leaf ${index} is no entry`);
-      return;
+      return all;
     }
+    all.push(entry);
     const known = places.get(entry.leaf);
     if (known !== undefined)
       observed.violate("logged-once", `${entry.leaf_type} ${entry.leaf} is leaf ${known} and leaf ${index}`);
     places.set(entry.leaf, index);
   }
+  for (const leaf of observed.leaves.acknowledged)
+    if (!places.has(leaf))
+      observed.violate("leaves-are-kept", `${leaf} was acknowledged and is not in the log`);
   for (const batch of journal.batches.values()) {
     if (
       truth.reports.get(batch.pushId) == null ||
@@ -101,4 +107,5 @@ function checkLeaves(
     if (!places.has(contentHash(batch_seal, parts.crypto.sha256)))
       observed.violate("seals-are-logged", `the seal of ${batch.pushId} was accepted and is not in the log`);
   }
+  return all;
 }

@@ -8,6 +8,7 @@ import type { ActorPartition } from "../store/actor-partition.ts";
 import type { StoreWitness } from "../store/store-model.ts";
 import type { Faults } from "../world/faults.ts";
 import { Holds } from "./holds.ts";
+import { LoggedLeaves } from "./logged-leaves.ts";
 import { type PushFact, StagedLeaves } from "./staged-leaves.ts";
 
 export interface Violation {
@@ -29,6 +30,7 @@ export class Observed implements StoreWitness {
   readonly checkpoints: StoredCheckpoint[] = [];
   readonly staged: StagedLeaves;
   readonly holds: Holds;
+  readonly leaves: LoggedLeaves;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
   /** Actor → epoch that was claimed last. */
@@ -47,6 +49,7 @@ export class Observed implements StoreWitness {
     this.#kernel = kernel;
     this.#faults = faults;
     this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
+    this.leaves = new LoggedLeaves((invariant, detail) => this.violate(invariant, detail));
     this.holds = new Holds((invariant, detail) => this.violate(invariant, detail));
   }
 
@@ -76,6 +79,7 @@ export class Observed implements StoreWitness {
     this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
     this.#kernel.trace.number(head);
     this.#checkHeard(name, commit);
+    if (partition.kind === "log-sequencer") this.leaves.committed(commit, this.#kernel.now());
     for (const fact of eventsOf(commit)) {
       if (partition.kind === "push") this.staged.happened(partition.id, fact as PushFact);
       this.holds.happened(partition.id, fact);

@@ -5,6 +5,7 @@ import { pushRef } from "../../actors/messages/refs.ts";
 import type { Purged } from "../../actors/messages/removal.ts";
 import type { PushAttempt } from "../../protocol/wire/attempts.ts";
 import type { CatalogueEntry } from "../../protocol/wire/catalogue.ts";
+import type { SentLeaf } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
 import type { World } from "../world/world.ts";
 import { askAtRest } from "./ask-at-rest.ts";
@@ -147,7 +148,7 @@ function isOf(attempt: PushAttempt, outcome: PublishOutcome | undefined): boolea
  * id is a part of the bytes that are gone.
  */
 function checkNames(
-  { observed }: World,
+  { observed, parts }: World,
   journal: Journal,
   {
     truth,
@@ -170,13 +171,23 @@ function checkNames(
       return record_id === null && leaf?.recordId === recordId && number > Math.max(...deleted);
     });
   };
+  // A record from before the world's start keeps its name until a version is published under the one that the client knows.
+  const isNamed = (named: string | null, { choice, recordId }: SentLeaf): boolean =>
+    named === choice.id ||
+    (named !== null &&
+      named === parts.before.records.get(recordId)?.bpid &&
+      named === truth.heads.get(recordId)?.bpid);
   for (const { attempt_id, push_id, leaf_index, record_id, business_product_id: named } of attempts) {
     const batch = journal.batches.get(push_id ?? "");
     if (batch?.business.uuid !== business || leaf_index === null) continue;
     const leaf = batch.leaves[leaf_index];
+    if (leaf === undefined) {
+      observed.violate("attempts-are-complete", `${attempt_id} is of a record that was not pushed`);
+      continue;
+    }
     if (record_id === null) {
       if (named === null) continue;
-      if (named !== leaf?.choice.id)
+      if (!isNamed(named, leaf))
         observed.violate("attempts-are-complete", `${attempt_id} names another product`);
       else if (isIn(purgedBefore, leaf.recordId) && !isToldAgain(leaf.recordId))
         observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
@@ -186,7 +197,7 @@ function checkNames(
     if (named === null && isIn(purgedAfter, record_id)) observed.mark("own.purged");
     else if (named !== null && isIn(purgedBefore, record_id) && !isToldAgain(record_id))
       observed.violate("purged-is-gone", `${attempt_id} names a product that was purged`);
-    else if (named !== leaf?.choice.id)
+    else if (!isNamed(named, leaf))
       observed.violate("attempts-are-complete", `${attempt_id} names another product`);
   }
 }

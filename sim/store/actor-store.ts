@@ -184,9 +184,10 @@ class SimActorStore implements ActorStore {
     const execute = (reach: Reach): CasResult =>
       partition.cas({ ...statement, onApplied }, reach, model.coin);
     const isHearing = commit?.puts.some((row) => row.rt === rowTable.inbox) === true;
+    const isLogging = commit !== null && partition.kind === "log-sequencer";
     return model.statements.run(life, "cas", execute, {
       name: `${partition.kind}/${partition.id}`,
-      isHearing,
+      ...{ isHearing, isLogging },
     });
   }
 

@@ -4,7 +4,11 @@
 import { equalBytes } from "../../protocol/bytes.ts";
 import { LogConflict, type LogStore, type StoredCheckpoint } from "../../storage/log-store.ts";
 import type { PlainTable } from "./plain-tables.ts";
+import type { Subject } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
+
+/** The log's writes, as a fault may meet them. */
+const subject: Subject = { name: "log", isLogging: true };
 
 export const logObjects = "log_object";
 export const logLeaves = "log_leaf";
@@ -27,27 +31,42 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
         return null;
       });
       if (conflict !== null) throw new LogConflict(conflict);
-      await run.run(life, "write", (reach) => {
-        const cells = written.map(({ path, bytes }) => ({ key: path, value: bytes.slice(), stamp: 1 }));
-        objects.write(region, cells, reach);
-      });
-      await run.run(life, "write", (reach) => {
-        const cells = places.map(({ leaf, index }) => ({ key: leaf, value: index, stamp: 1 }));
-        leaves.write(region, cells, reach);
-      });
+      await run.run(
+        life,
+        "write",
+        (reach) => {
+          const cells = written.map(({ path, bytes }) => ({ key: path, value: bytes.slice(), stamp: 1 }));
+          objects.write(region, cells, reach);
+        },
+        subject,
+      );
+      await run.run(
+        life,
+        "write",
+        (reach) => {
+          const cells = places.map(({ leaf, index }) => ({ key: leaf, value: index, stamp: 1 }));
+          leaves.write(region, cells, reach);
+        },
+        subject,
+      );
     },
     read: (paths) => run.run(life, "read", () => paths.map((path) => objects.read(region, path))),
     findLeaves: (asked) => run.run(life, "read", () => asked.map((leaf) => leaves.read(region, leaf))),
     publish: async (checkpoint) => {
       // A statement may be executed when nobody waits for it any more: what it refuses is its answer.
-      const conflict = await run.run(life, "write", (reach) => {
-        const last = checkpoints.read(region, "");
-        if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
-          return `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`;
-        checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
-        model.witness.publishedCheckpoint?.(checkpoint);
-        return null;
-      });
+      const conflict = await run.run(
+        life,
+        "write",
+        (reach) => {
+          const last = checkpoints.read(region, "");
+          if (last !== null && (checkpoint.size < last.size || isFork(checkpoint, last)))
+            return `The log has ${last.size} leaves and cannot become one of ${checkpoint.size}.`;
+          checkpoints.write(region, [{ key: "", value: checkpoint, stamp: checkpoint.size }], reach);
+          model.witness.publishedCheckpoint?.(checkpoint);
+          return null;
+        },
+        subject,
+      );
       if (conflict !== null) throw new LogConflict(conflict);
     },
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),

@@ -41,6 +41,8 @@ export interface Subject {
   readonly name: string;
   /** Whether it commits the receipt of a message from another actor. */
   readonly isHearing?: boolean;
+  /** Whether it is a step of the transparency log: a commit of its sequencer, or what that writes. */
+  readonly isLogging?: boolean;
 }
 
 export interface StoreWeather {

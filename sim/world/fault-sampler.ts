@@ -28,11 +28,15 @@ export function createStoreFaults(faults: Faults, random: Random, isEmbedded: bo
   return {
     timeoutMs: storeTimeoutMs,
     isInProcess: isEmbedded,
-    fate: (kind: StatementKind, _client: Life, { isHearing }): Fate => {
+    fate: (kind: StatementKind, _client: Life, { isHearing, isLogging }): Fate => {
       if (changes(kind)) {
         // Its sender has not been informed yet, and sends again.
         if (isHearing === true && faults.meets("crash_after_hearing"))
           return { kind: "crash_after", requestMs: requestMs() };
+        if (isLogging === true && faults.meets("crash_while_logging"))
+          return random.chance(0.5)
+            ? { kind: "crash_before" }
+            : { kind: "crash_after", requestMs: requestMs() };
         if (faults.meets("crash_before_commit")) return { kind: "crash_before" };
         if (faults.meets("crash_after_commit"))
           return kind === "cas" && !isEmbedded && random.chance(0.5)

@@ -16,6 +16,7 @@ export const faultKinds = [
   "crash_before_commit",
   "crash_after_commit",
   "crash_after_hearing",
+  "crash_while_logging",
   // Faults of a message between nodes.
   "message_lost",
   "answer_lost",
@@ -60,6 +61,7 @@ const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   crash_before_commit: [0.0005, 0.02],
   crash_after_commit: [0.0005, 0.02],
   crash_after_hearing: [0.1, 0.8],
+  crash_while_logging: [0.05, 0.4],
   message_lost: [0.005, 0.05],
   answer_lost: [0.005, 0.05],
   message_delayed: [0.01, 0.2],

@@ -25,8 +25,11 @@ import type { WorldParts } from "./world-parts.ts";
 export interface Before {
   /** Parties in the order of their ids. */
   readonly parties: readonly string[];
-  /** What owners reported about their records, by record id. */
-  readonly records: ReadonlyMap<string, { readonly generation: number; readonly change: number }>;
+  /** What owners reported about their records, by record id; `bpid` is the business's own id. */
+  readonly records: ReadonlyMap<
+    string,
+    { readonly generation: number; readonly change: number; readonly bpid: string | null }
+  >;
   /** Unfinished pushes whose bytes are present. */
   readonly pushes: readonly ActorRef<"push">[];
   /** Record id for a business's own product id; undefined for one that it never had. */

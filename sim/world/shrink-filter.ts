@@ -6,7 +6,7 @@ export interface Kept {
   readonly faults: ReadonlySet<string> | null;
   /** Steps as `business-0.1#3`: the third step of the second key of the first business. Null means all. */
   readonly steps: ReadonlySet<string> | null;
-  /** Nodes as `eu-west1.a`; a region without any is left out. Null means all. */
+  /** Nodes as `eu-west1_a`; a region without any is left out. Null means all. */
   readonly nodes: ReadonlySet<string> | null;
 }
 
@@ -15,7 +15,7 @@ export const everything: Kept = { faults: null, steps: null, nodes: null };
 /** The parts of a run that can be left out, in the order in which a command names them. */
 export const keptParts = ["faults", "steps", "nodes"] as const;
 
-/** Command-line options that keep the same, for example `--faults "node_crash#1" --nodes "eu-west1.a"`. */
+/** Command-line options that keep the same, for example `--faults "node_crash#1" --nodes "eu-west1_a"`. */
 export function formatKept(kept: Kept): string {
   return keptParts
     .flatMap((part) => {

@@ -4,7 +4,7 @@
 import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
 import { businessActor } from "../../actors/business/definition.ts";
 import { integrationKeyActor } from "../../actors/integration-key/definition.ts";
-import { logSequencerActor } from "../../actors/log-sequencer/definition.ts";
+import { type LogIntervals, logSequencerActor } from "../../actors/log-sequencer/definition.ts";
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
@@ -44,13 +44,16 @@ export interface Variation {
   lease(given: () => string | null, process: string): () => string | null;
 }
 
+/** How long leaves may wait until they are sequenced. */
+export const logIntervals: LogIntervals = { leafMs: 5_000, receiptsMs: 500 };
+
 const same = <T>(given: T): T => given;
 
 export const asItIs: Variation = {
   name: "as it is",
   definitions: [
     ...[bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
-    logSequencerActor({ origin: "svc.test/log", intervals: { leafMs: 5_000, receiptsMs: 500 } }),
+    logSequencerActor({ origin: "svc.test/log", intervals: logIntervals }),
   ],
   storeGuards: allGuards,
   guardMissed: () => {},

@@ -7,6 +7,7 @@ import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
+import type { KeyEntry } from "../../protocol/key-set.ts";
 import { createIssuance } from "../../service/issuance.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
@@ -283,7 +284,7 @@ function startAfter(ms: number): number {
 function slotsOf(region: string, shape: Random): readonly NodeSlot[] {
   const count = shape.pick([1, 1, 2, 3]);
   return Array.from({ length: count }, (_, index) => ({
-    name: `${region}.${"abc"[index]}`,
+    name: `${region}_${"abc"[index]}`,
     region,
     skewMs: shape.between(-150, 150),
   }));
@@ -293,6 +294,14 @@ function recordIdsOf(before: Before, crypto: SimCrypto, key: Uint8Array): WorldP
   return (business, collection, localId) =>
     before.recordIdOf(business, localId) ??
     recordIdOf(collection, crypto.hmacSha256(key, utf8(`${business}\n${collection}\n${localId}`)));
+}
+
+/** So that a stranger can verify the log with what a node publishes. */
+function logKeyEntry({ keyId, publicJwk }: SimSigner): KeyEntry {
+  return {
+    ...{ key_id: keyId, use: "log", region: null, alg: "Ed25519", public_key: publicJwk, pair: null },
+    ...{ valid_from: "", valid_until: null, compromised_from: null },
+  };
 }
 
 function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock): WorldKeys {
@@ -312,7 +321,7 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock):
         log: { origin: "svc.test/log", key_name: "svc-log" },
       },
       keySet: { v: 1, issued_at: "", keys: [], certificates: [] },
-      keys: new Map(),
+      keys: new Map([[log.keyId, logKeyEntry(log)]]),
     },
     service: (region): ServiceKeys => ({
       ...{ environment: "production", region },

@@ -1,0 +1,79 @@
+// `svc verify` on what anyone can save of the public verification surface.
+
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
+
+let sandbox: RunningSandbox;
+
+const path = (name: string): string => join(sandbox.home, name);
+
+/** Saves an answer of the verification surface as a tool would that knows nothing about it. */
+async function save(name: string, route: string, body?: object): Promise<void> {
+  const { verify_url: url } = JSON.parse(await readFile(path("sandbox.json"), "utf8"));
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const answer = await fetch(`${url}${route}`, init);
+  expect(answer.status, route).toBe(200);
+  await writeFile(path(name), new Uint8Array(await answer.arrayBuffer()));
+}
+
+const verify = (name: string, ...more: readonly string[]) =>
+  sandbox.svc("verify", path(name), "--sandbox", "--key-set", path("keys.json"), ...more);
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  const recordId = /fetch (\S+) --save/.exec(sandbox.tour)?.[1] ?? "";
+  const saved = await sandbox.svc("fetch", recordId, "--save", path("evidence.json"));
+  expect(saved.code, saved.output).toBe(0);
+  const evidence = JSON.parse(await readFile(path("evidence.json"), "utf8"));
+  const { seal, provenance } = evidence.fetched;
+  const bytes = Buffer.from(String(evidence.record_base64), "base64");
+  await writeFile(path("record.bin"), bytes);
+  await save("keys.json", "/.well-known/keys");
+  await save("directory.json", "/.well-known/svc-keys");
+  const page = new URL(/verify=(\S+)$/.exec(String(provenance.source_line))?.[1] ?? "");
+  await save("page.json", `${page.pathname}${page.search}`);
+  await save("statement.json", "/v1/verify", { record_base64: bytes.toString("base64"), seal });
+}, 120_000);
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+it("finds a verify statement, a verify page and the key directory genuine", async () => {
+  for (const name of ["statement.json", "page.json"]) {
+    const { code, output } = await verify(name, "--record", path("record.bin"));
+    expect(output).toMatch(/^Valid\.$/m);
+    expect(output).toMatch(/^ok +record$/m);
+    expect(code, output).toBe(0);
+  }
+  expect(await verify("directory.json")).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^ok +key_directory +Of /m),
+  });
+});
+
+it("refuses each of them by name when a word of the answer was changed", async () => {
+  for (const [name, from, to] of [
+    ["statement.json", '"valid":true', '"valid":false'],
+    ["page.json", '"status":"current"', '"status":"deleted"'],
+    ["directory.json", '"companies":', '"company":'],
+  ] as const) {
+    const text = await readFile(path(name), "utf8");
+    expect(text).toContain(from);
+    await writeFile(path("changed.json"), text.replace(from, to));
+    expect(await verify("changed.json"), name).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("payload_malformed"),
+    });
+  }
+});
+
+it("says what it needs: a key set for an answer, and nothing beside evidence", async () => {
+  const alone = await sandbox.svc("verify", path("page.json"), "--sandbox");
+  expect(alone).toMatchObject({ code: 2, output: expect.stringContaining("--key-set FILE") });
+  const evidence = await verify("evidence.json");
+  expect(evidence).toMatchObject({ code: 2, output: expect.stringContaining("evidence carries its own") });
+  expect(await verify("page.json", "--record", path("keys.json"))).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("hash_mismatch"),
+  });
+});

@@ -1,0 +1,41 @@
+// Verify page: the service's statement that a business published a record with this id and these exact bytes
+// (specification, «GET /v1/verify/{record_id}»).
+
+import { parseBase64 } from "./bytes.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import { recordType } from "./identifiers.ts";
+import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
+import { type Of, object } from "./shape.ts";
+import { verifyPageMembers } from "./wire/verification.ts";
+import { parseWithdrawal } from "./withdrawal.ts";
+
+const pageShape = object(verifyPageMembers);
+export type VerifyPage = Of<typeof pageShape>;
+
+const format: PayloadFormat<VerifyPage> = { version: 1, versions: [1], shape: pageShape };
+
+/**
+ * Opens a verify-page envelope. It only reads: neither its signature nor that of the removal in it is verified. A record
+ * id of another type is `record_type_mismatch`, and a removal that is not what its document says is `payload_malformed`.
+ */
+export function openVerifyPage(envelope: Envelope): Verdict<VerifyPage> {
+  const payload = openEnvelope(envelope, payloadTypes["verify-page.v1"]);
+  const parsed = payload.ok ? parsePayload(payload.value, format) : payload;
+  if (!parsed.ok) return parsed;
+  const { record_id: id, record_type: type } = parsed.value;
+  if (recordType(id) !== type)
+    return refuse("record_type_mismatch", "The record id is of another type.", "/record_type");
+  const removal = judgeRemoval(parsed.value);
+  return removal.ok ? parsed : removal;
+}
+
+function judgeRemoval({ record_id: id, removal }: VerifyPage): Verdict<void> {
+  if (removal === null) return ok(undefined);
+  const document = parseWithdrawal(parseBase64(removal.document_base64) ?? new Uint8Array());
+  if (!document.ok) return malformed(document.detail, "/removal/document_base64");
+  const { record_id, action, at } = document.value;
+  return record_id === id && action === removal.action && at === removal.at
+    ? ok(undefined)
+    : malformed("The document of the removal says something else.", "/removal");
+}

@@ -191,6 +191,15 @@ describe("the domains of a business", () => {
     expect(look(business, "confirmed")).toEqual([api]);
   });
 
+  it("are looked at again after a node of an earlier release let their timer end", () => {
+    const business = open();
+    publish(business, 0, [shop]);
+    business.nowMs += day;
+    business.timers.clear();
+    publish(business, 0, [shop]);
+    expect(timer(business)).toBe(1);
+  });
+
   it("are no more than a business may have (K4), and make room for others", () => {
     const business = open();
     const many = Array.from(

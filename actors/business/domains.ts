@@ -75,7 +75,8 @@ export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view:
     if (files === 0 && status !== "suspended") rows.delete(domain);
   const changed = changeOf(before, rows, view);
   const timer = timerFor(rows, view.nowMs, view);
-  const setFor = view.snapshot.context.domainsAtMs ?? null;
+  // A node of an earlier release may have let the timer end, and knows nothing of it.
+  const setFor = view.hasTimer("domains") ? (view.snapshot.context.domainsAtMs ?? null) : null;
   const isSooner = timer !== null && (setFor === null || timer.at_ms < setFor);
   return {
     events: [...changed.events, ...(isSooner ? [{ type: "domains.named" as const, timer }] : [])],

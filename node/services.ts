@@ -39,6 +39,7 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { derivedFrom } from "./derived-secrets.ts";
+import { type CountedProbe, countProbes } from "./domains/counted-probe.ts";
 import { createDomainProbe } from "./domains/domain-probe.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
@@ -98,7 +99,7 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly notices: Notices;
   readonly logWitnesses: LogWitnesses;
   /** Looks at the domains of endpoints; null if this node does not. */
-  readonly domainProbe: DomainProbe | null;
+  readonly domainProbe: CountedProbe | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -205,8 +206,8 @@ function witnessOf(
   return new FenceWitness({ ledger, region: config.region, clock, timers: nodeTimers, monotonic, log });
 }
 
-function domainProbeOf({ domains }: NodeConfig, platform: NodePlatform): DomainProbe | null {
-  return domains.areChecked ? (platform.domainProbe ?? createDomainProbe(domains)) : null;
+function domainProbeOf({ domains }: NodeConfig, platform: NodePlatform): CountedProbe | null {
+  return domains.areChecked ? countProbes(platform.domainProbe ?? createDomainProbe(domains)) : null;
 }
 
 const monotonic = { nowMs: () => performance.now() };

@@ -127,6 +127,8 @@ describe("the domain of a business's endpoints", () => {
     expect(Date.parse(domains[0]?.since ?? "")).toBeGreaterThan(Date.parse(last ?? ""));
     expect((await fetched()).json).toMatchObject({ endpoints: { status: "suspended", items } });
     expect((await verifyPage({ accept: "text/html" })).text).toContain("Use none of these addresses.");
+    const metrics = await (await fetch(`${node.running.urls.ops_url}/metrics`)).text();
+    expect(metrics).toMatch(/^svc_domain_probes_total [1-9]/m);
     const [own] = await ownDomains();
     expect(own?.probed).toMatchObject({ outcome: "absent", detail: expect.stringContaining("TXT record") });
   });

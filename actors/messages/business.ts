@@ -36,6 +36,8 @@ export interface PartyFacts {
   readonly blocked_groups: readonly string[];
   /** The domains of the endpoints in its served business files; absent before the first, and on nodes of earlier releases. */
   readonly domains?: readonly DomainFacts[];
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
 }
 
 export interface KeyFacts {
@@ -51,6 +53,8 @@ export interface KeyFacts {
    * count as the owner's.
    */
   readonly person_role?: PersonRole;
+  /** Where an AI company's key comes from; absent for its portal. */
+  readonly source?: "portal" | "directory_import";
   readonly valid_from: string;
   readonly valid_until: string | null;
   readonly revoked_at: string | null;
@@ -191,6 +195,8 @@ export interface BusinessProtocol
     readonly since?: string;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
+  /** An AI company chooses whether the key directory lists it. */
+  "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
   "group.block"(command: { readonly group: string }): RegisterReply;
   "group.unblock"(command: { readonly group: string }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
@@ -290,7 +296,8 @@ export type RegisterCommand = Extract<
       | "policy.accept"
       | "custody.state"
       | "group.block"
-      | "group.unblock";
+      | "group.unblock"
+      | "directory.choose";
   }
 >;
 

@@ -19,6 +19,7 @@ export type {
   Envelope,
   HeldPush,
   HeldPushes,
+  OwnDomain,
   PushAttempt,
   RemovalOutcome,
   ValidationOutcome,

@@ -175,7 +175,7 @@ describe("the transparency log", () => {
     await closeReceiptBatches(ports, region, Date.now());
     const answer = await proven(entry, query);
     expect(answer["leaf"]).toBe(leaf);
-    // Whoever holds a receipt knows its minute.
+    // A receipt says its minute and not its batch.
     expect(await proven(entry, query.replace(`-${services.incarnation}`, ""))).toEqual(answer);
     const lower = answer["batch"] as JsonObject;
     expect(lower).toMatchObject({ region, name: batch, root, leaf_index: 1, tree_size: 3 });

@@ -5,7 +5,7 @@
 //       was changed is refused.
 //   F3. A file is valid only if every check could be made.
 
-import { parseBase64, utf8 } from "../protocol/bytes.ts";
+import { equalBytes, parseBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import { envelopeShape } from "../protocol/dsse.ts";
 import { collectionNames, isRecordId } from "../protocol/identifiers.ts";
@@ -117,21 +117,14 @@ export function proofText(members: ProofFileMembers): string {
   return `${canonicalize(members as unknown as JsonValue)}\n`;
 }
 
-/** Whether a file says that it is of this format. */
-export function isProofFile(bytes: Uint8Array): boolean {
+/** Reads a proof file, null for a file of another format; any other text of the same is `payload_malformed`. */
+export function parseProofFile(bytes: Uint8Array): Verdict<ProofFileMembers> | null {
   const parsed = parseObject(bytes);
-  return parsed.ok && parsed.value["format"] === proofFormat;
-}
-
-/** Reads a proof file; anything else, and any other text of the same, is `payload_malformed`. */
-export function parseProofFile(bytes: Uint8Array): Verdict<ProofFileMembers> {
-  const parsed = parseObject(bytes);
-  if (!parsed.ok) return parsed;
+  if (!parsed.ok || parsed.value["format"] !== proofFormat) return null;
   const fault = payloadFault(fileShape, parsed.value);
   if (fault !== null) return fault;
   const file = parsed.value as unknown as ProofFileMembers;
-  const text = utf8(proofText(file));
-  return text.length === bytes.length && text.every((byte, at) => byte === bytes[at])
+  return equalBytes(utf8(proofText(file)), bytes)
     ? ok(file)
     : malformed("A proof file is in RFC 8785 canonical form, and ends with a newline.", "");
 }

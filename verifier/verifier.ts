@@ -46,7 +46,7 @@ import { loggedChecks } from "./logged.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
 import { verifyProjectionDocument } from "./projection-document.ts";
-import { isProofFile, parseProofFile, servedIn } from "./proof-file.ts";
+import { type ProofFileMembers, parseProofFile, servedIn } from "./proof-file.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
@@ -164,7 +164,8 @@ type Pinned = Omit<VerifierOptions, "keySet">;
  * (`svc-evidence/2`) is valid only if every check could be made.
  */
 export function verifyEvidence(options: Pinned, file: Uint8Array): Report {
-  return isProofFile(file) ? verifyProofs(options, file) : verifyAnswerFile(options, file);
+  const proofs = parseProofFile(file);
+  return proofs === null ? verifyAnswerFile(options, file) : verifyProofs(options, proofs);
 }
 
 function verifyAnswerFile(options: Pinned, file: Uint8Array): Report {
@@ -177,8 +178,7 @@ function verifyAnswerFile(options: Pinned, file: Uint8Array): Report {
   });
 }
 
-function verifyProofs(options: Pinned, file: Uint8Array): Report {
-  const parsed = parseProofFile(file);
+function verifyProofs(options: Pinned, parsed: Verdict<ProofFileMembers>): Report {
   const served = parsed.ok ? servedIn(parsed.value) : parsed;
   if (!parsed.ok || !served.ok) return reportOf([checkOf("file", served)]);
   const { fetched, evidence } = served.value;

@@ -396,5 +396,5 @@ const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
   ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/schemas/products/1"],
   ...["/v1/ai-policy-key", "/v1/log/checkpoint", "/v1/log/witnesses"],
-  ...["/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
+  ...["/v1/vocabularies", "/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
 ];

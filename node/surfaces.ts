@@ -7,6 +7,7 @@ import { buildBusiness } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { logRoutes } from "../api/log-routes.ts";
+import { publishedRoutes } from "../api/published-routes.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
 import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
@@ -27,6 +28,7 @@ import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
 import { createLogReads } from "../service/log-reads.ts";
+import { createPublishedReads } from "../service/published-reads.ts";
 import { readPurges } from "../service/purges.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
@@ -337,5 +339,6 @@ function verificationOf(
     ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
     policy: services.logWitnesses.policy,
   };
-  return [...reads, ...logRoutes(createLogReads(log))];
+  const published = createPublishedReads({ sha256: nativeCrypto.sha256 });
+  return [...reads, ...publishedRoutes(published), ...logRoutes(createLogReads(log))];
 }

@@ -1,0 +1,71 @@
+// What is the same for everybody: vocabularies, projections, schemas, with tags for conditional requests.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nativeCrypto } from "../crypto/native.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
+import { openSurfaces, type ReceivedAnswer, send, type TestSurfaces } from "./surfaces.fixture.ts";
+
+let surfaces: TestSurfaces;
+
+beforeAll(async () => {
+  surfaces = await openSurfaces();
+});
+afterAll(() => surfaces[Symbol.asyncDispose]());
+
+const get = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<ReceivedAnswer> =>
+  send(surfaces.verifyUrl, null, { path, headers });
+
+describe("what is the same for everybody", () => {
+  it.each([
+    "/v1/vocabularies",
+    "/v1/vocabularies/subdivisions",
+    "/v1/vocabularies/subdivisions?version=1",
+    "/v1/projections/products/1",
+    "/v1/schemas/products/1",
+    "/v1/ai-policy-key",
+  ])("has a tag by which a reader asks whether it has changed: %s", async (path) => {
+    const found = await get(path);
+    expect(found.status).toBe(200);
+    const etag = found.headers.get("etag") ?? "";
+    expect(etag).toBe(`"${hashOf(new TextEncoder().encode(found.text), nativeCrypto.sha256)}"`);
+    expect(found.headers.get("cache-control")).toMatch(/^public, max-age=[1-9]\d{3,}$/);
+    expect(found.headers.get("access-control-allow-origin")).toBe("*");
+    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await get(path, { "if-none-match": held });
+      expect([held, again.status, again.text]).toEqual([held, 304, ""]);
+      expect(again.headers.get("etag")).toBe(etag);
+      expect(again.headers.get("cache-control")).toBe(found.headers.get("cache-control"));
+    }
+    expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
+    expect((await send(surfaces.retrievalUrl, null, { path })).text).toBe(found.text);
+    expect((await get(`${path}${path.includes("?") ? "&" : "?"}nonesuch=1`)).status).toBe(400);
+  });
+});
+
+describe("the index of vocabularies", () => {
+  it("names every vocabulary, and each of its versions with the hash of what is served", async () => {
+    const { json } = await get("/v1/vocabularies");
+    const listed = json["vocabularies"] as readonly {
+      readonly name: string;
+      readonly version: number;
+      readonly versions: readonly {
+        readonly version: number;
+        readonly path: string;
+        readonly sha256: string;
+      }[];
+    }[];
+    expect(listed.map(({ name }) => name)).toEqual(vocabularyNames);
+    for (const { name, version, versions } of listed) {
+      expect(versions.map((each) => each.version)).toEqual(
+        Array.from({ length: version }, (_, index) => version - index),
+      );
+      for (const each of versions) {
+        const served = await get(each.path);
+        expect(served.json).toMatchObject({ name, version: each.version });
+        expect(served.headers.get("etag")).toBe(`"${each.sha256}"`);
+      }
+      expect((await get(`/v1/vocabularies/${name}`)).headers.get("etag")).toBe(`"${versions[0]?.sha256}"`);
+    }
+  });
+});

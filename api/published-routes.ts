@@ -1,0 +1,90 @@
+// The reads that are the same for everybody (specification, «C. Public verification API»), with tags for conditional requests.
+
+import { aiPolicyKeyShape } from "../protocol/ai-policy-key.ts";
+import { recordSchemaNames } from "../protocol/record-schemas.ts";
+import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
+import { anyObject, described } from "../protocol/shape.ts";
+import { projectionAnswer, vocabularyAnswer, vocabularyIndexAnswer } from "../protocol/wire/published.ts";
+import type { PublishedReads } from "../service/published-reads.ts";
+import { type DocumentDoc, documentRead, parameter } from "./public-read.ts";
+import type { Route } from "./route.ts";
+
+/** Described by its own standard. */
+const jsonSchemaDocument = described(anyObject, "A JSON Schema document.");
+
+const projectionDoc: DocumentDoc = {
+  summary: "Projection specification",
+  parameters: [
+    {
+      ...{ name: "type", in: "path", description: "Record type." },
+      schema: { type: "string", pattern: "^[a-z_]{1,32}$" },
+    },
+    {
+      ...{ name: "version", in: "path", description: "Version." },
+      schema: { type: "string", pattern: "^[1-9][0-9]{0,5}$" },
+    },
+  ],
+  found: { description: "How a record becomes a row", body: projectionAnswer },
+  problems: ["not_found"],
+};
+
+const recordSchemaDoc: DocumentDoc = {
+  summary: "JSON Schema of a record that businesses seal",
+  description:
+    "What JSON Schema can say of it: check digits and rules between members are judged by the service alone.",
+  parameters: [
+    {
+      ...{ name: "type", in: "path", description: "Record type." },
+      schema: {
+        type: "string",
+        enum: [...new Set(recordSchemaNames.map((name) => name.split("/")[0] ?? ""))],
+      },
+    },
+    { name: "version", in: "path", description: "Version of the record type.", schema: { type: "string" } },
+  ],
+  found: {
+    description: "JSON Schema 2020-12",
+    body: jsonSchemaDocument,
+    mediaType: "application/schema+json",
+  },
+  problems: ["not_found"],
+};
+
+const policyKeyDoc: DocumentDoc = {
+  summary: "What the bits of AI policies mean",
+  found: { description: "The key", body: aiPolicyKeyShape },
+};
+
+const vocabulariesDoc: DocumentDoc = {
+  summary: "Index of the controlled vocabularies",
+  found: { description: "Every vocabulary with its versions", body: vocabularyIndexAnswer },
+};
+
+const vocabularyDoc: DocumentDoc = {
+  summary: "Controlled vocabulary",
+  parameters: [
+    { name: "name", in: "path", description: "Vocabulary.", schema: { enum: [...vocabularyNames] } },
+    {
+      ...{ name: "version", in: "query", description: "The latest version if left out." },
+      schema: { type: "integer", minimum: 1 },
+    },
+  ],
+  found: { description: "The vocabulary", body: vocabularyAnswer },
+  problems: ["not_found", "request_invalid"],
+};
+
+export function publishedRoutes(published: PublishedReads): readonly Route[] {
+  return [
+    documentRead("/v1/projections/:type/:version", projectionDoc, [], (request) =>
+      published.projection(parameter(request, "type"), parameter(request, "version")),
+    ),
+    documentRead("/v1/schemas/:type/:version", recordSchemaDoc, [], (request) =>
+      published.recordSchema(parameter(request, "type"), parameter(request, "version")),
+    ),
+    documentRead("/v1/ai-policy-key", policyKeyDoc, [], () => published.aiPolicyKey()),
+    documentRead("/v1/vocabularies", vocabulariesDoc, [], () => published.vocabularies()),
+    documentRead("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
+      published.vocabulary(parameter(request, "name"), version),
+    ),
+  ];
+}

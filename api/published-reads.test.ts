@@ -1,7 +1,10 @@
 // What is the same for everybody: vocabularies, projections, schemas, with tags for conditional requests.
 
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import type { envelopeSpecification } from "../protocol/envelope-specification.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
 import { openSurfaces, type ReceivedAnswer, send, type TestSurfaces } from "./surfaces.fixture.ts";
@@ -24,6 +27,9 @@ describe("what is the same for everybody", () => {
     "/v1/projections/products/1",
     "/v1/schemas/products/1",
     "/v1/ai-policy-key",
+    "/v1/payloads/seal/2",
+    "/v1/envelope-specification",
+    "/v1/envelope-specification?format=markdown",
   ])("has a tag by which a reader asks whether it has changed: %s", async (path) => {
     const found = await get(path);
     expect(found.status).toBe(200);
@@ -40,6 +46,41 @@ describe("what is the same for everybody", () => {
     expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
     expect((await send(surfaces.retrievalUrl, null, { path })).text).toBe(found.text);
     expect((await get(`${path}${path.includes("?") ? "&" : "?"}nonesuch=1`)).status).toBe(400);
+  });
+});
+
+describe("the envelope specification", () => {
+  it("leads to the JSON Schema of every payload and of every record, which are served", async () => {
+    const { json, headers } = await get("/v1/envelope-specification");
+    expect(headers.get("content-type")).toBe("application/json");
+    const { payloads, records } = json as unknown as ReturnType<typeof envelopeSpecification>;
+    expect(payloads.map(({ payload_type }) => payload_type).toSorted()).toEqual(
+      Object.values(payloadTypes).toSorted(),
+    );
+    for (const { kind, version, schema } of payloads) {
+      const served = await get(schema);
+      expect(served.headers.get("content-type")).toBe("application/schema+json");
+      expect(served.json["$id"]).toBe(`urn:svc:payload:${kind}:${version}`);
+    }
+    for (const { path } of records) expect((await get(path)).status).toBe(200);
+  });
+
+  it("is answered as a text as well, which is that of docs", async () => {
+    const { text, headers } = await get("/v1/envelope-specification?format=markdown");
+    expect(headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(text).toBe(await readFile("docs/envelope-specification.md", "utf8"));
+    const explicit = await get("/v1/envelope-specification?format=json");
+    expect(explicit.text).toBe((await get("/v1/envelope-specification")).text);
+  });
+
+  it("has no other format, and no schema of what is no payload", async () => {
+    const { status, json } = await get("/v1/envelope-specification?format=pdf");
+    expect([status, json]).toMatchObject([400, { code: "request_invalid", pointer: "/query/format" }]);
+    for (const path of ["seal/3", "seal/02", "row/1"]) {
+      const none = await get(`/v1/payloads/${path}`);
+      expect([none.status, none.json["code"]]).toEqual([404, "not_found"]);
+      expect(none.json["allowed"]).toContain("seal/2");
+    }
   });
 });
 

@@ -1,9 +1,11 @@
 // The reads that are the same for everybody (specification, «C. Public verification API»), with tags for conditional requests.
 
 import { aiPolicyKeyShape } from "../protocol/ai-policy-key.ts";
+import { publishedKinds } from "../protocol/payload-kinds.ts";
 import { recordSchemaNames } from "../protocol/record-schemas.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
 import { anyObject, described } from "../protocol/shape.ts";
+import { envelopeSpecificationAnswer } from "../protocol/wire/envelope-specification.ts";
 import { projectionAnswer, vocabularyAnswer, vocabularyIndexAnswer } from "../protocol/wire/published.ts";
 import type { PublishedReads } from "../service/published-reads.ts";
 import { type DocumentDoc, documentRead, parameter } from "./public-read.ts";
@@ -50,6 +52,39 @@ const recordSchemaDoc: DocumentDoc = {
   problems: ["not_found"],
 };
 
+const payloadSchemaDoc: DocumentDoc = {
+  summary: "JSON Schema of what an envelope carries",
+  description: "What it cannot say stands in the envelope specification.",
+  parameters: [
+    {
+      ...{ name: "kind", in: "path", description: "Kind of payload." },
+      schema: { type: "string", enum: [...new Set(publishedKinds.map(({ kind }) => kind))] },
+    },
+    { name: "version", in: "path", description: "Version of the kind.", schema: { type: "string" } },
+  ],
+  found: {
+    description: "JSON Schema 2020-12",
+    body: jsonSchemaDocument,
+    mediaType: "application/schema+json",
+  },
+  problems: ["not_found"],
+};
+
+const specificationDoc: DocumentDoc = {
+  summary: "Envelope specification",
+  description:
+    "What is signed and how, every payload type with its members and its signer, and where the JSON Schemas are: all that checking a document takes.",
+  parameters: [
+    {
+      ...{ name: "format", in: "query", description: "`markdown` for the same as a text (`text/markdown`)." },
+      schema: { enum: ["json", "markdown"] },
+    },
+  ],
+  found: { description: "The specification", body: envelopeSpecificationAnswer },
+  texts: [200],
+  problems: ["request_invalid"],
+};
+
 const policyKeyDoc: DocumentDoc = {
   summary: "What the bits of AI policies mean",
   found: { description: "The key", body: aiPolicyKeyShape },
@@ -80,6 +115,12 @@ export function publishedRoutes(published: PublishedReads): readonly Route[] {
     ),
     documentRead("/v1/schemas/:type/:version", recordSchemaDoc, [], (request) =>
       published.recordSchema(parameter(request, "type"), parameter(request, "version")),
+    ),
+    documentRead("/v1/payloads/:kind/:version", payloadSchemaDoc, [], (request) =>
+      published.payloadSchema(parameter(request, "kind"), parameter(request, "version")),
+    ),
+    documentRead("/v1/envelope-specification", specificationDoc, ["format"], (_request, { format }) =>
+      published.envelopeSpecification(format),
     ),
     documentRead("/v1/ai-policy-key", policyKeyDoc, [], () => published.aiPolicyKey()),
     documentRead("/v1/vocabularies", vocabulariesDoc, [], () => published.vocabularies()),

@@ -1,8 +1,11 @@
-// What the service publishes for everybody and what changes only with a release: vocabularies, projections, schemas, the key
-// to AI policies.
+// What the service publishes for everybody and what changes only with a release: vocabularies, projections, schemas, the
+// envelope specification, the key to AI policies.
 
 import { aiPolicyKeyDocument } from "../protocol/ai-policy-key.ts";
+import { envelopeSpecification } from "../protocol/envelope-specification.ts";
+import { envelopeSpecificationText } from "../protocol/envelope-text.ts";
 import type { Sha256 } from "../protocol/hash.ts";
+import { payloadSchemaDocument, publishedKinds } from "../protocol/payload-kinds.ts";
 import { problem } from "../protocol/problem.ts";
 import { projectionDocument } from "../protocol/projection/specifications.ts";
 import { recordSchemaDocument, recordSchemaNames } from "../protocol/record-schemas.ts";
@@ -26,6 +29,9 @@ export type Found = PublicDocument | Refused;
 export interface PublishedReads {
   projection(type: string, version: string): Found;
   recordSchema(type: string, version: string): Found;
+  payloadSchema(kind: string, version: string): Found;
+  /** As JSON, or as a text; null for JSON. */
+  envelopeSpecification(format: string | null): Found;
   aiPolicyKey(): Found;
   vocabularies(): Found;
   /** The latest version if `version` is null. */
@@ -40,6 +46,8 @@ export function createPublishedReads({ sha256 }: { readonly sha256: Sha256 }): P
   return {
     projection: (type, version) => findProjection(make, type, version),
     recordSchema: (type, version) => findRecordSchema(make, `${type}/${version}`),
+    payloadSchema: (kind, version) => findPayloadSchema(make, kind, version),
+    envelopeSpecification: (format) => findEnvelopeSpecification(make, format),
     aiPolicyKey: () => make("ai-policy-key", aiPolicyKeyDocument, daily),
     vocabularies: () => make("vocabularies", () => vocabularyIndex(make), hourly),
     vocabulary: (name, version) => findVocabulary(make, name, version),
@@ -60,6 +68,29 @@ function findRecordSchema(make: MakeDocument, name: string): Found {
     return refused(problem("not_found", detail, { allowed: recordSchemaNames }));
   }
   return make(`schema/${name}`, () => document, { ...daily, mediaType: "application/schema+json" });
+}
+
+function findPayloadSchema(make: MakeDocument, kind: string, version: string): Found {
+  const document = payloadSchemaDocument(kind, version);
+  if (document === null) {
+    const allowed = publishedKinds.map((each) => `${each.kind}/${each.version}`);
+    return refused(problem("not_found", "There is no payload of such a kind and version.", { allowed }));
+  }
+  const form = { ...daily, mediaType: "application/schema+json" };
+  return make(`payload/${kind}/${version}`, () => document, form);
+}
+
+const specificationFormats = ["json", "markdown"];
+
+function findEnvelopeSpecification(make: MakeDocument, format: string | null): Found {
+  if (format === null || format === "json")
+    return make("envelope-specification", envelopeSpecification, daily);
+  const text = { ...daily, mediaType: "text/markdown; charset=utf-8" };
+  if (format === "markdown") return make("envelope-specification.md", envelopeSpecificationText, text);
+  const allowed = specificationFormats;
+  return refused(
+    problem("request_invalid", "format is json or markdown.", { pointer: "/query/format", allowed }),
+  );
 }
 
 function findVocabulary(make: MakeDocument, name: string, version: string | null): Found {

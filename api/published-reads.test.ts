@@ -1,8 +1,12 @@
 // What is the same for everybody: vocabularies, projections, schemas, with tags for conditional requests.
 
-import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
+import { vectorBytesMax, vectorFolder } from "../node/vector-folder.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import type { envelopeSpecification } from "../protocol/envelope-specification.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -11,10 +15,26 @@ import { openSurfaces, type ReceivedAnswer, send, type TestSurfaces } from "./su
 
 let surfaces: TestSurfaces;
 
+/** A small suite in a folder, with a file beside it that it does not name. */
+const cases = '{"v":1,"cases":[]}\n';
+const casesHash = createHash("sha256").update(cases).digest("hex");
+const index = `${JSON.stringify({ v: 1, files: [{ path: "log/inclusion.json", sha256: casesHash, cases: 0 }] })}\n`;
+let place = "";
+
 beforeAll(async () => {
-  surfaces = await openSurfaces();
+  place = await mkdtemp(join(tmpdir(), "svc-vectors-"));
+  const folder = join(place, "vectors");
+  await mkdir(join(folder, "log"), { recursive: true });
+  await writeFile(join(folder, "index.json"), index);
+  await writeFile(join(folder, "log", "inclusion.json"), cases);
+  await writeFile(join(folder, "log", "other.json"), cases);
+  await writeFile(join(place, "secret.json"), cases);
+  surfaces = await openSurfaces({}, { vectors: vectorFolder(folder) });
 });
-afterAll(() => surfaces[Symbol.asyncDispose]());
+afterAll(async () => {
+  await surfaces[Symbol.asyncDispose]();
+  await rm(place, { recursive: true, force: true });
+});
 
 const get = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<ReceivedAnswer> =>
   send(surfaces.verifyUrl, null, { path, headers });
@@ -30,12 +50,15 @@ describe("what is the same for everybody", () => {
     "/v1/payloads/seal/2",
     "/v1/envelope-specification",
     "/v1/envelope-specification?format=markdown",
+    "/v1/test-vectors",
+    "/v1/test-vectors/log/inclusion.json",
+    `/v1/test-vectors/log/inclusion.json?sha256=${casesHash}`,
   ])("has a tag by which a reader asks whether it has changed: %s", async (path) => {
     const found = await get(path);
     expect(found.status).toBe(200);
     const etag = found.headers.get("etag") ?? "";
     expect(etag).toBe(`"${hashOf(new TextEncoder().encode(found.text), nativeCrypto.sha256)}"`);
-    expect(found.headers.get("cache-control")).toMatch(/^public, max-age=[1-9]\d{3,}$/);
+    expect(found.headers.get("cache-control")).toMatch(/^public, max-age=[1-9]\d{3,}(, immutable)?$/);
     expect(found.headers.get("access-control-allow-origin")).toBe("*");
     for (const held of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
       const again = await get(path, { "if-none-match": held });
@@ -108,5 +131,42 @@ describe("the index of vocabularies", () => {
       }
       expect((await get(`/v1/vocabularies/${name}`)).headers.get("etag")).toBe(`"${versions[0]?.sha256}"`);
     }
+  });
+});
+
+describe("the test vectors", () => {
+  it("are listed, and served byte for byte", async () => {
+    expect((await get("/v1/test-vectors")).text).toBe(index);
+    const served = await get("/v1/test-vectors/log/inclusion.json");
+    expect([served.text, served.headers.get("content-type")]).toEqual([cases, "application/json"]);
+    expect(served.headers.get("cache-control")).toBe("public, max-age=3600");
+    const path = `/v1/test-vectors/log/inclusion.json?sha256=${casesHash}`;
+    expect((await get(path)).headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  });
+
+  it.each([
+    "log/other.json",
+    "log/inclusion.json/",
+    "log",
+    "index.json",
+    "..%2fsecret.json",
+    "log/..%2f..%2fsecret.json",
+    "%2e%2e/secret.json",
+    "log//inclusion.json",
+    "log%00/inclusion.json",
+    `log/inclusion.json?sha256=${"0".repeat(64)}`,
+    "log/inclusion.json?sha256=",
+  ])("have no file that the index does not name: %s", async (path) => {
+    const { status, json } = await get(`/v1/test-vectors/${path}`);
+    expect([status, json["code"]]).toEqual([404, "not_found"]);
+  });
+});
+
+describe("the folder of a release", () => {
+  it("gives nothing for a folder or what is not there, and refuses what is too large", async () => {
+    const folder = vectorFolder(place);
+    for (const path of ["vectors", "none.json", "none/none.json"]) expect(await folder.read(path)).toBeNull();
+    await writeFile(join(place, "large.json"), new Uint8Array(vectorBytesMax + 1));
+    await expect(folder.read("large.json")).rejects.toThrow(/too large/);
   });
 });

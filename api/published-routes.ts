@@ -6,8 +6,14 @@ import { recordSchemaNames } from "../protocol/record-schemas.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
 import { anyObject, described } from "../protocol/shape.ts";
 import { envelopeSpecificationAnswer } from "../protocol/wire/envelope-specification.ts";
-import { projectionAnswer, vocabularyAnswer, vocabularyIndexAnswer } from "../protocol/wire/published.ts";
+import {
+  projectionAnswer,
+  testVectorIndex,
+  vocabularyAnswer,
+  vocabularyIndexAnswer,
+} from "../protocol/wire/published.ts";
 import type { PublishedReads } from "../service/published-reads.ts";
+import type { TestVectors } from "../service/test-vectors.ts";
 import { type DocumentDoc, documentRead, parameter } from "./public-read.ts";
 import type { Route } from "./route.ts";
 
@@ -108,7 +114,38 @@ const vocabularyDoc: DocumentDoc = {
   problems: ["not_found", "request_invalid"],
 };
 
-export function publishedRoutes(published: PublishedReads): readonly Route[] {
+const vectorsDoc: DocumentDoc = {
+  summary: "Index of the public test vectors",
+  description:
+    "Documents with the verdict that every verifier must reach, for those who write one. Files change with a release, and with them their hashes.",
+  found: { description: "Every file with its hash and the number of its cases", body: testVectorIndex },
+  problems: ["not_found"],
+};
+
+const vectorFileDoc: DocumentDoc = {
+  summary: "A file of the public test vectors",
+  parameters: [
+    {
+      ...{ name: "path", in: "path", description: "The path in the index; it may contain slashes." },
+      schema: { type: "string" },
+    },
+    {
+      ...{
+        name: "sha256",
+        in: "query",
+        description: "Its hash in the index: the answer then never changes.",
+      },
+      schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    },
+  ],
+  found: {
+    description: "The file",
+    body: described(anyObject, "Its form is described where the vectors are kept."),
+  },
+  problems: ["not_found"],
+};
+
+export function publishedRoutes(published: PublishedReads, vectors: TestVectors): readonly Route[] {
   return [
     documentRead("/v1/projections/:type/:version", projectionDoc, [], (request) =>
       published.projection(parameter(request, "type"), parameter(request, "version")),
@@ -126,6 +163,10 @@ export function publishedRoutes(published: PublishedReads): readonly Route[] {
     documentRead("/v1/vocabularies", vocabulariesDoc, [], () => published.vocabularies()),
     documentRead("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
       published.vocabulary(parameter(request, "name"), version),
+    ),
+    documentRead("/v1/test-vectors", vectorsDoc, [], () => vectors.index()),
+    documentRead("/v1/test-vectors/*", vectorFileDoc, ["sha256"], (request, { sha256 }) =>
+      vectors.file(parameter(request, "*"), sha256),
     ),
   ];
 }

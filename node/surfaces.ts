@@ -37,6 +37,7 @@ import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -49,6 +50,7 @@ import { publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
+import { vectorFolder } from "./vector-folder.ts";
 
 export interface Surfaces {
   readonly retrieval: FastifyInstance;
@@ -74,6 +76,7 @@ export interface SurfaceChanges {
   /** The values of Host that unsigned requests may name; null for any. */
   readonly hosts?: readonly string[] | null;
   readonly addressRates?: AddressRates;
+  readonly vectors?: VectorFolder;
   readonly delayUntil?: (atMs: number) => Promise<void>;
 }
 
@@ -108,7 +111,10 @@ export function buildSurfaces(
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
   const rates = changes.addressRates ?? addressRatesOf(services);
-  const verification = verificationOf(services, urls, { edge, addressRates: rates });
+  const verification = [
+    ...verificationOf(services, urls, { edge, addressRates: rates }),
+    ...publishedOf(changes.vectors ?? vectorFolder()),
+  ];
   const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
@@ -339,6 +345,11 @@ function verificationOf(
     ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
     policy: services.logWitnesses.policy,
   };
-  const published = createPublishedReads({ sha256: nativeCrypto.sha256 });
-  return [...reads, ...publishedRoutes(published), ...logRoutes(createLogReads(log))];
+  return [...reads, ...logRoutes(createLogReads(log))];
+}
+
+/** What is the same for everybody. */
+function publishedOf(folder: VectorFolder): readonly Route[] {
+  const { sha256 } = nativeCrypto;
+  return publishedRoutes(createPublishedReads({ sha256 }), createTestVectors({ folder, sha256 }));
 }

@@ -10,8 +10,10 @@ import {
   flag,
   hash,
   integer,
+  list,
   listOf,
   literal,
+  matching,
   named,
   type Of,
   object,
@@ -71,6 +73,32 @@ export const vocabularyAnswer = named(
     object({ ...vocabularyHead, pattern: anyText, rule: anyText }),
   ),
 );
+
+/** The index of the public test vectors, as it stands in their folder. */
+export const testVectorIndex = named(
+  "TestVectorIndex",
+  object({
+    v: literal(1),
+    files: list(
+      object({
+        path: described(
+          matching(
+            /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*\.json$/,
+            "the path of a JSON file below the vectors",
+          ),
+          "Below `/v1/test-vectors/`.",
+        ),
+        sha256: described(
+          matching(/^[0-9a-f]{64}$/, "64 lowercase hexadecimal digits"),
+          "Of the file's bytes. As the query `sha256` of its read, the answer may be kept for ever.",
+        ),
+        cases: described(count, "How many cases it has; 0 if others refer to it."),
+      }),
+      { min: 0, max: 256 },
+    ),
+  }),
+);
+export type TestVectorIndex = Of<typeof testVectorIndex>;
 
 export const vocabularyIndexAnswer = named(
   "VocabularyIndex",

@@ -135,11 +135,15 @@ describe("the index of vocabularies", () => {
 });
 
 describe("the test vectors", () => {
-  it("are listed, and served byte for byte", async () => {
+  it("are listed, and served byte for byte to those who do not hold them", async () => {
     expect((await get("/v1/test-vectors")).text).toBe(index);
     const served = await get("/v1/test-vectors/log/inclusion.json");
     expect([served.text, served.headers.get("content-type")]).toEqual([cases, "application/json"]);
     expect(served.headers.get("cache-control")).toBe("public, max-age=3600");
+    for (const each of ["/v1/test-vectors", "/v1/test-vectors/log/inclusion.json"]) {
+      const etag = (await get(each)).headers.get("etag") ?? "";
+      expect((await get(each, { "if-none-match": etag })).status).toBe(304);
+    }
     const path = `/v1/test-vectors/log/inclusion.json?sha256=${casesHash}`;
     expect((await get(path)).headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   });

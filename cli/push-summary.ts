@@ -85,7 +85,17 @@ function showResult(
     ...(held > 0 ? [`${number(held)} held`] : []),
     ...(report.leftOut > 0 ? [`${number(report.leftOut)} of the file left out`] : []),
   ];
-  terminal.print(`${products(state.records)}: ${parts.join(", ")}.`);
+  terminal.print(`${products(state.records)}: ${parts.join(", ")}.${pushIds(state)}`);
+}
+
+/** What `svc pushes` and the people of the service call the push. */
+function pushIds({ batches }: PushState): string {
+  const ids = batches.flatMap(({ sealed }) => (sealed === null ? [] : [sealed.push_id]));
+  const [first, ...others] = ids;
+  if (first === undefined) return "";
+  return others.length === 0
+    ? ` Push ${first}.`
+    : ` Pushes ${first} and ${number(others.length)} more (svc pushes).`;
 }
 
 function tellResult(terminal: Terminal, { report }: ProductInput, { state, totals, faults }: Result): void {

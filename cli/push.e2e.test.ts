@@ -140,11 +140,23 @@ it("--check and --dry-run publish nothing", async () => {
   expect(checked.events[0]).toMatchObject({ type: "record.faulty", place: 4 });
 });
 
+it("--check names a product that the file has twice", async () => {
+  const file = await fileOf("twice.csv", `${loafs(2, "twice")}\n${loafs(1, "twice").split("\n")[1]}`);
+  const checked = await events("push", file, "--check");
+  expect(checked.code, checked.output).toBe(1);
+  expect(checked.events[0]).toMatchObject({
+    ...{ type: "record.faulty", place: 4 },
+    errors: [{ code: "duplicate_in_batch", pointer: "/business_product_id" }],
+  });
+});
+
 it("--quiet prints the result only", async () => {
   const file = await fileOf("quiet.csv", loafs(3, "quiet"));
   expect(await sandbox.svc("push", file, "--quiet")).toMatchObject({
     code: 0,
-    output: "3 products: 3 published, 0 updated, 0 rejected.\n",
+    output: expect.stringMatching(
+      /^3 products: 3 published, 0 updated, 0 rejected\. Push bat_[0-9a-f]+\.\n$/,
+    ),
   });
 });
 

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { batchRecordsMax, rootOf } from "../client/batch.ts";
-import { productFaults } from "../client/product-check.ts";
+import { fileChecker } from "../client/product-check.ts";
 import type { PushDeps } from "../client/push-event.ts";
 import { runPush } from "../client/push-run.ts";
 import { isSettled } from "../client/push-state.ts";
@@ -123,10 +123,11 @@ async function checkOnly(
   { terminal }: CommandContext,
 ): Promise<ExitCode> {
   const { records, report, placeName } = input;
-  const faulty: { place: number; errors: ReturnType<typeof productFaults> }[] = [];
+  const faultsOf = fileChecker();
+  const faulty: { place: number; errors: ReturnType<typeof faultsOf> }[] = [];
   for (let first = 0; first < records.lengths.length; first += checkedAtOnce) {
     for (const [at, bytes] of (await records.read(first, checkedAtOnce)).entries()) {
-      const errors = productFaults(bytes);
+      const errors = faultsOf(bytes);
       if (errors.length > 0) faulty.push({ place: records.places[first + at] ?? 0, errors });
     }
   }

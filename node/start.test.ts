@@ -28,7 +28,7 @@ it("opens nothing where a port is taken, and holds none of the others (N3)", asy
   const portBase = taken.port - 2;
   const before = new Set(readdirSync(home));
   await expect(startNode({ home, portBase, logLevel: "silent" })).rejects.toThrow(
-    `${portBase} to ${portBase + 4} are not all free`,
+    `${portBase} to ${portBase + 4} are not all free (taken: ${taken.port}); choose another base`,
   );
   expect(readdirSync(home).filter((name) => !before.has(name) && /\.sqlite|\.db|keys/.test(name))).toEqual(
     [],

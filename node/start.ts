@@ -143,7 +143,10 @@ async function holdPorts(config: NodeConfig): Promise<readonly HeldPort[]> {
   const failed = outcomes.find((each) => each.status === "rejected");
   if (failed === undefined) return held;
   await release(held);
-  throw portTaken(failed.reason, config);
+  const taken = outcomes.flatMap(({ status }, index) =>
+    status === "rejected" ? [portOf(config, index)] : [],
+  );
+  throw portTaken(failed.reason, config, taken);
 }
 
 async function release(held: readonly HeldPort[]): Promise<void> {
@@ -170,11 +173,11 @@ function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
   return { base_url, business_url, verify_url, mcp_url, ops_url, ...config.publicUrls };
 }
 
-function portTaken(error: unknown, config: NodeConfig): unknown {
+function portTaken(error: unknown, config: NodeConfig, taken: readonly number[]): unknown {
   if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) return error;
   return new ConfigError(
     "--port-base",
-    `${config.portBase} to ${config.portBase + 4} are not all free; choose another base`,
+    `${config.portBase} to ${config.portBase + 4} are not all free (taken: ${taken.join(", ")}); choose another base`,
   );
 }
 

@@ -9,6 +9,7 @@ import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Answer, type Outcome, refused } from "./answer.ts";
 import { type PageFormat, readCertificate } from "./certificate-read.ts";
+import { keyDirectoryText } from "./key-directory.ts";
 import { publishedKeys } from "./published-keys.ts";
 import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
@@ -19,6 +20,8 @@ export interface VerificationDeps {
   readonly keys: ServiceKeys;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
+  /** The public base of the verification surface, without trailing slash. */
+  readonly verifyUrl: string;
 }
 
 export interface Verification {
@@ -36,7 +39,7 @@ export function createVerification(deps: VerificationDeps): Verification {
     businessKeys: (uuid) => readBusinessKeys(deps, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
     keySet: () => cacheable(keySet(), 300),
-    keyDirectory: () => readKeyDirectory(deps),
+    keyDirectory: async () => cacheable(await keyDirectoryText(deps), 300),
   };
 }
 
@@ -85,14 +88,4 @@ async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Out
     },
   );
   return cacheable(`{"uuid":"${uuid}","statements":[${statements.join(",")}]}`, 30);
-}
-
-/** A company is listed only if it chose to be, and this version offers no way to choose: the list is empty. */
-async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
-  const issuedAt = formatTimestamp(deps.clock.now());
-  const payload = { v: 1, issued_at: issuedAt, companies: [] };
-  const statement = await signEnvelope(payloadTypes["key-directory.v1"], canonicalBytes(payload), [
-    deps.keys.statement(issuedAt),
-  ]);
-  return cacheable(JSON.stringify({ ...payload, statement }), 300);
 }

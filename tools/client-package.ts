@@ -98,7 +98,10 @@ export function npmCommand(): readonly string[] {
 
 if (import.meta.main) {
   const [folder] = process.argv.slice(2);
-  if (folder === undefined) throw new Error("Usage: node tools/run.mjs tools/client-package.ts FOLDER");
+  if (folder === undefined || folder.startsWith("-")) {
+    console.error("Usage: npm run client:pack -- FOLDER");
+    process.exit(2);
+  }
   const built = await buildClientPackage(folder);
   console.log(`${built} is ready; npm pack ${built} makes the file to publish.`);
 }

@@ -19,7 +19,7 @@ import { bulkUploadRef, businessRef, pushRef } from "../messages/refs.ts";
 import { pushActor } from "../push/definition.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
-import { idle, newProcess, pass } from "../system/processes.fixture.ts";
+import { idle, newProcess } from "../system/processes.fixture.ts";
 import { bulkUploadActivities } from "./activities.ts";
 import { bulkUploadActor } from "./definition.ts";
 
@@ -68,6 +68,7 @@ const begin = (): LocalActorSystem<ActorProtocols> =>
         preparePush: () => new Promise<null>(() => {}),
         ...idle(otherWork),
       },
+      waiting: ["preparePush"],
     },
   );
 
@@ -96,9 +97,9 @@ it("removes what an upload left that never ended, two hours after it was issued"
   await time.run(first.drain(1_000));
   const second = begin();
   await second.start();
-  await pass(time, 2 * hourMs - 60_000);
+  await time.advance(2 * hourMs - 60_000);
   expect(await isKept()).toBe(true);
-  await pass(time, hourMs);
+  await time.advance(hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
 });
@@ -115,9 +116,9 @@ it("removes a file that was kept for seven days, and fails the push that still w
   await time.run(first.drain(1_000));
   const second = begin();
   await second.start();
-  await pass(time, 7 * 24 * hourMs - hourMs);
+  await time.advance(7 * 24 * hourMs - hourMs);
   expect(await isKept()).toBe(true);
-  await pass(time, 2 * hourMs);
+  await time.advance(2 * hourMs);
   expect(await isKept()).toBe(false);
   expect(await stateOf(second)).toBe("deleted");
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
@@ -143,10 +144,10 @@ it("keeps the place of a file that was uploaded, and gives back that of an uploa
   await uploadTo(system);
   await time.run(system.ask(upload, finish));
   expect(await ask("bup_more")).toMatchObject({ status: "busy" });
-  await pass(time, 2.5 * hourMs);
+  await time.advance(2.5 * hourMs);
   expect(await ask("bup_more")).toEqual({ status: "open" });
   expect(await ask("bup_most")).toMatchObject({ status: "busy" });
-  await pass(time, 2 * hourMs);
+  await time.advance(2 * hourMs);
   for (let index = 1; index <= openUploadsMax - 2; index += 1)
     expect(await ask(`bup_later${index}`)).toEqual({ status: "open" });
   expect(await ask("bup_most")).toMatchObject({ status: "busy" });

@@ -8,7 +8,7 @@ import type { ActorProtocols } from "../messages/kinds.ts";
 import { pushRef } from "../messages/refs.ts";
 import { ManualTime } from "../system/manual-time.fixture.ts";
 import type { LocalActorSystem } from "../system/ports.ts";
-import { idle, newProcess, pass } from "../system/processes.fixture.ts";
+import { idle, newProcess } from "../system/processes.fixture.ts";
 import { pushActor } from "./definition.ts";
 
 const business = "00000000-0000-4000-8000-000000000001";
@@ -48,9 +48,9 @@ it("gets an end when it is looked at, although restoring it arms no timer, and e
   const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
   const stateNow = async () => (await time.run(second.ask(push, status)))?.state;
   expect(await stateNow()).toBe("held");
-  await pass(time, 7 * dayMs - hourMs);
+  await time.advance(7 * dayMs - hourMs);
   expect(await stateNow()).toBe("held");
-  await pass(time, 2 * hourMs);
+  await time.advance(2 * hourMs);
   const report = await time.run(second.ask(push, status));
   expect(report).toMatchObject({ state: "failed", error: { code: "hold_expired" } });
 });

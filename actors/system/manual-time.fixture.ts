@@ -18,6 +18,8 @@ export class ManualTime implements TimerPort {
   #scheduled: Scheduled[] = [];
   /** Called after everything that happens. */
   probe: () => void = () => {};
+  /** Whether real work is under way, such as a write to a disk: time stands still until it ends. */
+  isWorking: () => boolean = () => false;
 
   constructor(startMs = 1_000_000) {
     this.#nowMs = startMs;
@@ -39,7 +41,8 @@ export class ManualTime implements TimerPort {
   /** Runs everything that is ready, without advancing time. */
   async settle(): Promise<void> {
     // Every step is a microtask, and all microtasks run before the next immediate.
-    await new Promise((resolve) => setImmediate(resolve));
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (this.isWorking());
   }
 
   /** Advances time, running what becomes due in order. */

@@ -68,7 +68,7 @@ export type RecordFault = Of<typeof recordFault>;
 export const duplicateInBatch: RecordFault = {
   code: "duplicate_in_batch",
   pointer: "/business_product_id",
-  detail: "An earlier leaf of this batch is the same product.",
+  detail: "An earlier record of the batch is of the same product; a product may be in a batch once.",
 };
 
 export const recordOutcomes = ["accepted", "updated", "rejected", "held", "pending"] as const;

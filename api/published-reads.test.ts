@@ -11,6 +11,7 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import type { envelopeSpecification } from "../protocol/envelope-specification.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
+import type { VocabularyIndex } from "../protocol/wire/published.ts";
 import { openSurfaces, type ReceivedAnswer, send, type TestSurfaces } from "./surfaces.fixture.ts";
 
 let surfaces: TestSurfaces;
@@ -110,15 +111,7 @@ describe("the envelope specification", () => {
 describe("the index of vocabularies", () => {
   it("names every vocabulary, and each of its versions with the hash of what is served", async () => {
     const { json } = await get("/v1/vocabularies");
-    const listed = json["vocabularies"] as readonly {
-      readonly name: string;
-      readonly version: number;
-      readonly versions: readonly {
-        readonly version: number;
-        readonly path: string;
-        readonly sha256: string;
-      }[];
-    }[];
+    const { vocabularies: listed } = json as unknown as VocabularyIndex;
     expect(listed.map(({ name }) => name)).toEqual(vocabularyNames);
     for (const { name, version, versions } of listed) {
       expect(versions.map((each) => each.version)).toEqual(
@@ -131,6 +124,22 @@ describe("the index of vocabularies", () => {
       }
       expect((await get(`/v1/vocabularies/${name}`)).headers.get("etag")).toBe(`"${versions[0]?.sha256}"`);
     }
+  });
+});
+
+describe("the vocabularies", () => {
+  it("have the hashes that docs/choices.md promises for ever, and no version is missing there", async () => {
+    const choices = await readFile("docs/choices.md", "utf8");
+    const promised = [
+      ...choices.matchAll(/^\| `([a-z_]+)` \| ([0-9]+) \| [^|]+ \| `(sha256:[0-9a-f]{64})` \|$/gm),
+    ].map(([, name, version, sha256]) => `${name} ${version} ${sha256}`);
+    const { json } = await get("/v1/vocabularies");
+    const { vocabularies } = json as unknown as VocabularyIndex;
+    const published = vocabularies.flatMap(({ name, versions }) =>
+      versions.map(({ version, sha256 }) => `${name} ${version} ${sha256}`),
+    );
+    expect(published.length).toBeGreaterThan(6);
+    expect(promised.toSorted()).toEqual(published.toSorted());
   });
 });
 

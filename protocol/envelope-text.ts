@@ -94,28 +94,38 @@ function wellKnownWords({ description: _, ...schema }: JsonObject): string | nul
   return wellKnown.find(([known]) => same(known))?.[1] ?? null;
 }
 
-/** The schema of a member in a few words. */
+/** The schema of a member in a few words, and what is said of it. */
 function inWords(value: JsonValue | undefined): string {
-  if (!isObject(value)) return "any value";
-  const { title, description, allOf } = value;
-  const own = wellKnownWords(value) ?? (Array.isArray(allOf) ? inWords(allOf[0]) : shapeInWords(value));
-  // A named shape describes itself in general; only what is said of this member belongs into its line.
-  return typeof description === "string" && title === undefined ? `${own}. ${description}` : own;
+  return [bareWords(value), ...notesOn(value)].join(". ");
 }
 
-function shapeInWords(schema: JsonObject): string {
-  const { anyOf, const: only, enum: values, type, pattern, items, properties, additionalProperties } = schema;
+/** A named shape describes itself in general; only what is said of this member belongs into its line. */
+function notesOn(value: JsonValue | undefined): readonly string[] {
+  if (!isObject(value)) return [];
+  const { title, description, anyOf } = value;
+  const own = typeof description === "string" && title === undefined ? [description.replace(/\.$/, "")] : [];
+  return [...own, ...(Array.isArray(anyOf) ? anyOf.flatMap(notesOn) : [])];
+}
+
+function bareWords(value: JsonValue | undefined): string {
+  if (!isObject(value)) return "any value";
+  const { anyOf, const: only, enum: values, type, pattern, items, properties, allOf } = value;
+  const known = wellKnownWords(value);
+  if (known !== null) return known;
+  if (Array.isArray(allOf)) return bareWords(allOf[0]);
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   if (Array.isArray(values)) return values.map((each) => `\`${each}\``).join(", ");
-  if (Array.isArray(anyOf)) return anyOf.map(inWords).join(", or ");
+  if (Array.isArray(anyOf)) return anyOf.map(bareWords).join(", or ");
   if (type === "array")
-    return `list${bounds(schema, "minItems", "maxItems", " items")} of: ${inWords(items)}`;
+    return `list${bounds(value, "minItems", "maxItems", " items")} of: ${bareWords(items)}`;
   if (type === "object" && isObject(properties)) return `\`{${Object.keys(properties).join(", ")}}\``;
-  if (type === "object")
-    return isObject(additionalProperties) ? `object of: ${inWords(additionalProperties)}` : "object";
+  if (type === "object") {
+    const { additionalProperties: others } = value;
+    return isObject(others) ? `object of: ${bareWords(others)}` : "object";
+  }
   if (type === "string" && typeof pattern === "string") return `text, \`${pattern}\``;
-  if (type === "string") return `text${bounds(schema, "minLength", "maxLength", " characters")}`;
-  if (type === "integer") return `integer${bounds(schema, "minimum", "maximum", "")}`;
+  if (type === "string") return `text${bounds(value, "minLength", "maxLength", " characters")}`;
+  if (type === "integer") return `integer${bounds(value, "minimum", "maximum", "")}`;
   return type === undefined ? "any value" : String(type);
 }
 

@@ -3,6 +3,16 @@
 import { createHash } from "node:crypto";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
+import {
+  businessKeysCases,
+  certificateCases,
+  custodyCases,
+  decisionCases,
+  historyCases,
+  mandateCases,
+  possessionCases,
+} from "./register-cases.fixture.ts";
+import { sealCases } from "./seal-cases.fixture.ts";
 import { makeWorld } from "./world.fixture.ts";
 
 /** Where the anchors and key sets are. */
@@ -19,6 +29,13 @@ export function makeSuite(): Suite {
   const cases: Readonly<Record<string, readonly VectorCase[]>> = {
     anchors: anchorCases(world),
     "key-set": keySetCases(world),
+    certificate: [...certificateCases(world), ...historyCases(world)],
+    "business-keys": businessKeysCases(world),
+    "key-custody": custodyCases(world),
+    mandate: mandateCases(world),
+    "hold-decision": decisionCases(world),
+    "key-possession": possessionCases(world),
+    seal: sealCases(world),
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);
   return { trust: { v: 1, trust: world.trust }, files: new Map(files) };

@@ -5,7 +5,7 @@ import { type Anchors, parseAnchors } from "../../protocol/anchors.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
-import type { Verdict } from "../../protocol/result.ts";
+import { ok, type Verdict } from "../../protocol/result.ts";
 import { verifyPossession } from "../../service/key-possession.ts";
 import type { Report } from "../../verifier/report.ts";
 import { createVerifier, type Verifier, verifyEvidence } from "../../verifier/verifier.ts";
@@ -40,7 +40,10 @@ export function makeJudge(trust: Readonly<Record<string, TrustVector>>, primitiv
     },
     evidence: ({ trust: name, input }) =>
       reported(
-        verifyEvidence({ anchors: anchorsOf(trust[name ?? ""]), ...primitives }, bytesOf(input, "file_base64")),
+        verifyEvidence(
+          { anchors: anchorsOf(trust[name ?? ""]), ...primitives },
+          bytesOf(input, "file_base64"),
+        ),
       ),
     key_possession: ({ trust: name, input }) => possession(anchorsOf(trust[name ?? ""]), input, primitives),
   };
@@ -105,7 +108,8 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
     return expectedOf(keys.ok ? verifier.holdDecision(keys.value, value(input, "envelope")) : keys);
   },
   seal: judgeSeal,
-  sidecar: (verifier, input) => expectedOf(verifier.sidecar(value(input, "envelope"), optional(input, "subject"))),
+  sidecar: (verifier, input) =>
+    expectedOf(verifier.sidecar(value(input, "envelope"), optional(input, "subject"))),
   receipt: (verifier, input) => {
     const { caller_key_id, request_hash, retrieval_id, rows, whole } = input;
     const subject = {
@@ -123,8 +127,7 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
   projection_document: (verifier, input) => expectedOf(verifier.projectionDocument(value(input, "document"))),
   ai_policy_bits: (verifier, input) => {
     const sealed = input["policy"] ?? null;
-    if (sealed === null) return expectedOf(verifier.policyBits(value(input, "bits"), null));
-    const evidence = sealEvidenceOf(verifier, sealed as JsonObject);
+    const evidence = sealed === null ? ok(null) : sealEvidenceOf(verifier, sealed as JsonObject);
     return expectedOf(
       evidence.ok ? verifier.policyBits(value(input, "bits"), evidence.value) : evidence,
       ({ blocked }) => [...blocked],
@@ -172,7 +175,11 @@ function answerEvidence(input: Input): Parameters<Verifier["fetchAnswer"]>[1] {
 function possession(anchors: Anchors, input: Input, { verify, sha256 }: Primitives): Expected {
   const proof = parseEnvelope(value(input, "proof"));
   if (!proof.ok) return expectedOf(proof);
-  const request = { key: optional<Key>(input, "key"), challenge: text(input, "challenge"), proof: proof.value };
+  const request = {
+    key: optional<Key>(input, "key"),
+    challenge: text(input, "challenge"),
+    proof: proof.value,
+  };
   const crypto = { verify, sha256 } as CryptoPort;
   return expectedOf(verifyPossession({ crypto, passkeys: anchors.passkeys }, request));
 }
@@ -186,9 +193,10 @@ export function expectedOf<T>(verdict: Verdict<T>, found?: (value: T) => JsonVal
 }
 
 function reported(report: Report): Expected {
-  const outcomes = report.checks.map(
-    ({ name, state, reason }): readonly [string, Outcome] => [name, reason ?? (state as "ok" | "not_checked")],
-  );
+  const outcomes = report.checks.map(({ name, state, reason }): readonly [string, Outcome] => [
+    name,
+    reason ?? (state as "ok" | "not_checked"),
+  ]);
   return { valid: report.valid, checks: Object.fromEntries(outcomes) };
 }
 
@@ -222,4 +230,3 @@ export function bytesOf(input: Input, name: string): Uint8Array {
   if (bytes === null) throw new Error(`${name} is base64.`);
   return bytes;
 }
-

@@ -11,7 +11,14 @@ import {
 } from "../../verifier/service.fixture.ts";
 import { withSeed } from "../../verifier/signing.fixture.ts";
 import type { VectorCase } from "./case.ts";
-import { casesOf, signedKeySet, type World, withPayloadOf, withSignatures, withText } from "./world.fixture.ts";
+import {
+  casesOf,
+  signedKeySet,
+  type World,
+  withPayloadOf,
+  withSignatures,
+  withText,
+} from "./world.fixture.ts";
 
 export function anchorCases(world: World): readonly VectorCase[] {
   const { good, bad } = casesOf("anchors", null);
@@ -27,7 +34,12 @@ export function anchorCases(world: World): readonly VectorCase[] {
     bad("payload_malformed", "its own pair", "A half that names itself as its other half.", {
       ...changed({ roots: [first, { ...second, pair: second?.key_id }] }),
     }),
-    bad("payload_malformed", "environment", "An environment that does not exist.", changed({ environment: "staging" })),
+    bad(
+      "payload_malformed",
+      "environment",
+      "An environment that does not exist.",
+      changed({ environment: "staging" }),
+    ),
     bad("payload_malformed", "further member", "A member that anchors do not have.", changed({ extra: 1 })),
   ];
 }
@@ -66,18 +78,47 @@ function signatureCases(world: World): readonly VectorCase[] {
   return [
     good("whole", "A key set that chains to the anchors.", input()),
     good("bare envelope", "The signed envelope alone.", given(signed)),
-    good("list beside it", "Only what is signed counts: the list beside it says something else.", given({ keys: [], signed })),
+    good(
+      "list beside it",
+      "Only what is signed counts: the list beside it says something else.",
+      given({ keys: [], signed }),
+    ),
     good("halves in another order", "The ML-DSA-65 signature stands before the P-256 signature.", {
       ...given({ signed: withSignatures(signed, (each) => each.toReversed()) }),
     }),
-    bad("post_quantum_required", "P-256 alone", "The ML-DSA-65 signature is missing.", input({ signers: issuance.halves.slice(0, 1) })),
-    bad("post_quantum_required", "ML-DSA-65 alone", "The P-256 signature is missing.", input({ signers: issuance.halves.slice(1) })),
-    bad("post_quantum_required", "certificate of one half", "A key certificate in it has one signature half only.", {
-      ...input({ links: changed(projection, { signers: issuance.halves.slice(0, 1) }) }),
-    }),
+    bad(
+      "post_quantum_required",
+      "P-256 alone",
+      "The ML-DSA-65 signature is missing.",
+      input({ signers: issuance.halves.slice(0, 1) }),
+    ),
+    bad(
+      "post_quantum_required",
+      "ML-DSA-65 alone",
+      "The P-256 signature is missing.",
+      input({ signers: issuance.halves.slice(1) }),
+    ),
+    bad(
+      "post_quantum_required",
+      "certificate of one half",
+      "A key certificate in it has one signature half only.",
+      {
+        ...input({ links: changed(projection, { signers: issuance.halves.slice(0, 1) }) }),
+      },
+    ),
     bad("key_unknown", "by a working key", "Signed by a working key.", input({ signers: projection.halves })),
-    bad("key_unknown", "by the root", "Signed by the root instead of an issuance key.", input({ signers: root.halves })),
-    bad("key_unknown", "halves of two keys", "One half is of another issuance key than the other.", input({ links: both, signers: mixed })),
+    bad(
+      "key_unknown",
+      "by the root",
+      "Signed by the root instead of an issuance key.",
+      input({ signers: root.halves }),
+    ),
+    bad(
+      "key_unknown",
+      "halves of two keys",
+      "One half is of another issuance key than the other.",
+      input({ links: both, signers: mixed }),
+    ),
     bad("signature_invalid", "changed after signing", "Another payload under the same signatures.", {
       ...given({ signed: withPayloadOf(signed, later ?? null) }),
     }),
@@ -102,7 +143,9 @@ function chainCases(world: World): readonly VectorCase[] {
   return [
     bad("trust_chain_broken", "other roots", "The anchors pin other roots.", input({}, world.other.anchors)),
     bad("trust_chain_broken", "no chain", "A key that a stray root's key certified.", {
-      ...input({ links: [...changed(projection, { issuer: stray }), { certified: stray, issuer: strayRoot }] }),
+      ...input({
+        links: [...changed(projection, { issuer: stray }), { certified: stray, issuer: strayRoot }],
+      }),
     }),
     bad("trust_chain_broken", "forged certificate", "A key certificate that another key signed.", {
       ...input({ links: changed(projection, { signers: makeServiceKey("issuance").halves }) }),
@@ -122,15 +165,27 @@ function chainCases(world: World): readonly VectorCase[] {
     bad("trust_chain_broken", "other facts", "An entry has another end than its certificate.", {
       ...input({ entries: (key) => (key === projection ? { valid_until: "2030-01-01T00:00:00.000Z" } : {}) }),
     }),
-    bad("key_compromised", "issuance compromised", "The issuance key was compromised before the set was issued.", {
-      ...input({ entries: (key) => (key === issuance ? { compromised_from: "2026-05-31T00:00:00.000Z" } : {}) }),
-    }),
+    bad(
+      "key_compromised",
+      "issuance compromised",
+      "The issuance key was compromised before the set was issued.",
+      {
+        ...input({
+          entries: (key) => (key === issuance ? { compromised_from: "2026-05-31T00:00:00.000Z" } : {}),
+        }),
+      },
+    ),
     bad("key_not_valid", "issued before its key", "The set says it is older than its issuance key.", {
       ...input({ facts: { issued_at: "2025-12-31T00:00:00.000Z" } }),
     }),
-    bad("key_unknown", "production under sandbox anchors", "The anchors are of the sandbox, with the same roots.", {
-      ...input({}, anchorsOf("sandbox", service.root)),
-    }),
+    bad(
+      "key_unknown",
+      "production under sandbox anchors",
+      "The anchors are of the sandbox, with the same roots.",
+      {
+        ...input({}, anchorsOf("sandbox", service.root)),
+      },
+    ),
   ];
 }
 
@@ -139,9 +194,24 @@ function entryCases(world: World): readonly VectorCase[] {
   const entry = (facts: object) => input({ entries: (key) => (key === projection ? facts : {}) });
   const halves = root.halves.map((half) => ({ key_id: half.keyId, alg: half.alg, public_key: half.jwk }));
   return [
-    bad("payload_malformed", "region", "A key that is no receipt key has a region.", entry({ region: "eu-west1" })),
-    bad("payload_malformed", "algorithm", "An entry names another algorithm than its key's.", entry({ alg: "ES256" })),
-    bad("payload_malformed", "single issuance key", "An issuance key without its other half.", entry({ use: "issuance" })),
+    bad(
+      "payload_malformed",
+      "region",
+      "A key that is no receipt key has a region.",
+      entry({ region: "eu-west1" }),
+    ),
+    bad(
+      "payload_malformed",
+      "algorithm",
+      "An entry names another algorithm than its key's.",
+      entry({ alg: "ES256" }),
+    ),
+    bad(
+      "payload_malformed",
+      "single issuance key",
+      "An issuance key without its other half.",
+      entry({ use: "issuance" }),
+    ),
     bad("payload_malformed", "key id", "An entry under another key's id.", {
       ...entry({ key_id: service.receipt.halves[0]?.keyId }),
     }),
@@ -149,9 +219,14 @@ function entryCases(world: World): readonly VectorCase[] {
       ...entry({ pair: service.receipt.halves[0]?.keyId }),
     }),
     bad("version_unknown", "v", "A format that is not known.", input({ facts: { v: 2 as 1 } })),
-    bad("payload_malformed", "certificate of half a root", "A root's key certificate has one of its keys only.", {
-      ...input({ links: changed(root, { facts: { keys: halves.slice(0, 1) } }) }),
-    }),
+    bad(
+      "payload_malformed",
+      "certificate of half a root",
+      "A root's key certificate has one of its keys only.",
+      {
+        ...input({ links: changed(root, { facts: { keys: halves.slice(0, 1) } }) }),
+      },
+    ),
     bad("payload_malformed", "certificate in another order", "A pair's P-256 key comes first.", {
       ...input({ links: changed(root, { facts: { keys: halves.toReversed() } }) }),
     }),
@@ -165,18 +240,33 @@ function successionCases(world: World): readonly VectorCase[] {
   const { input, good, bad, root, links } = smallSet(world);
   const next = makeServiceKey("root");
   const crossed: readonly Link[] = [
-    ...[{ certified: root, issuer: root }, { certified: next, issuer: next }],
-    ...[{ certified: next, issuer: root }, { certified: root, issuer: next }],
+    ...[
+      { certified: root, issuer: root },
+      { certified: next, issuer: next },
+    ],
+    ...[
+      { certified: next, issuer: root },
+      { certified: root, issuer: next },
+    ],
     ...links.slice(1).map((link) => (link.issuer === root ? { ...link, issuer: next } : link)),
   ];
   const uncrossed = crossed.filter((link) => link.certified !== next || link.issuer !== root);
   return [
-    good("succession by the old root", "The old root is pinned, and certifies the next.", input({ links: crossed })),
+    good(
+      "succession by the old root",
+      "The old root is pinned, and certifies the next.",
+      input({ links: crossed }),
+    ),
     good("succession by the new root", "The next root is pinned, and certifies the old.", {
       ...input({ links: crossed }, anchorsOf("production", next)),
     }),
-    bad("trust_chain_broken", "succession uncrossed", "The old root is pinned, and did not certify the next.", {
-      ...input({ links: uncrossed }),
-    }),
+    bad(
+      "trust_chain_broken",
+      "succession uncrossed",
+      "The old root is pinned, and did not certify the next.",
+      {
+        ...input({ links: uncrossed }),
+      },
+    ),
   ];
 }

@@ -1,8 +1,10 @@
 // The public test vectors: every file of `vectors/`, the same bytes each time.
 
 import { createHash } from "node:crypto";
+import { evidenceCases, fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
+import { logCases } from "./log-cases.fixture.ts";
 import {
   businessKeysCases,
   certificateCases,
@@ -12,7 +14,15 @@ import {
   mandateCases,
   possessionCases,
 } from "./register-cases.fixture.ts";
+import {
+  policyBitsCases,
+  projectionCases,
+  receiptCases,
+  rowCases,
+  sidecarCases,
+} from "./retrieval-cases.fixture.ts";
 import { sealCases } from "./seal-cases.fixture.ts";
+import { directoryCases, pageCases, statementCases } from "./statement-cases.fixture.ts";
 import { makeWorld } from "./world.fixture.ts";
 
 /** Where the anchors and key sets are. */
@@ -36,6 +46,18 @@ export function makeSuite(): Suite {
     "hold-decision": decisionCases(world),
     "key-possession": possessionCases(world),
     seal: sealCases(world),
+    sidecar: sidecarCases(world),
+    receipt: receiptCases(world),
+    row: rowCases(world),
+    projection: projectionCases(world),
+    "ai-policy-bits": policyBitsCases(world),
+    "verify-statement": statementCases(world),
+    "verify-page": pageCases(world),
+    "key-directory": directoryCases(world),
+    log: logCases(world),
+    "fetch-answer": fetchCases(world),
+    "search-answer": searchCases(world),
+    evidence: evidenceCases(world),
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);
   return { trust: { v: 1, trust: world.trust }, files: new Map(files) };

@@ -51,7 +51,8 @@ export function smallKeySet(service: TestService, key: ServiceKey, facts: Ended 
     .map((link) => (link.certified === key ? { ...link, facts: window } : link));
   return signedKeySet(service, {
     links,
-    entries: (each) => (each === key ? { ...window, ...(compromisedFrom ? { compromised_from: compromisedFrom } : {}) } : {}),
+    entries: (each) =>
+      each === key ? { ...window, ...(compromisedFrom ? { compromised_from: compromisedFrom } : {}) } : {},
   });
 }
 

@@ -3,24 +3,18 @@
 import { createHash } from "node:crypto";
 import { evidenceCases, fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
+import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
 import {
   businessKeysCases,
-  certificateCases,
   custodyCases,
   decisionCases,
-  historyCases,
   mandateCases,
   possessionCases,
 } from "./register-cases.fixture.ts";
-import {
-  policyBitsCases,
-  projectionCases,
-  receiptCases,
-  rowCases,
-  sidecarCases,
-} from "./retrieval-cases.fixture.ts";
+import { receiptCases, sidecarCases } from "./retrieval-cases.fixture.ts";
+import { policyBitsCases, projectionCases, rowCases } from "./row-cases.fixture.ts";
 import { sealCases } from "./seal-cases.fixture.ts";
 import { directoryCases, pageCases, statementCases } from "./statement-cases.fixture.ts";
 import { makeWorld } from "./world.fixture.ts";

@@ -14,6 +14,9 @@ import {
 import { makeKey, type TestKey, withSeed } from "../../verifier/signing.fixture.ts";
 import type { CheckName, Expected, TrustVector, VectorCase } from "./case.ts";
 
+/** A business that is not the one of the world. */
+export const otherUuid = "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e";
+
 export interface World {
   readonly production: Scene;
   readonly sandbox: Scene;

@@ -59,6 +59,7 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
     { requiredKeys: ["type", "keys"] },
   ),
   fc.record({ type: constant("key.revoked"), key_id: id }),
+  fc.record({ type: constant("directory.chosen"), listed: fc.boolean() }),
   fc.record({ type: fc.constantFrom("group.blocked", "group.unblocked"), group: id }),
   fc.record(
     { type: constant("push.admitted"), push_id: id, number: small, held: fc.boolean() },

@@ -33,6 +33,8 @@ export interface Party {
   readonly legal_name: string;
   readonly country: string;
   readonly group: string;
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
 }
 
 export interface BusinessContext {
@@ -76,6 +78,7 @@ export type BusinessEvent =
     }
   /** An integration key that was in force was revoked. */
   | { readonly type: "key.revoked"; readonly key_id: string }
+  | { readonly type: "directory.chosen"; readonly listed: boolean }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | {
@@ -206,6 +209,11 @@ export const businessMachine = setup({
     },
     "key.revoked": {
       actions: { type: "retireKey", params: ({ event }) => ({ key_id: event.key_id }) },
+    },
+    "directory.chosen": {
+      actions: assign({
+        party: ({ context, event }) => context.party && { ...context.party, listed: event.listed },
+      }),
     },
     "group.blocked": {
       actions: assign({ blockedGroups: ({ context, event }) => [...context.blockedGroups, event.group] }),

@@ -243,6 +243,8 @@ async function insight(): Promise<void> {
   for (const name of ["daily?type=products", "who-is-asking", "demand?country=US&type=products"])
     await ask(urls.business_url, pusher, { path: `/v1/analytics/${name}`, tag });
   await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
+  const listing = { path: "/v1/key-directory/listing", body: JSON.stringify({ listed: true }) };
+  await ask(urls.base_url, company, listing);
 }
 
 async function grants(): Promise<string> {

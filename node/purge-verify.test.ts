@@ -138,7 +138,7 @@ describe("after a purge", () => {
 
   it("the verify page says that the version was published, and is deleted", async () => {
     expect((await verifyPage()).body).toMatchObject({
-      ...{ status: "deleted", valid: true, record_id: recordId },
+      ...{ status: "purged", valid: true, record_id: recordId },
       version: { generation: 1 },
       removal: { action: "delete", document_base64: toBase64(document.document), seal: document.seal },
     });

@@ -24,6 +24,7 @@ import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
 import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createChooseListing } from "../service/key-directory.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
 import { createLogReads } from "../service/log-reads.ts";
@@ -289,6 +290,7 @@ function retrievalOf(
     delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
   });
   return {
+    chooseListing: createChooseListing(services.parties),
     events: (request: CompanyEventsRequest) =>
       readCompanyEvents({ eventStore, region: config.region }, request),
     search: (call: SearchCall) => rightOfWay.during(() => search(call)),
@@ -320,7 +322,7 @@ function verificationOf(
   const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   const reads = verificationRoutes({
-    verification: createVerification({ ...common, keys }),
+    verification: createVerification({ ...common, keys, verifyUrl: urls.verify_url }),
     verify: createVerify({
       ...common,
       environment: keys.environment,

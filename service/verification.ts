@@ -18,6 +18,7 @@ import {
 } from "../protocol/records/vocabularies/vocabulary-document.ts";
 import { type Answer, type Outcome, refused } from "./answer.ts";
 import { type PageFormat, readCertificate } from "./certificate-read.ts";
+import { keyDirectoryText } from "./key-directory.ts";
 import { publishedKeys } from "./published-keys.ts";
 import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
@@ -28,6 +29,8 @@ export interface VerificationDeps {
   readonly keys: ServiceKeys;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
+  /** The public base of the verification surface, without trailing slash. */
+  readonly verifyUrl: string;
 }
 
 export interface ConditionalRead {
@@ -56,7 +59,7 @@ export function createVerification(deps: VerificationDeps): Verification {
     businessKeys: (uuid) => readBusinessKeys(deps, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
     keySet: () => cacheable(keySet(), 300),
-    keyDirectory: () => readKeyDirectory(deps),
+    keyDirectory: async () => cacheable(await keyDirectoryText(deps), 300),
     projection: readProjection,
     recordSchema: readRecordSchema,
     aiPolicyKey: () => cacheable(sameBytes("ai-policy-key", aiPolicyKeyDocument), daySeconds),
@@ -125,16 +128,6 @@ async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Out
     },
   );
   return cacheable(`{"uuid":"${uuid}","statements":[${statements.join(",")}]}`, 30);
-}
-
-/** A company is listed only if it chose to be, and this version offers no way to choose: the list is empty. */
-async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
-  const issuedAt = formatTimestamp(deps.clock.now());
-  const payload = { v: 1, issued_at: issuedAt, companies: [] };
-  const statement = await signEnvelope(payloadTypes["key-directory.v1"], canonicalBytes(payload), [
-    deps.keys.statement(issuedAt),
-  ]);
-  return cacheable(JSON.stringify({ ...payload, statement }), 300);
 }
 
 function readProjection(type: string, version: string): Outcome {

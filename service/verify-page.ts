@@ -106,7 +106,7 @@ interface Version {
   readonly businessUuid: string;
   readonly type: Findings["record_type"];
   /** `current` if these are the bytes served now. */
-  readonly status: "current" | "superseded" | "withdrawn" | "deleted";
+  readonly status: Findings["status"];
   readonly certId: string;
   readonly published: PublishedVersion;
   /** What keeps the record out of serving. */
@@ -125,22 +125,27 @@ async function findVersion(
   const { head } = published;
   const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
+  const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
   return {
     businessUuid,
     type: type as CollectionName,
-    status: statusOf(published, isCurrent),
+    status: statusOf(published, { isCurrent, removal }),
     certId,
     published,
-    removal: head.live ? null : await readRemoval(actors, businessUuid, recordId),
+    removal,
     endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
   };
 }
 
-/** The store knows a deletion by its purge; until then nothing distinguishes it from a withdrawal. */
-function statusOf({ head, isPurged }: PublishedVersion, isCurrent: boolean): Version["status"] {
+/** Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. */
+function statusOf(
+  { head, isPurged }: PublishedVersion,
+  { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
+): Version["status"] {
   if (isCurrent) return "current";
-  if (isPurged) return "deleted";
-  return head.live ? "superseded" : "withdrawn";
+  if (isPurged) return "purged";
+  if (head.live) return "superseded";
+  return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
 
 /**
@@ -275,6 +280,8 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. A later version has replaced it.",
   withdrawn: "The business published a record with this id and exactly these bytes. It is no longer served.",
   deleted:
+    "The business published a record with this id and exactly these bytes. It has deleted the record since: its bytes are no longer served, and will be erased.",
+  purged:
     "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 

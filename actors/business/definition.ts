@@ -67,6 +67,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "custody.state": changeRegister,
     "group.block": changeRegister,
     "group.unblock": changeRegister,
+    "directory.choose": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),

@@ -47,6 +47,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "party.open":
     case "group.block":
     case "group.unblock":
+    case "directory.choose":
       return [`party/${uuid}`];
     case "certificate.issue":
       return [`certificate/${command.certificate.cert_id}`];
@@ -140,6 +141,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "group.block":
     case "group.unblock":
       return changeBlock(command, context);
+    case "directory.choose":
+      return chooseListing(command.listed, context);
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
@@ -216,6 +219,17 @@ function changeBlock(
     key: `party/${context.uuid}`,
     body: { ...context.party, blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
+  };
+}
+
+function chooseListing(listed: boolean, { uuid, party, blockedGroups }: BusinessContext): Answer {
+  if (party?.kind !== "ai_company")
+    return refusal("role_not_allowed", "The key directory lists AI companies only.");
+  if ((party.listed ?? false) === listed) return done;
+  return {
+    key: `party/${uuid}`,
+    body: { ...party, blocked_groups: blockedGroups, listed },
+    events: [{ type: "directory.chosen", listed }],
   };
 }
 

@@ -33,6 +33,8 @@ export interface PartyFacts {
   readonly group: string;
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
 }
 
 export interface KeyFacts {
@@ -48,6 +50,8 @@ export interface KeyFacts {
    * count as the owner's.
    */
   readonly person_role?: PersonRole;
+  /** Where an AI company's key comes from; absent for its portal. */
+  readonly source?: "portal" | "directory_import";
   readonly valid_from: string;
   readonly valid_until: string | null;
   readonly revoked_at: string | null;
@@ -182,6 +186,8 @@ export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, Ope
     readonly since?: string;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
+  /** An AI company chooses whether the key directory lists it. */
+  "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
   "group.block"(command: { readonly group: string }): RegisterReply;
   "group.unblock"(command: { readonly group: string }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
@@ -281,7 +287,8 @@ export type RegisterCommand = Extract<
       | "policy.accept"
       | "custody.state"
       | "group.block"
-      | "group.unblock";
+      | "group.unblock"
+      | "directory.choose";
   }
 >;
 

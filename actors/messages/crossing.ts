@@ -21,6 +21,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "mandate.revoke": "ask",
   "policy.accept": "ask",
   "custody.state": "ask",
+  "directory.choose": "ask",
   "group.block": "ask",
   "group.unblock": "ask",
   "publishing.facts": "ask",

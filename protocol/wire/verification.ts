@@ -170,8 +170,8 @@ export const verifyPageMembers = {
   record_type: oneOf(collectionNames),
   valid: described(flag, "Whether no check differs or lies outside."),
   status: described(
-    oneOf(["current", "superseded", "withdrawn", "deleted"]),
-    "`deleted` once the bytes of a deleted record were purged; until then it is `withdrawn`.",
+    oneOf(["current", "superseded", "withdrawn", "deleted", "purged"]),
+    "`purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,

@@ -166,7 +166,7 @@ const perLine: JsonObject = {
 };
 
 const markdown: JsonObject = {
-  "text/markdown": { schema: { type: "string", description: "The same as a text." } },
+  "text/markdown": { schema: { type: "string", description: "A text to read." } },
 };
 
 function responses(each: Operation, terms: SurfaceTerms): JsonObject {

@@ -27,6 +27,7 @@ beforeAll(async () => {
   const folder = join(place, "vectors");
   await mkdir(join(folder, "log"), { recursive: true });
   await writeFile(join(folder, "index.json"), index);
+  await writeFile(join(folder, "README.md"), "# Vectors\n");
   await writeFile(join(folder, "log", "inclusion.json"), cases);
   await writeFile(join(folder, "log", "other.json"), cases);
   await writeFile(join(place, "secret.json"), cases);
@@ -52,6 +53,7 @@ describe("what is the same for everybody", () => {
     "/v1/envelope-specification",
     "/v1/envelope-specification?format=markdown",
     "/v1/test-vectors",
+    "/v1/test-vectors?format=markdown",
     "/v1/test-vectors/log/inclusion.json",
     `/v1/test-vectors/log/inclusion.json?sha256=${casesHash}`,
   ])("has a tag by which a reader asks whether it has changed: %s", async (path) => {

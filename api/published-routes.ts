@@ -15,10 +15,15 @@ import {
 import type { PublishedReads } from "../service/published-reads.ts";
 import type { TestVectors } from "../service/test-vectors.ts";
 import { type DocumentDoc, documentRead, parameter } from "./public-read.ts";
-import type { Route } from "./route.ts";
+import type { Parameter, Route } from "./route.ts";
 
 /** Described by its own standard. */
 const jsonSchemaDocument = described(anyObject, "A JSON Schema document.");
+
+const textFormat: Parameter = {
+  ...{ name: "format", in: "query", description: "`markdown` for a text to read (`text/markdown`)." },
+  schema: { enum: ["json", "markdown"] },
+};
 
 const projectionDoc: DocumentDoc = {
   summary: "Projection specification",
@@ -80,12 +85,7 @@ const specificationDoc: DocumentDoc = {
   summary: "Envelope specification",
   description:
     "What is signed and how, every payload type with its members and its signer, and where the JSON Schemas are: all that checking a document takes.",
-  parameters: [
-    {
-      ...{ name: "format", in: "query", description: "`markdown` for the same as a text (`text/markdown`)." },
-      schema: { enum: ["json", "markdown"] },
-    },
-  ],
+  parameters: [textFormat],
   found: { description: "The specification", body: envelopeSpecificationAnswer },
   texts: [200],
   problems: ["request_invalid"],
@@ -118,8 +118,10 @@ const vectorsDoc: DocumentDoc = {
   summary: "Index of the public test vectors",
   description:
     "Documents with the verdict that every verifier must reach, for those who write one. Files change with a release, and with them their hashes.",
+  parameters: [textFormat],
   found: { description: "Every file with its hash and the number of its cases", body: testVectorIndex },
-  problems: ["not_found"],
+  texts: [200],
+  problems: ["not_found", "request_invalid"],
 };
 
 const vectorFileDoc: DocumentDoc = {
@@ -164,7 +166,7 @@ export function publishedRoutes(published: PublishedReads, vectors: TestVectors)
     documentRead("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
       published.vocabulary(parameter(request, "name"), version),
     ),
-    documentRead("/v1/test-vectors", vectorsDoc, [], () => vectors.index()),
+    documentRead("/v1/test-vectors", vectorsDoc, ["format"], (_request, { format }) => vectors.index(format)),
     documentRead("/v1/test-vectors/*", vectorFileDoc, ["sha256"], (request, { sha256 }) =>
       vectors.file(parameter(request, "*"), sha256),
     ),

@@ -63,6 +63,10 @@ export function publishedProofs(world: () => EffectsWorld): Readonly<Record<stri
       "/v1/vocabularies/languages?version=1",
       "/v1/vocabularies/languages?version=999",
     ),
+    "GET /v1/test-vectors query format": {
+      shownBy:
+        "service/test-vectors.test.ts: gives the words about the vectors as a text, and no other format",
+    },
     "GET /v1/test-vectors header If-None-Match": vectorFile,
     "GET /v1/test-vectors/{path} header If-None-Match": vectorFile,
     "GET /v1/test-vectors/{path} path path": vectorFile,

@@ -3,7 +3,8 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { hashOf, type Sha256 } from "../protocol/hash.ts";
-import type { Answer } from "./answer.ts";
+import { problem } from "../protocol/problem.ts";
+import { type Answer, type Refused, refused } from "./answer.ts";
 
 export interface PublicDocument {
   readonly bytes: Uint8Array;
@@ -30,6 +31,14 @@ export function answerDocument(document: PublicDocument, ifNoneMatch: string | n
 function isHeld({ hash }: PublicDocument, ifNoneMatch: string | null): boolean {
   const tags = ifNoneMatch?.split(",").map((each) => each.trim().replace(/^W\//, "")) ?? [];
   return tags.includes(`"${hash}"`) || (tags.length === 1 && tags[0] === "*");
+}
+
+/** Refuses a `format` of a document that is answered as JSON or as a text. */
+export function unknownFormat(): Refused {
+  const allowed = ["json", "markdown"];
+  return refused(
+    problem("request_invalid", "format is json or markdown.", { pointer: "/query/format", allowed }),
+  );
 }
 
 /** Makes a document of this release when it is first asked for; `name` tells it from all others. */

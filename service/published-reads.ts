@@ -22,6 +22,7 @@ import {
   type MakeDocument,
   type PublicDocument,
   releaseDocuments,
+  unknownFormat,
 } from "./public-document.ts";
 
 export type Found = PublicDocument | Refused;
@@ -80,17 +81,13 @@ function findPayloadSchema(make: MakeDocument, kind: string, version: string): F
   return make(`payload/${kind}/${version}`, () => document, form);
 }
 
-const specificationFormats = ["json", "markdown"];
-
 function findEnvelopeSpecification(make: MakeDocument, format: string | null): Found {
   if (format === null || format === "json")
     return make("envelope-specification", envelopeSpecification, daily);
   const text = { ...daily, mediaType: "text/markdown; charset=utf-8" };
-  if (format === "markdown") return make("envelope-specification.md", envelopeSpecificationText, text);
-  const allowed = specificationFormats;
-  return refused(
-    problem("request_invalid", "format is json or markdown.", { pointer: "/query/format", allowed }),
-  );
+  return format === "markdown"
+    ? make("envelope-specification.md", envelopeSpecificationText, text)
+    : unknownFormat();
 }
 
 function findVocabulary(make: MakeDocument, name: string, version: string | null): Found {

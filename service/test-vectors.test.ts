@@ -30,7 +30,7 @@ it("gives a file that the index names, and reads it once", async () => {
       cacheControl: hash === null ? "public, max-age=3600" : "public, max-age=31536000, immutable",
     });
   }
-  expect(await vectors.index()).toMatchObject({ bytes: utf8(JSON.stringify(index)) });
+  expect(await vectors.index(null)).toMatchObject({ bytes: utf8(JSON.stringify(index)) });
   expect(asked).toEqual(["index.json", entry.path]);
 });
 
@@ -48,6 +48,18 @@ it.each([
   expect(asked).toEqual(["index.json"]);
 });
 
+it("gives the words about the vectors as a text, and no other format", async () => {
+  const { vectors } = folderOf(index, { "README.md": utf8("# Vectors") });
+  expect(await vectors.index("json")).toMatchObject({ bytes: utf8(JSON.stringify(index)) });
+  expect(await vectors.index("markdown")).toMatchObject({
+    bytes: utf8("# Vectors"),
+    mediaType: "text/markdown; charset=utf-8",
+  });
+  expect(await vectors.index("html")).toMatchObject({ problem: { pointer: "/query/format" } });
+  const without = folderOf(index);
+  expect(await without.vectors.index("markdown")).toMatchObject({ problem: { code: "not_found" } });
+});
+
 it("gives no file under the hash of another content", async () => {
   const { asked, vectors } = folderOf(index);
   for (const hash of ["0".repeat(64), `sha256:${entry.sha256}`, ""])
@@ -57,7 +69,7 @@ it("gives no file under the hash of another content", async () => {
 
 it("says that there are none where the release has none", async () => {
   const { vectors } = folderOf(null);
-  for (const found of [await vectors.index(), await vectors.file("seal.json", null)])
+  for (const found of [await vectors.index(null), await vectors.file("seal.json", null)])
     expect(found).toMatchObject({ kind: "problem", problem: { code: "not_found" } });
 });
 
@@ -73,7 +85,7 @@ it.each<readonly [string, unknown]>([
   ["a hash of another form", { v: 1, files: [{ ...entry, sha256: "00" }] }],
 ])("takes no index with %s", async (_name, broken) => {
   const { vectors } = folderOf(broken);
-  await expect(vectors.index()).rejects.toThrow(/index\.json/);
+  await expect(vectors.index(null)).rejects.toThrow(/index\.json/);
   await expect(vectors.file(entry.path, null)).rejects.toThrow(/index\.json/);
 });
 

@@ -9,7 +9,7 @@ import { firstFault } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type TestVectorIndex, testVectorIndex } from "../protocol/wire/published.ts";
 import { type Refused, refused } from "./answer.ts";
-import type { PublicDocument } from "./public-document.ts";
+import { type PublicDocument, unknownFormat } from "./public-document.ts";
 
 /** Where the files are. */
 export interface VectorFolder {
@@ -18,13 +18,14 @@ export interface VectorFolder {
 }
 
 export interface TestVectors {
-  /** The index, byte for byte. */
-  index(): Promise<PublicDocument | Refused>;
+  /** The index, byte for byte; as `markdown` what the vectors are and how they are used. Null for JSON. */
+  index(format: string | null): Promise<PublicDocument | Refused>;
   /** A file; with `sha256` only if its content has this hash, and then for ever. */
   file(path: string, sha256: string | null): Promise<PublicDocument | Refused>;
 }
 
 const indexName = "index.json";
+const wordsName = "README.md";
 const changing = "public, max-age=3600";
 const forEver = "public, max-age=31536000, immutable";
 
@@ -53,7 +54,11 @@ export function createTestVectors(deps: {
     return reading;
   };
   return {
-    index: async () => (await index())?.document ?? noVectors(),
+    index: async (format) => {
+      if (format === "markdown") return readWords(deps);
+      if (format !== null && format !== "json") return unknownFormat();
+      return (await index())?.document ?? noVectors();
+    },
     file: async (path, sha256) => {
       const listed = (await index())?.hashes.get(path);
       if (listed === undefined) return noVectors();
@@ -94,6 +99,12 @@ async function readFile({ folder, sha256 }: Deps, path: string, listed: string):
   if (bytes === null || hash !== `sha256:${listed}`)
     throw new Error(`The vectors' ${path} is missing, or is not what ${indexName} says.`);
   return documentOf(bytes, hash);
+}
+
+async function readWords({ folder, sha256 }: Deps): Promise<PublicDocument | Refused> {
+  const bytes = await folder.read(wordsName);
+  if (bytes === null) return noVectors();
+  return { ...documentOf(bytes, hashOf(bytes, sha256)), mediaType: "text/markdown; charset=utf-8" };
 }
 
 function documentOf(bytes: Uint8Array, hash: string): PublicDocument {

@@ -24,7 +24,7 @@ import { custodyAt } from "./key-custody.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
-import { verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealReport, SealVerdict } from "./seal-report.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
@@ -226,17 +226,16 @@ function recordSeal(
   { policy, ...business }: Business & { readonly policy: Verdict<SealReport | null> },
   evidence: AnswerEvidence,
 ): SealVerdict {
-  const stated = verifySidecar(trust, fetched.sidecar);
   const policies = timelineOf(policy);
-  return verifySeal(trust, {
+  const given: SealEvidence = {
     ...business,
     bytes: fetched.bytes,
     seal: fetched.seal,
     sidecar: fetched.sidecar,
-    ...(stated.ok ? { expectedHash: stated.value.sha256 } : {}),
     ...(policies === null ? {} : { policies }),
     ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
-  });
+  };
+  return verifySeal(trust, withStatedHash(trust, given));
 }
 
 /**

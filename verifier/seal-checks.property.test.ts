@@ -175,7 +175,8 @@ function worldOf(drawn: Drawn): World {
   const maker = signer === "another key of the business" ? "key_mismatch" : null;
   const forged = signer === "forged" ? "signature_invalid" : null;
   const reasons = [
-    isBytes ? null : path === "batch" ? "inclusion_invalid" : "hash_mismatch",
+    // A path that does not lead from other bytes to the root looks like a wrong path, unless the sidecar names the right bytes.
+    isBytes ? null : path === "batch" && !drawn.hasSidecar ? "inclusion_invalid" : "hash_mismatch",
     maker,
     keyReason === "key_unknown" ? keyReason : null,
     forged,

@@ -239,6 +239,9 @@ describe("a pushed record", () => {
     expect(code({ ...pushed, bytes: altered(bytes), expectedHash: hashOf(bytes), sidecar })).toBe(
       "hash_mismatch",
     );
+    expect(code({ ...pushed, bytes: altered(bytes), sidecar })).toBe("hash_mismatch");
+    const forged = sidecarEnvelope(service, sidecarFacts(business, bytes), business.system);
+    expect(code({ ...pushed, bytes: altered(bytes), sidecar: forged })).toBe("inclusion_invalid");
     expect(code({ ...pushed, bytes: altered(bytes), seal: batchSeal(business, [bytes], 0) })).toBe(
       "hash_mismatch",
     );

@@ -84,6 +84,16 @@ export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
 }
 
 /**
+ * The evidence with the hash of the record as a sidecar that the service signed names it, unless another source was given. It
+ * only decides which reason a wrong path has.
+ */
+export function withStatedHash(trust: Trust, evidence: SealEvidence): SealEvidence {
+  if (evidence.expectedHash !== undefined || evidence.sidecar === undefined) return evidence;
+  const stated = verifySidecar(trust, evidence.sidecar);
+  return stated.ok ? { ...evidence, expectedHash: stated.value.sha256 } : evidence;
+}
+
+/**
  * Whether a key of the business made a seal, regardless of the bytes it covers: checks the key, its signature and its
  * window.
  */

@@ -50,7 +50,7 @@ import { type ProofFileMembers, parseProofFile, servedIn } from "./proof-file.ts
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
-import { type SealEvidence, verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealVerdict } from "./seal-report.ts";
 import { verifySearchAnswer } from "./search-answer.ts";
 import {
@@ -217,7 +217,7 @@ function verifierOf(trust: Trust): Verifier {
     custodyAt: (statements, about) => custodyAt(trust, statements, about),
     mandate: (keys, envelope) => verifyMandate(trust, keys, envelope),
     holdDecision: (keys, envelope) => verifyHoldDecision(trust, keys, envelope),
-    seal: (evidence) => verifySeal(trust, evidence),
+    seal: (evidence) => verifySeal(trust, withStatedHash(trust, evidence)),
     sidecar: (envelope, subject) => verifySidecar(trust, envelope, subject),
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
     rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),

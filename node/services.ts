@@ -163,6 +163,7 @@ export async function openNodeServices(
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
+    logWitnesses.stop();
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
     common.notices.close();

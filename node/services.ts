@@ -151,8 +151,7 @@ export async function openNodeServices(
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
-    keyStore,
-    ...derivedFrom(recordIdKey),
+    ...{ keyStore, ...derivedFrom(recordIdKey) },
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),

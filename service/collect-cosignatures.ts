@@ -31,6 +31,13 @@ export interface CosignaturePolicy {
   readonly quorum: number;
 }
 
+/** Of an AbortSignal, what is needed. */
+interface StopSignal {
+  readonly aborted: boolean;
+  addEventListener(event: "abort", run: () => void): void;
+  removeEventListener(event: "abort", run: () => void): void;
+}
+
 export interface CollectDeps {
   readonly policy: CosignaturePolicy;
   readonly crypto: { readonly verify: VerifySignature; readonly sha256: Sha256 };
@@ -38,7 +45,7 @@ export interface CollectDeps {
   /** Runs something later; the returned function cancels it. */
   readonly schedule: (delayMs: number, run: () => void) => () => void;
   /** Aborted when the node stops. */
-  readonly stopped?: AbortSignal;
+  readonly stopped?: StopSignal;
 }
 
 /** How long all of them have, and how long those that are slower than a quorum have after it. */
@@ -71,7 +78,14 @@ async function collect(
   const { witnesses, quorum } = deps.policy;
   const parsed = parseNote(request.note);
   if (!parsed.ok) throw new Error("The log's own checkpoint is not a note.");
-  const asking: Asking = { deps, known, request, note: parsed.value, calls: new Set(), hasEnded: deps.stopped?.aborted === true };
+  const asking: Asking = {
+    deps,
+    known,
+    request,
+    note: parsed.value,
+    calls: new Set(),
+    hasEnded: deps.stopped?.aborted === true,
+  };
   const lines = new Map<ReachedWitness, NoteSignature>();
   const faults = new Map<ReachedWitness, string>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -80,7 +94,8 @@ async function collect(
     if (lines.size + faults.size === witnesses.length) end();
     else if (lines.size >= quorum) timers.push(deps.schedule(lingerMs, end));
   };
-  deps.stopped?.addEventListener("abort", end);
+  const stop = (): void => end();
+  deps.stopped?.addEventListener("abort", stop);
   if (asking.hasEnded) end();
   linger();
   for (const witness of witnesses)
@@ -92,7 +107,7 @@ async function collect(
       .then(linger);
   await ended;
   asking.hasEnded = true;
-  deps.stopped?.removeEventListener("abort", end);
+  deps.stopped?.removeEventListener("abort", stop);
   for (const cancel of timers) cancel();
   for (const call of asking.calls) call.cancel();
   if (lines.size < quorum) return { missing: reasonOf(deps.policy, lines, faults) };

@@ -5,11 +5,11 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { limitPresets } from "../http-config.ts";
-import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { sha256 } from "../../protocol/hash.ts";
 import { verifierKeyOf } from "../../protocol/log/note.ts";
 import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
+import { limitPresets } from "../http-config.ts";
+import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { examine } from "./examine.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

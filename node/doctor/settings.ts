@@ -185,7 +185,10 @@ function witnessFindings({ log: { witnesses, quorum } }: NodeConfig): readonly F
   if (quorum > 0) return [];
   return [
     {
-      ...{ code: "log_unwitnessed", where: witnesses.length === 0 ? "SVC_LOG_WITNESSES" : "SVC_LOG_WITNESS_QUORUM" },
+      ...{
+        code: "log_unwitnessed",
+        where: witnesses.length === 0 ? "SVC_LOG_WITNESSES" : "SVC_LOG_WITNESS_QUORUM",
+      },
       problem: `lets the log's checkpoints be published with 0 of ${witnesses.length} cosignatures, so nobody but its readers holds the log to one tree`,
       fix: "Name witnesses that others run, and how many of them have to cosign (docs/log.md).",
       warning: true,

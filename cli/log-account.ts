@@ -57,8 +57,11 @@ export async function withCustody(
 ): Promise<LogAccount> {
   const { own } = account;
   if (own === null) return account;
-  const custody = custodyLeaves(await log.keyCustody(own.businessUuid), own.keyIds);
-  return { ...account, own: { ...own, leaves: new Set([...own.leaves, ...custody]) } };
+  const custody = custodyLeaves(await log.keyCustody(own.businessUuid), own);
+  return {
+    ...account,
+    own: { ...own, leaves: new Set([...own.leaves, ...custody.own]), hosted: new Set(custody.hosted) },
+  };
 }
 
 async function accountIn(file: string, context: CommandContext) {

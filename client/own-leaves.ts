@@ -1,10 +1,10 @@
 // The leaves in the log that follow from what a business has: its seals, and the custody statements about its keys.
 
-import { parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
+import { parseBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Envelope, makeEnvelope, paeHead, parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { sha256 } from "../protocol/hash.ts";
-import { contentHash, sealLeafOf } from "../protocol/log/leaves.ts";
+import { contentHash, keyAddedEntry, sealLeafOf } from "../protocol/log/leaves.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 
 const sealTypes: readonly string[] = [
@@ -31,27 +31,38 @@ export function leafOfSigned(
   return leafOfSeal(makeEnvelope(type, payload, [{ keyid: keyId, sig }]));
 }
 
-/**
- * The leaves of the custody statements about these keys in what `GET /v1/certificates/{uuid}/key-custody` answers. It needs no
- * trust: a statement that has the hash of a leaf is what was appended, and it says itself about which key it is.
- */
-export function custodyLeaves(answer: string, keyIds: readonly string[]): readonly string[] {
-  const read = parseStrictJson(utf8(answer));
-  const { statements } = (read.ok ? (read.value ?? {}) : {}) as { readonly statements?: unknown };
-  if (!Array.isArray(statements)) return [];
-  return statements.flatMap((each: { readonly statement?: unknown } | null) => {
-    const envelope = each?.statement as JsonValue | undefined;
-    const keyId = envelope === undefined ? null : keyIdIn(envelope);
-    return envelope === undefined || keyId === null || !keyIds.includes(keyId)
-      ? []
-      : [contentHash(envelope, sha256)];
-  });
+/** The leaves that custody statements of a business account for, and those of keys that the service says it holds for it. */
+export interface CustodyLeaves {
+  readonly own: readonly string[];
+  /** Statements about hosted keys, and the registrations of these keys: of no key of the business, and not a secret either. */
+  readonly hosted: readonly string[];
 }
 
-function keyIdIn(value: JsonValue): string | null {
+/**
+ * What follows from the answer of `GET /v1/certificates/{uuid}/key-custody`. It needs no trust: a statement that has the hash of
+ * a leaf is what was appended, and it says itself about which key it is.
+ */
+export function custodyLeaves(
+  answer: string,
+  { businessUuid, keyIds }: { readonly businessUuid: string; readonly keyIds: readonly string[] },
+): CustodyLeaves {
+  const read = parseStrictJson(utf8(answer));
+  const { statements } = (read.ok ? (read.value ?? {}) : {}) as { readonly statements?: unknown };
+  const found: { own: string[]; hosted: string[] } = { own: [], hosted: [] };
+  for (const each of Array.isArray(statements) ? statements : []) {
+    const envelope = (each as { readonly statement?: JsonValue } | null)?.statement;
+    const { key_id, custody } = envelope === undefined ? {} : statementIn(envelope);
+    if (envelope === undefined || typeof key_id !== "string") continue;
+    const leaf = contentHash(envelope, sha256);
+    if (keyIds.includes(key_id)) found.own.push(leaf);
+    else if (custody === "hosted") found.hosted.push(leaf, keyAddedEntry(businessUuid, key_id, sha256).leaf);
+  }
+  return found;
+}
+
+function statementIn(value: JsonValue): { readonly key_id?: unknown; readonly custody?: unknown } {
   const envelope = parseEnvelope(value);
-  if (!envelope.ok || envelope.value.payloadType !== payloadTypes["key-custody.v1"]) return null;
-  const payload = parseStrictJson(utf8(parseUtf8(parseBase64(envelope.value.payload) ?? utf8("")) ?? ""));
-  const { key_id } = (payload.ok ? (payload.value ?? {}) : {}) as { readonly key_id?: unknown };
-  return typeof key_id === "string" ? key_id : null;
+  if (!envelope.ok || envelope.value.payloadType !== payloadTypes["key-custody.v1"]) return {};
+  const payload = parseStrictJson(parseBase64(envelope.value.payload) ?? utf8(""));
+  return payload.ok ? (payload.value ?? {}) : {};
 }

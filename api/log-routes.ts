@@ -25,7 +25,7 @@ export const checkpointDoc: RouteDoc = {
 const inclusionDoc: RouteDoc = {
   summary: "Proof that the transparency log contains a leaf",
   description:
-    "A receipt is named by the SHA-256 of its canonical envelope, with its region and its batch: it is proven in two levels.",
+    "A receipt is named by the SHA-256 of its envelope's text as it was served, with its region and its batch: it is proven in two levels.",
   parameters: [
     {
       name: "leaf",
@@ -39,7 +39,12 @@ const inclusionDoc: RouteDoc = {
       schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
     },
     {
-      ...{ name: "name", in: "query", description: "Of a receipt: its batch." },
+      ...{
+        name: "name",
+        in: "query",
+        description:
+          "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
+      },
       schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
     },
   ],

@@ -136,7 +136,9 @@ describe("POST /v1/verify", () => {
     };
     const altered = await verify({ ...whole(), record_base64: flipped() });
     const { valid, reason, claimed, checks, detail, ...rest } = altered.json["seal"] as JsonObject;
-    expect([valid, reason, typeof detail, rest]).toEqual([false, "hash_mismatch", "string", {}]);
+    expect([valid, reason, typeof detail, rest]).toEqual([
+      ...[false, "hash_mismatch", "string", { key_event: null }],
+    ]);
     expect(claimed).toEqual({ ...members, hash: null, sealed_at: expect.stringMatching(/Z$/) });
     const stands = { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" };
     expect(checks).toEqual(stands);

@@ -179,6 +179,7 @@ async function removing(): Promise<void> {
   const signer = await services.hostedSigner(business.party.uuid);
   for (const { name, path } of Object.values(collections)) {
     const record_id = await publishAlone(services, business, name);
+    if (name === "business_files") await ask(base, pusher, { path: "/v1/domains", tag: "svc-business-read" });
     for (const action of removalActions) {
       const sealed = await sealRemoval(business, { record_id, action }, signer, { record_type: name });
       const headers = { "idempotency-key": `example-${action}-${path}` };

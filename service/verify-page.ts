@@ -25,6 +25,8 @@ import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
+import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
+import { endpointBlocks } from "./endpoints-section.ts";
 import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
@@ -115,7 +117,7 @@ interface Version {
 }
 
 async function findVersion(
-  { records, actors }: VerifyPageDeps,
+  { records, actors, register }: VerifyPageDeps,
   { recordId, origin, servedAt }: VerifyPageRequest,
 ): Promise<Version | null> {
   const hash = origin ?? "";
@@ -133,7 +135,10 @@ async function findVersion(
     certId,
     published,
     removal,
-    endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
+    endpoints:
+      isCurrent && type === "business_files"
+        ? await readEndpoints({ records, register }, { recordId, hash, businessUuid })
+        : null,
   };
 }
 
@@ -148,22 +153,21 @@ function statusOf(
   return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
 
-/**
- * The endpoints of these bytes; null once others are served. This version has no domain assurance: the addresses are as
- * the business sealed them, and nothing has confirmed them since.
- */
+/** The endpoints of these bytes, with what is known of their domains; null once other bytes are served. */
 async function readEndpoints(
-  records: VerifyPageDeps["records"],
-  recordId: string,
-  hash: string,
+  { records, register }: Pick<VerifyPageDeps, "records" | "register">,
+  file: { readonly recordId: string; readonly hash: string; readonly businessUuid: string },
 ): Promise<Findings["endpoints"]> {
-  const served = await records.readServed(recordId);
-  if (served?.version.hash !== hash) return null;
-  const items = exactMember(parseUtf8(served.version.bytes) ?? "", "endpoints");
+  const served = await records.readServed(file.recordId);
+  if (served?.version.hash !== file.hash) return null;
+  const { bytes } = served.version;
+  const items = exactMember(parseUtf8(bytes) ?? "", "endpoints");
+  const domains = domainsShown(domainsIn(bytes), await register.party(file.businessUuid));
   return {
-    status: "authorised",
+    status: endpointsStatus(domains),
     items: items === null ? [] : (JSON.parse(items) as JsonValue),
-    domains_confirmed_at: null,
+    domains,
+    domains_confirmed_at: allConfirmedAt(domains),
   };
 }
 
@@ -285,7 +289,15 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 
-function htmlAnswer({ business, checks, version, status, removal, ...findings }: Findings): Outcome {
+function htmlAnswer({
+  business,
+  checks,
+  version,
+  status,
+  removal,
+  endpoints,
+  ...findings
+}: Findings): Outcome {
   const body = page(`A record of ${business.name}`, [
     `<p>${escapeHtml(statusWords[status])}</p>`,
     `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
@@ -298,6 +310,7 @@ function htmlAnswer({ business, checks, version, status, removal, ...findings }:
       ["Served at that time", checks.served_at],
       ["Checked at", findings.checked_at],
     ]),
+    ...(endpoints === null ? [] : endpointBlocks(endpoints)),
     "<p>A seal proves who published these bytes and when, not that they are true.</p>",
   ]);
   const headers = {

@@ -102,9 +102,10 @@ export async function sealSection(
   { standing, logged, receipt, warnings }: Judged,
 ): Promise<SealSection | null> {
   if (verdict === null) return null;
+  const keyEvent = logged.keyEvent.kind === "proven" ? logged.keyEvent.evidence : null;
   if (!verdict.ok) {
     const claimed = verdict.claimed === null ? null : claimedMembers(verdict.claimed);
-    return { ...invalid(verdict), claimed, checks: verdict.checks };
+    return { ...invalid(verdict), claimed, checks: verdict.checks, key_event: keyEvent };
   }
   const uuid = standing?.uuid ?? "";
   const report = verdict.value;
@@ -117,7 +118,7 @@ export async function sealSection(
   if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
   if (receipt === null || receipt?.isPublished === false)
     warnings.push("The record was not published through this service under this seal.");
-  return sealFound(report, uuid, { custody, logged });
+  return { ...sealFound(report, uuid, custody), key_event: keyEvent };
 }
 
 function claimedMembers({ leaf, ...claims }: SealClaims) {
@@ -131,11 +132,7 @@ function versionMember(policy: number | null, terms: number | null) {
   return terms === null ? {} : { terms_version: terms };
 }
 
-function sealFound(
-  report: SealReport,
-  businessUuid: string,
-  { custody, logged }: { readonly custody: CustodyState; readonly logged: LoggedSeal },
-): SealSection {
+function sealFound(report: SealReport, businessUuid: string, custody: CustodyState) {
   return {
     valid: true,
     business_uuid: businessUuid,
@@ -151,8 +148,7 @@ function sealFound(
     hash: report.hash,
     leaf: report.leaf,
     checks: report.checks,
-    key_event: logged.keyEvent.kind === "proven" ? logged.keyEvent.evidence : null,
-  };
+  } as const;
 }
 
 function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealReport): CustodyState {

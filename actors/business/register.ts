@@ -140,7 +140,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return openParty(command.party, key, context);
     case "group.block":
     case "group.unblock":
-      return changeBlock(command, context);
+      return changeBlock(command, context, known);
     case "directory.choose":
       return chooseListing(command.listed, context);
     case "certificate.issue":
@@ -205,6 +205,7 @@ function openParty(party: PartyFacts, key: string, context: BusinessContext): An
 function changeBlock(
   command: { type: "group.block" | "group.unblock"; group: string },
   context: BusinessContext,
+  known: RegisterRow | undefined,
 ): Answer {
   const isBlocked = context.blockedGroups.includes(command.group);
   const block = command.type === "group.block";
@@ -217,7 +218,8 @@ function changeBlock(
     : context.blockedGroups.filter((group) => group !== command.group);
   return {
     key: `party/${context.uuid}`,
-    body: { ...context.party, blocked_groups: groups },
+    // The rest of the entry stays as it is, its domains among it.
+    body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
   };
 }

@@ -6,6 +6,7 @@ import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
+import type { DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
@@ -33,6 +34,8 @@ export interface PartyFacts {
   readonly group: string;
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
+  /** The domains of the endpoints in its served business files; absent before the first, and on nodes of earlier releases. */
+  readonly domains?: readonly DomainFacts[];
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
 }
@@ -126,6 +129,8 @@ export interface LeafClaim {
   readonly business_product_id: string | null;
   /** Prices by country, for the hold rule: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
   readonly listings: Listings;
+  /** The domains of a business file's endpoints; absent on other types, and on nodes of earlier releases. */
+  readonly domains?: readonly string[];
 }
 
 /** A leaf that does not pass its own checks, and names a record. */
@@ -159,7 +164,11 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, OpenUploadsProtocol {
+export interface BusinessProtocol
+  extends RemovalProtocol,
+    AttemptsProtocol,
+    OpenUploadsProtocol,
+    DomainsProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;

@@ -8,3 +8,4 @@ export const listingBody = object({
 export type ListingBody = Of<typeof listingBody>;
 
 export const listingAnswer = object({ ai_company_uuid: uuid, listed: flag });
+export type ListingAnswer = Of<typeof listingAnswer>;

@@ -19,6 +19,7 @@ import {
   hash,
   integer,
   keyId,
+  list,
   listOf,
   literal,
   named,
@@ -31,6 +32,7 @@ import {
   timestamp,
   uuid,
 } from "../shape.ts";
+import { endpointDomain } from "./domains.ts";
 import { recordId } from "./push.ts";
 import { removalActions } from "./removal.ts";
 import { sourceLine, webAddress } from "./retrieval.ts";
@@ -221,7 +223,16 @@ export const verifyPageMembers = {
       object({
         status: oneOf(["authorised", "suspended"]),
         items: fieldShape(businessFileMembers.endpoints),
-        domains_confirmed_at: nullable(timestamp),
+        domains: optional(
+          described(
+            list(endpointDomain, { min: 0, max: 20 }),
+            "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed. Absent from what earlier releases stated.",
+          ),
+        ),
+        domains_confirmed_at: described(
+          nullable(timestamp),
+          "When control was last confirmed of the domain where that is longest ago; null if there is one of which it never was.",
+        ),
       }),
     ),
     "Of the business file that is served now.",

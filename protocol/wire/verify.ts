@@ -167,6 +167,11 @@ const logPlace = {
   checkpoint: described(anyText, "The signed note of the tree that the proof leads to."),
 };
 
+const keyEvent = described(
+  nullable(object(logPlace)),
+  "Where the log has the leaf of the key's registration, with the proof; null if it does not have it, or not yet.",
+);
+
 const logSection = described(
   either(
     object({ status: literal("proven"), ...logPlace }),
@@ -190,14 +195,12 @@ const sealSection = described(
       path: oneOf(["A", "B"]),
       hash,
       checks: sealChecks,
-      key_event: described(
-        nullable(object(logPlace)),
-        "Where the log has the leaf of the key's registration, with the proof; null if it does not have it, or not yet.",
-      ),
+      key_event: keyEvent,
     }),
     object({
       ...why,
       checks: sealChecks,
+      key_event: keyEvent,
       claimed: described(
         nullable(
           object({

@@ -6,6 +6,7 @@ import { type Envelope, makeEnvelope, paeHead, parseEnvelope, payloadTypes } fro
 import { sha256 } from "../protocol/hash.ts";
 import { contentHash, keyAddedEntry, sealLeafOf } from "../protocol/log/leaves.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
 
 const sealTypes: readonly string[] = [
   payloadTypes["seal.v1"],
@@ -60,9 +61,10 @@ export function custodyLeaves(
   return found;
 }
 
-function statementIn(value: JsonValue): { readonly key_id?: unknown; readonly custody?: unknown } {
-  const envelope = parseEnvelope(value);
+function statementIn(text: JsonValue): { readonly key_id?: unknown; readonly custody?: unknown } {
+  const envelope = parseEnvelope(text);
   if (!envelope.ok || envelope.value.payloadType !== payloadTypes["key-custody.v1"]) return {};
   const payload = parseStrictJson(parseBase64(envelope.value.payload) ?? utf8(""));
-  return payload.ok ? (payload.value ?? {}) : {};
+  const value = payload.ok ? payload.value : null;
+  return isObject(value) ? value : {};
 }

@@ -19,10 +19,12 @@ export function leafHash(bytes: Uint8Array, sha256: Sha256 = portableSha256): Ui
   return sha256(prefixed);
 }
 
+/** What an inner node hashes. One for all of them: a hash keeps nothing of its input, and allocating it takes longer than hashing it. */
+const node = Uint8Array.of(1, ...new Uint8Array(64));
+
 /** The hash of an inner node (RFC 6962 §2.1). */
 export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
-  const node = new Uint8Array(65);
-  node[0] = 1;
+  if (left.length !== 32 || right.length !== 32) throw new RangeError("A node has two hashes of 32 bytes.");
   node.set(left, 1);
   node.set(right, 33);
   return sha256(node);

@@ -35,6 +35,15 @@ export interface LeafRange {
   readonly end: number;
 }
 
+/**
+ * Roots of complete subtrees of one log, as far as they are remembered. Such a root is the same in every larger tree, so it may be
+ * kept for as long as there is room.
+ */
+export interface KnownRoots {
+  get(name: string): Uint8Array | undefined;
+  set(name: string, root: Uint8Array): void;
+}
+
 /** Reads tiles, in the order asked for. Rejects where one is not there. */
 export type ReadTiles = (tiles: readonly TileId[]) => Promise<readonly Uint8Array[]>;
 
@@ -158,29 +167,57 @@ function splitOf(leaves: number): number {
   return 2 ** heightOf(leaves - 1);
 }
 
-/** The roots of some ranges of a tree of `size` leaves: every tile that they need is read once, all of them together. */
+/** What ranges of a tree of `size` leaves are read from. */
+export interface RangeSource {
+  readonly size: number;
+  readonly read: ReadTiles;
+  readonly sha256: Sha256;
+  readonly known?: KnownRoots | undefined;
+}
+
+/** The roots of some ranges: every tile that they need and that does not follow from what is known is read once, all of them together. */
 export async function rangeRoots(
-  { size, read, sha256 }: { readonly size: number; readonly read: ReadTiles; readonly sha256: Sha256 },
+  { size, read, sha256, known }: RangeSource,
   ranges: readonly LeafRange[],
 ): Promise<readonly Uint8Array[]> {
   const needed = new Map<string, TileId>();
+  const roots = new Map<string, Uint8Array>();
   const subtrees = ranges.map((range) => subtreesOf(range));
   for (const node of subtrees.flat()) {
+    const remembered = isRemembered(node) ? known?.get(nameOf(node)) : undefined;
+    if (remembered !== undefined) {
+      roots.set(nameOf(node), remembered);
+      continue;
+    }
     const tile = tileOf(node, size);
     needed.set(tilePath(tile), tile);
   }
   const tiles = [...needed.values()];
   const bytes = await read(tiles);
   const byPath = new Map(tiles.map((tile, at) => [tilePath(tile), checkedTile(tile, bytes[at])]));
-  const hashOf = (node: TreeNode): Uint8Array => {
+  const rootOf = (node: TreeNode): Uint8Array => {
+    const remembered = roots.get(nameOf(node));
+    if (remembered !== undefined) return remembered;
     const hashes = byPath.get(tilePath(tileOf(node, size))) as Uint8Array;
-    return nodeInTile(node, hashes, sha256);
+    const root = nodeInTile(node, hashes, sha256);
+    // A copy: what is kept must not keep the whole tile.
+    if (isRemembered(node)) known?.set(nameOf(node), root.slice());
+    return root;
   };
   return subtrees.map((nodes) => {
-    const hashes = nodes.map(hashOf);
+    const hashes = nodes.map(rootOf);
     if (hashes.length === 0) return sha256(new Uint8Array());
     return hashes.reduceRight((right, left) => nodeHash(left, right, sha256));
   });
+}
+
+/** Whether a subtree is worth remembering: those of at least a full tile are few, and many proofs need the same ones. */
+function isRemembered({ height }: TreeNode): boolean {
+  return height >= tileHeight;
+}
+
+function nameOf({ height, index }: TreeNode): string {
+  return `${height}/${index}`;
 }
 
 function checkedTile(tile: TileId, bytes: Uint8Array | undefined): Uint8Array {

@@ -84,6 +84,17 @@ export function inclusionPath(
   return buildTree(leafHashes, sha256).path(index);
 }
 
+/** The root over 2^n hashes, which are given one after another. */
+export function rootOfHashes(hashes: Uint8Array, sha256: Sha256): Uint8Array {
+  const level = new Uint8Array(hashes);
+  for (let length = level.length; length > 32; length /= 2)
+    for (let at = 0; at < length; at += 64) {
+      for (let byte = 0; byte < 64; byte += 1) node[byte + 1] = level[at + byte] as number;
+      level.set(sha256(node), at / 2);
+    }
+  return level.slice(0, 32);
+}
+
 /** A leaf's claimed place in a tree. */
 export interface InclusionClaim {
   readonly leafHash: Uint8Array;

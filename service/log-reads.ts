@@ -54,8 +54,8 @@ const checkpointSeconds = 5;
 const policySeconds = 300;
 const forEver = "public, max-age=31536000, immutable";
 
-/** Roots of subtrees that are kept: all from about a thousand leaves on, in a log of a million; about a megabyte. */
-const knownRootsMax = 4_096;
+/** Roots of subtrees that are kept, in about two megabytes. Those near the root are used again and again, and stay. */
+const knownRootsMax = 8_192;
 
 type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
 

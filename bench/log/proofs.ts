@@ -7,11 +7,18 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { formatHash, parseHash } from "../../protocol/hash.ts";
 import { entryBytes, entryHash, formatBundle } from "../../protocol/log/entries.ts";
 import { formatCheckpoint } from "../../protocol/log/note.ts";
-import { treeRoot } from "../../protocol/log/proofs.ts";
-import { entriesPath, extendTree, newTiles, tilePath, tileWidth } from "../../protocol/log/tiles.ts";
+import { inclusionProof, treeRoot } from "../../protocol/log/proofs.ts";
+import {
+  entriesPath,
+  extendTree,
+  newTiles,
+  type ReadTiles,
+  tilePath,
+  tileWidth,
+  widthInTree,
+} from "../../protocol/log/tiles.ts";
 import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
 import { createLogReads } from "../../service/log-reads.ts";
-import type { LogStore } from "../../storage/log-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
@@ -101,18 +108,22 @@ async function inclusionOf(
   return JSON.parse(Buffer.from(outcome.body).toString());
 }
 
-/** Milliseconds that reading exactly the tiles took which the proofs of these leaves need. */
+/** Milliseconds that bare reads took of exactly the tiles and the bundle from which each inclusion read follows. */
 async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
   const needed: (readonly string[])[] = [];
   {
     await using opened = open(folder);
-    const paths = new Set<string>();
-    opened.onRead = (path) => paths.add(path);
+    const size = (await opened.log.readCheckpoint())?.size ?? 0;
+    const stored = readTilesOf(opened.log);
     for (const index of indexes) {
-      paths.clear();
-      await inclusionOf(opened.reads, benchEntry(index).leaf);
-      const tiles = [...paths].filter((path) => !path.startsWith("tile/entries/"));
-      needed.push(tiles.map((path) => join(folder, logFolder, path)));
+      const bundle = Math.floor(index / tileWidth);
+      const paths = [entriesPath({ index: bundle, width: widthInTree(0, bundle, size) })];
+      const read: ReadTiles = (tiles) => {
+        paths.push(...tiles.map(tilePath));
+        return stored(tiles);
+      };
+      await inclusionProof({ size, read, sha256 }, index);
+      needed.push(paths.map((path) => join(folder, logFolder, path)));
     }
   }
   const run = async (): Promise<void> => {
@@ -139,12 +150,11 @@ async function memory({ folder, indexes }: ProofLoad): Promise<ReadMemory> {
 function open(folder: string) {
   const database = SqliteDatabase.open(join(folder, "store.db"));
   const log = openSqliteLogStore({ database, folder: join(folder, logFolder) });
-  const opened = {
+  return {
     database,
     log,
-    onRead: (_path: string): void => {},
     reads: createLogReads({
-      log: watched(log, (path) => opened.onRead(path)),
+      log,
       receipts: openSqliteReceiptStore(database),
       sha256,
       policy: { quorum: 0, witnesses: [] },
@@ -152,17 +162,6 @@ function open(folder: string) {
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await log[Symbol.asyncDispose]();
       database.close();
-    },
-  };
-  return opened;
-}
-
-function watched(log: LogStore, onRead: (path: string) => void): LogStore {
-  return {
-    ...log,
-    read: (paths) => {
-      for (const path of paths) onRead(path);
-      return log.read(paths);
     },
   };
 }

@@ -4,7 +4,7 @@
 
 import { concatBytes } from "../bytes.ts";
 import type { Sha256 } from "../hash.ts";
-import { nodeHash } from "../merkle.ts";
+import { nodeHash, rootOfHashes } from "../merkle.ts";
 
 /** Hashes in a full tile, and the number of levels of the tree that one tile spans. */
 export const tileWidth = 256;
@@ -200,8 +200,7 @@ export async function rangeRoots(
     if (remembered !== undefined) return remembered;
     const hashes = byPath.get(tilePath(tileOf(node, size))) as Uint8Array;
     const root = nodeInTile(node, hashes, sha256);
-    // A copy: what is kept must not keep the whole tile.
-    if (isRemembered(node)) known?.set(nameOf(node), root.slice());
+    if (isRemembered(node)) known?.set(nameOf(node), root);
     return root;
   };
   return subtrees.map((nodes) => {
@@ -211,9 +210,11 @@ export async function rangeRoots(
   });
 }
 
-/** Whether a subtree is worth remembering: those of at least a full tile are few, and many proofs need the same ones. */
+/** The lowest subtrees that are worth remembering: every proof needs those at the right edge of the tree. */
+const rememberedHeight = 5;
+
 function isRemembered({ height }: TreeNode): boolean {
-  return height >= tileHeight;
+  return height >= rememberedHeight;
 }
 
 function nameOf({ height, index }: TreeNode): string {
@@ -242,18 +243,6 @@ function nodeInTile({ height, index }: TreeNode, hashes: Uint8Array, sha256: Sha
   const count = 2 ** (height % tileHeight);
   const first = (index * count) % tileWidth;
   return rootOfHashes(hashes.subarray(first * 32, (first + count) * 32), sha256);
-}
-
-/** The root over 2^n hashes. */
-function rootOfHashes(hashes: Uint8Array, sha256: Sha256): Uint8Array {
-  let level = hashes;
-  while (level.length > 32) {
-    const above = new Uint8Array(level.length / 2);
-    for (let at = 0; at < level.length; at += 64)
-      above.set(nodeHash(level.subarray(at, at + 32), level.subarray(at + 32, at + 64), sha256), at / 2);
-    level = above;
-  }
-  return level;
 }
 
 /**

@@ -183,8 +183,9 @@ export async function rangeRoots(
   const needed = new Map<string, TileId>();
   const roots = new Map<string, Uint8Array>();
   const subtrees = ranges.map((range) => subtreesOf(range));
+  const edge = ranges.find(({ end }) => end === size)?.start ?? size;
   for (const node of subtrees.flat()) {
-    const remembered = isRemembered(node) ? known?.get(nameOf(node)) : undefined;
+    const remembered = isRemembered(node, edge) ? known?.get(nameOf(node)) : undefined;
     if (remembered !== undefined) {
       roots.set(nameOf(node), remembered);
       continue;
@@ -200,7 +201,7 @@ export async function rangeRoots(
     if (remembered !== undefined) return remembered;
     const hashes = byPath.get(tilePath(tileOf(node, size))) as Uint8Array;
     const root = nodeInTile(node, hashes, sha256);
-    if (isRemembered(node)) known?.set(nameOf(node), root);
+    if (isRemembered(node, edge)) known?.set(nameOf(node), root);
     return root;
   };
   return subtrees.map((nodes) => {
@@ -210,11 +211,9 @@ export async function rangeRoots(
   });
 }
 
-/** The lowest subtrees that are worth remembering: every proof needs those at the right edge of the tree. */
-const rememberedHeight = 5;
-
-function isRemembered({ height }: TreeNode): boolean {
-  return height >= rememberedHeight;
+/** Whether a root is worth remembering: those over a full tile and more are few, and every proof needs those at the tree's right edge. */
+function isRemembered({ height, index }: TreeNode, edge: number): boolean {
+  return height >= tileHeight || (height > 0 && index * 2 ** height >= edge);
 }
 
 function nameOf({ height, index }: TreeNode): string {

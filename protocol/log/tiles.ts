@@ -191,15 +191,15 @@ export async function rangeRoots(
       continue;
     }
     const tile = tileOf(node, size);
-    needed.set(tilePath(tile), tile);
+    needed.set(tileName(tile), tile);
   }
   const tiles = [...needed.values()];
   const bytes = await read(tiles);
-  const byPath = new Map(tiles.map((tile, at) => [tilePath(tile), checkedTile(tile, bytes[at])]));
+  const byName = new Map(tiles.map((tile, at) => [tileName(tile), checkedTile(tile, bytes[at])]));
   const rootOf = (node: TreeNode): Uint8Array => {
     const remembered = roots.get(nameOf(node));
     if (remembered !== undefined) return remembered;
-    const hashes = byPath.get(tilePath(tileOf(node, size))) as Uint8Array;
+    const hashes = byName.get(tileName(tileOf(node, size))) as Uint8Array;
     const root = nodeInTile(node, hashes, sha256);
     if (isRemembered(node, edge)) known?.set(nameOf(node), root);
     return root;
@@ -214,6 +214,11 @@ export async function rangeRoots(
 /** Whether a root is worth remembering: those over a full tile and more are few, and every proof needs those at the tree's right edge. */
 function isRemembered({ height, index }: TreeNode, edge: number): boolean {
   return height >= tileHeight || (height > 0 && index * 2 ** height >= edge);
+}
+
+/** Names a tile of one tree, where its width follows. */
+function tileName({ level, index }: TileId): string {
+  return `${level}/${index}`;
 }
 
 function nameOf({ height, index }: TreeNode): string {

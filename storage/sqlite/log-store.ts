@@ -41,6 +41,7 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     if (row === undefined) return null;
     return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
   };
+  const flushed = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
   const keepFiles = async (objects: readonly LogObject[]): Promise<void> => {
@@ -58,13 +59,12 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     },
     write: async (objects, leaves) => {
       await keepFiles(objects);
-      await flushFolders(folder, objects);
+      await flushFolders(folder, objects, flushed);
       await database.write(() => {
         for (const { leaf, index } of leaves) {
+          if (put.run(leaf, index).changes === 1) continue;
           const known = findLeaf(leaf);
-          if (known !== null && known !== index)
-            throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
-          put.run(leaf, index);
+          if (known !== index) throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
         }
       });
     },
@@ -118,20 +118,37 @@ async function keepFile(folder: string, { path, bytes }: LogObject): Promise<voi
   }
 }
 
-/** A name survives a loss of power only once its folder is on the disk, and so does the folder's own. */
-async function flushFolders(folder: string, objects: readonly LogObject[]): Promise<void> {
+/** Folders whose own names are known to be on the disk, at most; beyond that they are flushed again. */
+const flushedMax = 1_024;
+
+/**
+ * A name survives a loss of power only once its folder is on the disk, and so does the folder's own. Of a folder, only the names of
+ * objects change again and again; its own name is flushed once, by this process or an earlier one that nobody can ask.
+ */
+async function flushFolders(
+  folder: string,
+  objects: readonly LogObject[],
+  flushed: Set<string>,
+): Promise<void> {
   // Windows cannot open a folder; its file names are durable without this.
   if (process.platform === "win32") return;
   const folders = new Set<string>();
-  for (const { path } of objects)
-    for (let at = dirname(path); at !== "."; at = dirname(at)) folders.add(join(folder, at));
-  if (objects.length > 0) folders.add(folder);
+  const named = new Set<string>();
+  for (const { path } of objects) {
+    folders.add(join(folder, dirname(path)));
+    for (let at = dirname(path); at !== "." && !flushed.has(at); at = dirname(at)) {
+      folders.add(join(folder, dirname(at)));
+      named.add(at);
+    }
+  }
   await Promise.all(
     [...folders].map(async (name) => {
       await using opened = await open(name, "r");
       await opened.sync();
     }),
   );
+  if (flushed.size + named.size > flushedMax) flushed.clear();
+  for (const name of named) flushed.add(name);
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -4,7 +4,7 @@
 //       Leaves and checkpoints are committed after that, so they never name what a loss of power takes away.
 //   F2. Once it is closed, nothing more is written to the folder.
 
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readFile, rm, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { equalBytes } from "../../protocol/bytes.ts";
 import { parseTilePath } from "../../protocol/log/tiles.ts";
@@ -100,11 +100,9 @@ async function readObject(folder: string, path: string): Promise<Uint8Array | nu
 /** Creates the file, or finds the same bytes in it (L2). */
 async function keepFile(folder: string, { path, bytes }: LogObject): Promise<void> {
   const name = fileOf(folder, path);
-  await mkdir(dirname(name), { recursive: true, mode: 0o700 });
   const draft = `${name}.new`;
-  await rm(draft, { force: true });
   {
-    await using file = await open(draft, "wx", 0o600);
+    await using file = await openDraft(draft);
     await file.writeFile(bytes);
     await file.sync();
   }
@@ -114,8 +112,20 @@ async function keepFile(folder: string, { path, bytes }: LogObject): Promise<voi
     if (!isCode(error, "EEXIST")) throw error;
     if (!equalBytes(await readFile(name), bytes)) throw new LogConflict(`${path} has other bytes already.`);
   } finally {
-    await rm(draft, { force: true });
+    await unlink(draft);
   }
+}
+
+/** A new file. A draft that a crash left may already have its own name as well, so it is removed and never written to. */
+async function openDraft(draft: string): Promise<FileHandle> {
+  try {
+    return await open(draft, "wx", 0o600);
+  } catch (error) {
+    if (isCode(error, "ENOENT")) await mkdir(dirname(draft), { recursive: true, mode: 0o700 });
+    else if (isCode(error, "EEXIST")) await rm(draft, { force: true });
+    else throw error;
+  }
+  return open(draft, "wx", 0o600);
 }
 
 /** Folders whose own names are known to be on the disk, at most; beyond that they are flushed again. */

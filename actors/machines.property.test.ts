@@ -44,6 +44,8 @@ const party = partyFacts();
 const { envelope: _envelope, uuid: _uuid, ...certificate } = certificateFacts();
 const status = fc.constantFrom<CertificateStatus>("active", "revoked", "closed", "withdrawn");
 
+const nextWork = fc.record({ at_ms, in_ms: fc.integer({ min: 1, max: 1_000 }) });
+
 const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   constant({ type: "party.opened", party } as const),
   status.map((each) => ({
@@ -59,6 +61,7 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
     { requiredKeys: ["type", "keys"] },
   ),
   fc.record({ type: constant("key.revoked"), key_id: id }),
+  fc.record({ type: constant("directory.chosen"), listed: fc.boolean() }),
   fc.record({ type: fc.constantFrom("group.blocked", "group.unblocked"), group: id }),
   fc.record(
     { type: constant("push.admitted"), push_id: id, number: small, held: fc.boolean() },
@@ -71,6 +74,12 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   fc.record({
     ...{ type: constant("record.removed"), record_id: id, collection: constant("products"), change: small },
     ...{ generation: small, hash: id, listings: small, live: small },
+  }),
+  fc.record({ type: constant("domains.named"), timer: nextWork }),
+  fc.record({ type: constant("domains.due") }),
+  fc.record({
+    ...{ type: constant("domains.probed"), probed: small, confirmed: small, suspended: small },
+    timer: fc.option(nextWork),
   }),
 );
 

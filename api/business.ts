@@ -27,6 +27,7 @@ import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import { type Catalogue, catalogueRoutes } from "./catalogue-routes.ts";
+import { domainsRoute, type ReadDomains } from "./domains-route.ts";
 import { type Holds, holdRoutes } from "./hold-routes.ts";
 import { bodyTimeMs } from "./http-limits.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
@@ -55,6 +56,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly analytics: AnalyticsReads;
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
+  readonly readDomains: ReadDomains;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -76,6 +78,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...analyticsRoutes(deps),
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
+    domainsRoute(deps, deps.readDomains),
     ...bulkRoutes(deps),
     ...(deps.sandbox ?? []),
   ];

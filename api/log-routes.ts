@@ -1,13 +1,10 @@
 // The routes of the transparency log: the reads that the specification names, and the log as C2SP tlog-tiles below the
 // verification host's own address, so that any client of such logs follows it.
 
-import type { FastifyRequest } from "fastify";
 import { anyText, described, hash } from "../protocol/shape.ts";
 import { consistencyAnswer, inclusionAnswer, witnessesAnswer } from "../protocol/wire/log.ts";
-import type { Outcome } from "../service/answer.ts";
 import type { LogReads } from "../service/log-reads.ts";
-import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query } from "./request-parts.ts";
+import { parameter, publicRead } from "./public-read.ts";
 import type { Route, RouteDoc } from "./route.ts";
 
 const note = described(anyText, "A signed note (C2SP signed-note, tlog-checkpoint).");
@@ -25,7 +22,7 @@ export const checkpointDoc: RouteDoc = {
 const inclusionDoc: RouteDoc = {
   summary: "Proof that the transparency log contains a leaf",
   description:
-    "A receipt is named by the SHA-256 of its canonical envelope, with its region and its batch: it is proven in two levels.",
+    "A receipt is named by the SHA-256 of its envelope's text as it was served, with its region and its batch: it is proven in two levels.",
   parameters: [
     {
       name: "leaf",
@@ -39,7 +36,12 @@ const inclusionDoc: RouteDoc = {
       schema: { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" },
     },
     {
-      ...{ name: "name", in: "query", description: "Of a receipt: its batch." },
+      ...{
+        name: "name",
+        in: "query",
+        description:
+          "Of a receipt: its batch, or only the minute in which it was served, as YYYYMMDDHHMM in UTC.",
+      },
       schema: { type: "string", pattern: "^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$" },
     },
   ],
@@ -91,31 +93,17 @@ const tileDoc: RouteDoc = {
   problems: ["not_found"],
 };
 
-type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome>;
-
 export function logRoutes(log: LogReads): readonly Route[] {
   return [
-    read("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
-    read("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
-    read("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
-    read("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
+    publicRead("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    publicRead("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    publicRead("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
+    publicRead("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
       log.inclusion(query),
     ),
-    read("/v1/log/consistency", consistencyDoc, ["first", "second"], (_request, query) =>
+    publicRead("/v1/log/consistency", consistencyDoc, ["first", "second"], (_request, query) =>
       log.consistency(query),
     ),
-    read("/tile/*", tileDoc, [], (request) =>
-      log.object(`tile/${(request.params as Readonly<Record<string, string>>)["*"] ?? ""}`),
-    ),
+    publicRead("/tile/*", tileDoc, [], (request) => log.object(`tile/${parameter(request, "*")}`)),
   ];
-}
-
-function read<N extends string>(path: string, doc: RouteDoc, names: readonly N[], answer: Read<N>): Route {
-  return {
-    ...{ method: "GET", path, tags: [], isPublic: true, doc },
-    handle: async (request, reply) => {
-      const query = parseQuery(request.raw.url ?? "", names);
-      return send(reply, isRefused(query) ? query : await answer(request, query));
-    },
-  };
 }

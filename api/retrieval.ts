@@ -11,9 +11,11 @@ import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { ReadCompanyEvents } from "../service/company-events.ts";
 import type { FetchRecord } from "../service/fetch.ts";
+import type { ChooseListing } from "../service/key-directory.ts";
 import type { Search } from "../service/search.ts";
 import { eventsRoute } from "./events-route.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
+import { listingRoute } from "./listing-route.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -28,6 +30,7 @@ export interface RetrievalDeps {
   readonly search: Search;
   readonly fetch: FetchRecord;
   readonly events: ReadCompanyEvents;
+  readonly chooseListing: ChooseListing;
   /** The routes of `verificationRoutes`, served here as well. */
   readonly verification: readonly Route[];
   /** Routes that only the sandbox has. */
@@ -45,6 +48,7 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
     ...searchRoutes(deps),
     fetchRoute(deps),
     eventsRoute(deps),
+    listingRoute(deps, accepted(deps)),
     ...notOffered,
     ...(deps.sandbox ?? []),
     ...deps.verification,

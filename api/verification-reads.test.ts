@@ -69,6 +69,26 @@ describe("the reads of a business", () => {
       status_reason: "approval_reversed",
       history: [{ status: "active" }],
     });
+    const since = formatTimestamp(Date.now());
+    const active = { ...facts, status: "active", status_effective_from: since, status_reason: null } as const;
+    const newest = await services.parties.issueCertificate(active);
+    const again = await world.get(`/v1/certificates/${uuid}`);
+    const first = answer.json["history"] as readonly { readonly cert_id: string }[];
+    const ids = [newest, answer.json["cert_id"], first[0]?.cert_id];
+    const listed = again.json["history"] as readonly { readonly cert_id: string }[];
+    expect([again.json["cert_id"], ...listed.map((each) => each.cert_id)]).toEqual(ids);
+    expect(again.json).toMatchObject({
+      status: "active",
+      history: [{ status: "withdrawn" }, { status: "active" }],
+    });
+    const page = await world.get(`/v1/certificates/${uuid}?format=html`);
+    expect(ids.map((id) => page.text.indexOf(String(id)))).toEqual(
+      ids.map((id) => page.text.indexOf(String(id))).toSorted((a, b) => a - b),
+    );
+    for (const id of ids) expect(page.text).toContain(id);
+    const whole = certificateEnvelopes(rubbish(again.json));
+    const verified = whole.ok && verifyCertificates(world.trust, uuid, whole.value);
+    expect(verified).toMatchObject({ ok: true, value: { issuances: ids.map((certId) => ({ certId })) } });
     const envelopes = certificateEnvelopes(rubbish(answer.json));
     expect(envelopes.ok && verifyCertificates(world.trust, uuid, envelopes.value)).toMatchObject({
       ok: true,

@@ -36,7 +36,8 @@ export interface Verifiable {
   readonly trust: Trust;
   readonly policy: SealedPolicy;
   readonly row: Readonly<Record<string, JsonValue>>;
-  /** The fetched record of that row. */
+  readonly otherRow: Readonly<Record<string, JsonValue>>;
+  /** The fetched record of `row`. */
   readonly fetched: ReceivedAnswer;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<ReceivedAnswer>;
 }
@@ -52,13 +53,14 @@ export async function openVerifiable(): Promise<Verifiable> {
   await sealAndPublish(services, business, [product("a"), product("b")], { aiPolicyVersion: 1 });
   const body = JSON.stringify(productSearch);
   const found = await send(surfaces.retrievalUrl, company, { path: "/v1/products/search", body });
-  const row = (found.json["rows"] as Record<string, JsonValue>[])[0] ?? {};
+  const [row = {}, otherRow = {}] = found.json["rows"] as Record<string, JsonValue>[];
   return {
     surfaces,
     business,
     trust: services.trust(),
     policy,
     row,
+    otherRow,
     fetched: await send(surfaces.retrievalUrl, company, { path: `/v1/records/${row["record_id"]}` }),
     get: async (path, headers = {}) =>
       assertReadable(services.trust(), await send(surfaces.verifyUrl, null, { path, headers })),

@@ -46,7 +46,7 @@ async function slowNode(): Promise<Verify> {
   });
 }
 
-it("refuses no seal for an AI policy that it had not heard of when the request came", async () => {
+it("fails no check, and refuses no seal, for an AI policy that it had not heard of when the request came", async () => {
   const { services } = node;
   const verify = await slowNode();
   const business = await openBusiness(services);
@@ -72,5 +72,11 @@ it("refuses no seal for an AI policy that it had not heard of when the request c
   });
   const sealed = await sealHosted(services, who, { record, record_type: "ai_policy", ai_policy_version: 1 });
   await services.parties.acceptPolicy({ uuid: who.uuid, record, seal: sealed });
-  expect(await sectionOf(...(await push(2, 1)))).toMatchObject({ valid: true, ai_policy_version: 1 });
+  const [pushed, envelope] = await push(2, 1);
+  const altered = pushed.map((byte, index) => (index === 20 ? byte ^ 1 : byte));
+  expect(await sectionOf(altered, envelope)).toMatchObject({
+    ...{ valid: false, reason: "hash_mismatch" },
+    checks: { certificate: "ok", ai_policy: "ok" },
+  });
+  expect(await sectionOf(pushed, envelope)).toMatchObject({ valid: true, ai_policy_version: 1 });
 });

@@ -3,14 +3,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
 import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
-import { parseBase64 } from "../protocol/bytes.ts";
+import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { openSeal } from "../protocol/seal.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { StoreError } from "../storage/actor-store.ts";
-import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+import { send } from "./surfaces.fixture.ts";
+import { assertReadable, openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
 let seq = 1;
@@ -62,7 +63,7 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const sealed = await remove(version.record_id, action);
     const after = formatTimestamp(Date.now());
     const answer = await page(version);
-    expect(answer).toMatchObject({ status: "withdrawn", valid: true });
+    expect(answer).toMatchObject({ status: action === "delete" ? "deleted" : "withdrawn", valid: true });
     const { removal } = answer;
     if (removal === null) throw new Error("No removal is shown.");
     expect(removal).toMatchObject({ action, seal: sealed.seal });
@@ -116,5 +117,55 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     expect(outcome.kind === "answer" && JSON.parse(String(outcome.body))).toMatchObject({
       ...{ status: "withdrawn", removal: null, valid: true },
     });
+  });
+});
+
+describe("POST /v1/verify of the document on the page", () => {
+  async function verified(sealed: { readonly document: Uint8Array; readonly seal: object }) {
+    const body = JSON.stringify({ record_base64: toBase64(sealed.document), seal: sealed.seal });
+    const answer = await send(world.surfaces.verifyUrl, null, { path: "/v1/verify", body });
+    return assertReadable(world.trust, answer).json;
+  }
+  const unpublished = expect.arrayContaining([expect.stringContaining("not published")]);
+  const sealedFor = (record_id: string, action: "withdraw" | "delete") =>
+    sealRemoval(world.business, { record_id, action }, world.business.signingKey, { ai_policy_version: 1 });
+
+  it("finds its seal valid, and says if the service never took it", async () => {
+    const { record_id } = await published("document");
+    const given = await remove(record_id, "withdraw");
+    const taken = await verified(given);
+    expect(taken).toMatchObject({
+      valid: true,
+      seal: {
+        ...{ valid: true, record_type: "products", hash: hashOf(given.document) },
+        checks: { certificate: "ok", ai_policy: "ok", scope: "ok" },
+      },
+    });
+    expect(taken["warnings"]).not.toEqual(unpublished);
+    const kept = await verified(await sealedFor(record_id, "delete"));
+    expect(kept).toMatchObject({ valid: true, warnings: unpublished });
+    // The service knows the document, and not this seal over it.
+    const { document } = given;
+    const claims = { ai_policy_version: 1, document, sealed_at: formatTimestamp(Date.now() + 1) };
+    const again = await sealRemoval(world.business, { record_id }, world.business.signingKey, claims);
+    expect(await verified(again)).toMatchObject({ valid: true, warnings: unpublished });
+    const other = await sealedFor(record_id, "delete");
+    expect(await verified({ ...given, document: other.document })).toMatchObject({
+      seal: { valid: false, reason: "hash_mismatch" },
+    });
+  });
+
+  it("after its key was revoked, only what the service took before is valid", async () => {
+    const { record_id } = await published("ended");
+    const given = await remove(record_id, "withdraw");
+    const kept = await sealedFor(record_id, "delete");
+    const { services } = world.surfaces;
+    const revoked_at = formatTimestamp(Date.now() + 1);
+    const { key_id, party_uuid: uuid } = world.business.key;
+    await services.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null });
+    while (services.actors.stats().outboxPending > 0) await new Promise(setImmediate);
+    await services.register.refresh();
+    expect(await verified(given)).toMatchObject({ valid: true });
+    expect(await verified(kept)).toMatchObject({ seal: { valid: false, reason: "key_not_valid" } });
   });
 });

@@ -4,11 +4,15 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { SvcProblemError } from "../client/errors.ts";
 import { collectEvidence } from "../client/evidence.ts";
+import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
 import type { RecordAnswer } from "../client/service-client.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
-import { connect, connectionOptions } from "./connection.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { type Connection, connect, connectionOptions } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { type Terminal, visible } from "./terminal.ts";
+
+/** A receipt is in the log two minutes after it was given, at the latest, where nothing is in the way. */
+const patienceSecondsDefault = 300;
 
 export const fetchCommand: Command = {
   name: "fetch",
@@ -23,6 +27,15 @@ export const fetchCommand: Command = {
       value: "FILE",
       help: "write an evidence file that `svc verify FILE` checks offline",
     },
+    proofs: {
+      type: "boolean",
+      help: "with --save: put in the transparency log's proofs, once it has them (about two minutes)",
+    },
+    patience: {
+      type: "string",
+      value: "SECONDS",
+      help: `how long to wait for the proofs (default ${patienceSecondsDefault})`,
+    },
     record: { type: "boolean", help: "print the exact bytes of the record, nothing else" },
     json: { type: "boolean", help: "print the service's answer exactly as it came" },
     company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
@@ -33,6 +46,8 @@ export const fetchCommand: Command = {
 
 async function runFetch(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const recordId = onlyArgument(args, fetchCommand);
+  if (args.flag("proofs") && args.text("save") === null)
+    throw new UsageError("--proofs are for a file; name it with --save FILE.");
   const connection = await connect("ai_company", args, context);
   const { terminal } = context;
   const fetched = await fetchIfThere(() => connection.client.fetchRecord(recordId));
@@ -42,8 +57,9 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
   }
   const save = args.text("save");
   if (save !== null) {
-    const { environment, key } = connection;
-    const evidence = await collectEvidence(connection.client, fetched, { environment, keyId: key.keyId });
+    const { environment } = connection;
+    const evidence = await evidenceOf(connection, fetched, args, context);
+    if (evidence === null) return exitCodes.negative;
     await writeFile(resolve(context.cwd, save), evidence);
     const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
     terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
@@ -52,6 +68,30 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
   else if (args.flag("json")) terminal.write(`${fetched.text}\n`);
   else if (save === null) showRecord(terminal, fetched);
   return exitCodes.done;
+}
+
+/** Null, said, if the log does not contain everything in time. */
+async function evidenceOf(
+  { client, environment, key: { keyId } }: Connection,
+  fetched: RecordAnswer,
+  args: Arguments,
+  { terminal, now, wait }: CommandContext,
+): Promise<string | null> {
+  if (!args.flag("proofs")) return collectEvidence(client, fetched, { environment, keyId });
+  const patience = args.integer("patience", { min: 0, max: 86_400, fallback: patienceSecondsDefault });
+  let isTold = false;
+  const onWaiting = (missing: readonly string[]): void => {
+    if (!isTold) terminal.note(`Waiting for the transparency log: ${missing.join(", ")}.`);
+    isTold = true;
+  };
+  const patienceMs = patience * 1_000;
+  try {
+    return await collectProofs(client, fetched, { environment, keyId, now, wait, patienceMs, onWaiting });
+  } catch (error) {
+    if (!(error instanceof ProofsMissingError)) throw error;
+    terminal.note(`${error.message} Nothing was saved; fetch the record again later.`);
+    return null;
+  }
 }
 
 async function fetchIfThere(fetch: () => Promise<RecordAnswer>): Promise<RecordAnswer | null> {

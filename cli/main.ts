@@ -6,6 +6,7 @@ import { catalogue } from "./catalogue.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { domains } from "./domains.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
@@ -29,7 +30,7 @@ import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts],
+  ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts, domains],
   ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness, logAudit],
   ...holdCommands,
   ...keyCommands,

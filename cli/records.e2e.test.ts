@@ -3,6 +3,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { bakery } from "../node/sandbox/bakery.ts";
+import { domainChallenge } from "../protocol/domain-control.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;
@@ -91,6 +93,24 @@ it("attempts lists what became of each record, with the reasons, and the batches
   const future = await svc("attempts", "--from", "2200-01-01");
   expect(future).toMatchObject({ code: 1, output: "Nothing was sent in that time.\n" });
   expect(await svc("attempts", "--from", "yesterday")).toMatchObject({ code: 3 });
+});
+
+it("domains shows whether control of each is confirmed, and what to publish, and a sandbox looks at none", async () => {
+  const domain = "saltmarsh-bakery.example";
+  const shown = await svc("domains");
+  expect(shown.code, shown.output).toBe(1);
+  expect(shown.output).toMatch(/^DOMAIN +STATUS +SINCE +LAST CONFIRMED +LAST LOOK$/m);
+  expect(shown.output).toMatch(/^saltmarsh-bakery\.example +unconfirmed +\S+ +- +-$/m);
+  expect(shown.output).toMatch(
+    /TXT record of _svc-challenge\.saltmarsh-bakery\.example: svc-domain=\S{43}$/m,
+  );
+  const json = await svc("domains", "--json");
+  expect(json.code).toBe(1);
+  const lines = json.output.split("\n").filter((line) => line.startsWith("{"));
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { domain, status: "unconfirmed", confirmed_at: null, probed: null },
+  ]);
+  expect(json.output).toContain(domainChallenge(bakery.uuid, domain));
 });
 
 it("pushes lists what was pushed from here, and follows one", async () => {

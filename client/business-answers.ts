@@ -2,6 +2,7 @@
 
 import type { Of } from "../protocol/shape.ts";
 import type { catalogueRecord } from "../protocol/wire/catalogue.ts";
+import type { DomainsAnswer } from "../protocol/wire/domains.ts";
 import type { HeldPushes } from "../protocol/wire/push.ts";
 
 /** A sealed document, such as a decision about a hold. */
@@ -12,6 +13,8 @@ export type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.t
 export type { RemovalAnswer as RemovalOutcome } from "../protocol/wire/removal.ts";
 export type { ValidationOutcome } from "../protocol/wire/validation.ts";
 
+export type { DomainsAnswer };
+export type OwnDomain = DomainsAnswer["domains"][number];
 export type HeldPush = HeldPushes["holds"][number];
 export type { HeldPushes };
 

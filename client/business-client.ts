@@ -13,6 +13,7 @@ import type {
   CatalogueRecord,
   DailyAnalytics,
   Demand,
+  DomainsAnswer,
   HeldPushes,
   RemovalOutcome,
   ValidationOutcome,
@@ -95,6 +96,8 @@ export interface BusinessClient extends BulkClient {
   /** One record, by its id or the business's own id of it, with the exact text that was sealed. */
   catalogueRecord(id: string): Promise<JsonAnswer<CatalogueRecord> & { readonly recordText: string }>;
   attemptsPage(query?: AttemptsQuery): Promise<JsonAnswer<AttemptsPage>>;
+  /** The domains of the business's endpoints, with what to publish at each. */
+  domains(): Promise<JsonAnswer<DomainsAnswer>>;
   /** How often the business was shown and fetched, by day, country and type. */
   dailyAnalytics(query?: AnalyticsQuery): Promise<JsonAnswer<DailyAnalytics>>;
   /** Which AI companies were shown or fetched its records. */
@@ -150,6 +153,7 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
       return { ...answer, recordText };
     },
     attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
+    domains: () => get("/v1/domains"),
     dailyAnalytics: (query = {}) => get(`/v1/analytics/daily${queryOf(query)}`),
     whoIsAsking: (query = {}) => get(`/v1/analytics/who-is-asking${queryOf(query)}`),
     demand: (query) => get(`/v1/analytics/demand${queryOf(query)}`),

@@ -8,6 +8,7 @@ import type {
   DailyAnalytics,
   Demand,
   HeldPush,
+  OwnDomain,
   PushAttempt,
   RemovalOutcome,
   WhoIsAsking,
@@ -67,6 +68,8 @@ export interface Business {
   record(id: string): Promise<CatalogueRecord>;
   /** What became of everything that was sent. */
   attempts(query?: Omit<AttemptsQuery, "cursor">): AsyncGenerator<PushAttempt, void>;
+  /** The domains of its endpoints: whether it controls them, and what to publish at each. */
+  domains(): Promise<readonly OwnDomain[]>;
   status(pushId: string): Promise<PushStatus>;
   /** The outcomes of a push's records, in order. */
   results(pushId: string, query?: { readonly outcome?: string }): AsyncGenerator<PublishOutcome, void>;
@@ -117,6 +120,7 @@ export function createBusiness(options: BusinessOptions): Business {
     catalogue: (query) => catalogueEntries(client, patience, query),
     record,
     attempts: (query) => pushAttempts(client, patience, query),
+    domains: async () => (await retryUntil(patience, () => client.domains())).body.domains,
     status: async (pushId) => (await retryUntil(patience, () => client.pushStatus(pushId))).body,
     results: (pushId, query = {}) => pushResults(client, patience, { pushId, ...query }),
     watch: (pushId) => watchPush(client, patience, pushId),

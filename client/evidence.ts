@@ -5,7 +5,7 @@ import { type Anchors, parseAnchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import { evidenceText } from "../verifier/evidence.ts";
+import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
 import type { Report } from "../verifier/report.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
@@ -19,22 +19,29 @@ export async function collectEvidence(
   fetched: RecordAnswer,
   caller: { readonly environment: "production" | "sandbox"; readonly keyId: string },
 ): Promise<string> {
-  const about = `/v1/certificates/${encodeURIComponent(fetched.body.business_uuid)}`;
+  return evidenceText({
+    environment: caller.environment,
+    answer: { kind: "fetched", text: fetched.text },
+    ...(await readPublished(client, fetched.body.business_uuid)),
+    callerKeyId: caller.keyId,
+    ...(fetched.requestHash === null ? {} : { requestHash: fetched.requestHash }),
+  });
+}
+
+/** What the verification surface publishes about a business, and the key set, as the texts of its answers. */
+export async function readPublished(
+  client: Pick<SvcClient, "verificationRead">,
+  businessUuid: string,
+): Promise<
+  Pick<EvidenceTexts, "keySet"> & Required<Pick<EvidenceTexts, "certificate" | "businessKeys" | "keyCustody">>
+> {
+  const about = `/v1/certificates/${encodeURIComponent(businessUuid)}`;
   const read = async (path: string): Promise<string> => (await client.verificationRead(path)).text;
   // The keys name the newest certificate, so everything they name is already published once they have been read.
   const businessKeys = await read(`${about}/keys`);
   const paths = ["/.well-known/keys", about, `${about}/key-custody`];
   const [keySet = "", certificate = "", keyCustody = ""] = await Promise.all(paths.map(read));
-  return evidenceText({
-    environment: caller.environment,
-    answer: { kind: "fetched", text: fetched.text },
-    keySet,
-    certificate,
-    businessKeys,
-    keyCustody,
-    callerKeyId: caller.keyId,
-    ...(fetched.requestHash === null ? {} : { requestHash: fetched.requestHash }),
-  });
+  return { keySet, certificate, businessKeys, keyCustody };
 }
 
 /** A report, or why there is none. */

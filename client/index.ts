@@ -19,6 +19,7 @@ export type {
   Envelope,
   HeldPush,
   HeldPushes,
+  OwnDomain,
   PushAttempt,
   RemovalOutcome,
   ValidationOutcome,
@@ -56,6 +57,7 @@ export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } f
 export { fileJournal, memoryJournal } from "./file-journal.ts";
 export { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
 export { productFaults } from "./product-check.ts";
+export { collectProofs, type ProofsCaller, ProofsMissingError } from "./proofs.ts";
 export type { PushDeps, PushEvent } from "./push-event.ts";
 export { PushMismatchError, runPush } from "./push-run.ts";
 export type { BatchResult, BatchState, PushJournal, PushState } from "./push-state.ts";

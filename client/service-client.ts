@@ -4,6 +4,7 @@
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
+import type { ListingAnswer, ListingBody } from "../protocol/wire/key-directory.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
@@ -62,6 +63,8 @@ export interface SvcClient extends BusinessClient {
   fetchRecord(recordId: string): Promise<RecordAnswer>;
   /** What this region answered to the AI company. Go on after `next_cursor`; an event may come twice, with the same id. */
   eventsPage(query?: EventsQuery): Promise<JsonAnswer<CompanyEvents>>;
+  /** Chooses whether the public key directory lists the AI company. Sent again, it changes nothing. */
+  chooseListing(choice: ListingBody): Promise<JsonAnswer<ListingAnswer>>;
   /** Unsigned reads from the public verification surface. `path` starts with a slash. */
   verificationRead(path: string): Promise<JsonAnswer<unknown>>;
   /** Calls POST /v1/verify. */
@@ -106,6 +109,11 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
     },
     eventsPage: (query = {}) =>
       read("retrieval", { method: "GET", path: `/v1/events${queryOf(query)}`, tag: "svc-retrieval" }),
+    chooseListing: (choice) =>
+      read("retrieval", {
+        ...{ method: "POST", path: "/v1/key-directory/listing", tag: "svc-retrieval" },
+        body: jsonBody(choice),
+      }),
     verificationRead: (path) => read("verification", { method: "GET", path, tag: null }),
     verify: (request) =>
       read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),

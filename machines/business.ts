@@ -33,6 +33,8 @@ export interface Party {
   readonly legal_name: string;
   readonly country: string;
   readonly group: string;
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
 }
 
 export interface BusinessContext {
@@ -51,10 +53,12 @@ export interface BusinessContext {
   readonly recordsLive: number;
   /** When the timer of purges ends, in Unix milliseconds; null or absent while none is set. */
   readonly purgeAtMs?: number | null;
+  /** When the timer of looks at domains ends, likewise. */
+  readonly domainsAtMs?: number | null;
 }
 
-/** When the next purge is due, and how long that is. */
-export interface PurgeTimer {
+/** When the next work of a kind is due, and how long that is. */
+export interface NextWork {
   readonly at_ms: number;
   readonly in_ms: number;
 }
@@ -76,6 +80,7 @@ export type BusinessEvent =
     }
   /** An integration key that was in force was revoked. */
   | { readonly type: "key.revoked"; readonly key_id: string }
+  | { readonly type: "directory.chosen"; readonly listed: boolean }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | {
@@ -113,7 +118,7 @@ export type BusinessEvent =
       readonly listings: number;
       readonly live: number;
       /** Given if the timer of purges has to be set for this deletion. */
-      readonly timer?: PurgeTimer;
+      readonly timer?: NextWork;
     }
   /** The timer of purges ended. */
   | { readonly type: "purges.due" }
@@ -121,7 +126,19 @@ export type BusinessEvent =
   | {
       readonly type: "records.purged";
       readonly purged: readonly Purged[];
-      readonly timer: PurgeTimer | null;
+      readonly timer: NextWork | null;
+    }
+  /** Served business files name other domains than before, one of which is to be looked at sooner than any was. */
+  | { readonly type: "domains.named"; readonly timer: NextWork }
+  /** The timer of looks at domains ended. */
+  | { readonly type: "domains.due" }
+  /** Domains were looked at; given are how many, how many of them became confirmed or suspended, and when the next look is due. */
+  | {
+      readonly type: "domains.probed";
+      readonly probed: number;
+      readonly confirmed: number;
+      readonly suspended: number;
+      readonly timer: NextWork | null;
     };
 
 const standings = {
@@ -136,8 +153,8 @@ function removedBy(event: Extract<BusinessEvent, { type: "record.removed" }>): R
   return { record_id, collection, change, generation, hash };
 }
 
-function timerOf(event: BusinessEvent): PurgeTimer | null {
-  return event.type === "record.removed" || event.type === "records.purged" ? (event.timer ?? null) : null;
+function timerOf(event: BusinessEvent): NextWork | null {
+  return "timer" in event ? (event.timer ?? null) : null;
 }
 
 export const businessMachine = setup({
@@ -167,12 +184,18 @@ export const businessMachine = setup({
     endCancelled: (_, _params: { push_id: string }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
     purgeRecords: () => {},
+    confirmDomains: () => {},
     // One timer, for the purge that is due first; setting it again replaces it.
     setPurgeTimer: raise(
       { type: "purges.due" },
       { id: "purges", delay: ({ event }) => timerOf(event)?.in_ms ?? 0 },
     ),
     notePurgeTimer: assign(({ event }) => ({ purgeAtMs: timerOf(event)?.at_ms ?? null })),
+    setDomainsTimer: raise(
+      { type: "domains.due" },
+      { id: "domains", delay: ({ event }) => timerOf(event)?.in_ms ?? 0 },
+    ),
+    noteDomainsTimer: assign(({ event }) => ({ domainsAtMs: timerOf(event)?.at_ms ?? null })),
   },
 }).createMachine({
   id: "business",
@@ -206,6 +229,11 @@ export const businessMachine = setup({
     },
     "key.revoked": {
       actions: { type: "retireKey", params: ({ event }) => ({ key_id: event.key_id }) },
+    },
+    "directory.chosen": {
+      actions: assign({
+        party: ({ context, event }) => context.party && { ...context.party, listed: event.listed },
+      }),
     },
     "group.blocked": {
       actions: assign({ blockedGroups: ({ context, event }) => [...context.blockedGroups, event.group] }),
@@ -284,6 +312,12 @@ export const businessMachine = setup({
     "records.purged": [
       { guard: "setsTimer", actions: ["notePurgeTimer", "setPurgeTimer"] },
       { actions: ["notePurgeTimer"] },
+    ],
+    "domains.named": { actions: ["noteDomainsTimer", "setDomainsTimer"] },
+    "domains.due": { actions: [assign({ domainsAtMs: null }), "confirmDomains"] },
+    "domains.probed": [
+      { guard: "setsTimer", actions: ["noteDomainsTimer", "setDomainsTimer"] },
+      { actions: ["noteDomainsTimer"] },
     ],
   },
   states: {

@@ -20,7 +20,12 @@ import { openBusiness, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { createHostedSealer, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
-export interface AttackNode {
+/** A node that runs now. */
+export interface StartedNode {
+  readonly running: RunningNode;
+}
+
+export interface AttackNode extends StartedNode {
   running: RunningNode;
   /** Stops the node and starts it on the same home and ports; `between` runs while the node is down. */
   restart(between?: () => void): Promise<void>;
@@ -65,7 +70,7 @@ export async function openAttackNode(platform: Parameters<typeof startNode>[1] =
 let businesses = 0;
 
 /** A business for which nobody else publishes, with a key and its sandbox mandate. */
-export function newBusiness(node: AttackNode): Promise<TestBusiness> {
+export function newBusiness(node: StartedNode): Promise<TestBusiness> {
   businesses += 1;
   const uuid = `00000000-0000-4000-8000-${String(businesses).padStart(12, "0")}`;
   return openBusiness(node.running.services, uuid);
@@ -144,7 +149,7 @@ export async function newSigningKey(algorithm: "Ed25519" | "ES256" = "Ed25519"):
 }
 
 export function publishOver(
-  node: AttackNode,
+  node: StartedNode,
   business: Pick<TestBusiness, "signingKey">,
   body: Uint8Array | string,
   changes: Partial<SentRequest> = {},

@@ -5,10 +5,13 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
+import { readOwnDomains } from "../service/read-domains.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
 
-export function businessReadsOf(services: NodeServices): Pick<BusinessDeps, "catalogue" | "readAttempts"> {
+export function businessReadsOf(
+  services: NodeServices,
+): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains"> {
   const common = { ...services, crypto: nativeCrypto };
   const catalogue = {
     ...common,
@@ -21,5 +24,6 @@ export function businessReadsOf(services: NodeServices): Pick<BusinessDeps, "cat
       read: (request) => readCatalogueRecord(catalogue, request),
     },
     readAttempts: (request) => readPushAttempts(common, request),
+    readDomains: (businessUuid) => readOwnDomains(common, businessUuid),
   };
 }

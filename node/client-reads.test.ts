@@ -134,5 +134,6 @@ describe("the client", () => {
       ],
     );
     expect((await company.eventsPage({ after: rest.next_cursor ?? "" })).body.events).toEqual([]);
+    expect((await company.chooseListing({ listed: true })).body).toMatchObject({ listed: true });
   });
 });

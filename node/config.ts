@@ -13,6 +13,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type DomainConfig, parseDomains } from "./domains/domain-config.ts";
 import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type LogConfig, parseLog } from "./log-config.ts";
@@ -73,6 +74,8 @@ export interface NodeConfig {
   readonly retention: RetentionConfig;
   /** How soon the transparency log takes up what happens, and who cosigns it. */
   readonly log: LogConfig;
+  /** Whether, how often and by which resolvers the domains of endpoints are looked at. */
+  readonly domains: DomainConfig;
   readonly ops: OpsConfig;
   /** The cluster settings; null for a standalone node with the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -162,6 +165,7 @@ export function loadConfig(
     mail: parseMail(env),
     retention: parseRetention(env),
     log: parseLog(env, environment),
+    domains: parseDomains(env, environment),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),

@@ -58,7 +58,11 @@ interface Evidence {
 
 async function openEvidence(services: NodeServices, { business }: Scenario): Promise<Evidence> {
   const { uuid } = business.party;
-  const verification = createVerification({ ...services, crypto: nativeCrypto });
+  const verification = createVerification({
+    ...services,
+    crypto: nativeCrypto,
+    verifyUrl: "https://verify.test",
+  });
   const verifier = provenBy(
     createVerifier({
       anchors: services.anchors,

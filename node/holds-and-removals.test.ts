@@ -264,6 +264,7 @@ describe("a removal", () => {
       records,
       regions: () => [],
       registerChanged: async () => {},
+      domains: { probe: null, schedule: { interval_ms: 1, grace_ms: 1 } },
     });
     const params = { record_id, collection: "products", change: 2, generation: 1, hash: served.head.hash };
     const context = { actor: { kind: "business", id: business.party.uuid } };

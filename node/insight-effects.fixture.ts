@@ -1,4 +1,4 @@
-// Test support: which test shows the effect of each parameter of analytics and of the event stream.
+// Test support: which test shows the effect of each parameter of analytics, of the event stream and of the key directory.
 
 import type { Proof } from "./request-effects.fixture.ts";
 
@@ -28,6 +28,10 @@ export const readsOfInsight: Readonly<Record<string, Proof>> = {
     "shows a subject once enough companies have named it often enough, not before",
   ),
   "GET /v1/analytics/demand query type": published,
+  "POST /v1/key-directory/listing body /listed": {
+    shownBy:
+      "api/key-directory.test.ts: lists a company no more once it chooses so, or its certificate is not active any more",
+  },
   "GET /v1/events query after": { shownBy: paged },
   "GET /v1/events query limit": { shownBy: paged },
 };

@@ -90,7 +90,11 @@ describe("the log in a verification", () => {
     const forged = { ...batchSeal, signatures: [{ ...signature, sig: toBase64(new Uint8Array(64)) }] };
     const { valid, seal, log } = await verified({ seal: { ...sealed(), batch_seal: forged } });
     expect(valid).toBe(false);
-    expect(seal).toMatchObject({ valid: false, reason: "signature_invalid" });
+    // Whatever is wrong with the seal, the key that it names is registered, and the proof of that is at hand.
+    expect(seal).toMatchObject({ valid: false, reason: "signature_invalid", checks: { key_event: "ok" } });
+    const ofKey = keyAddedEntry(business.party.uuid, business.signingKey.keyId, nativeCrypto.sha256);
+    const found = verifyLogInclusion(node.running.services.trust(), ofKey, rubbish(seal["key_event"]));
+    expect(found).toMatchObject({ ok: true });
     expect(log).toEqual({ status: "not_in_log", checkpoint: null });
   });
 

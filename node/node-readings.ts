@@ -38,6 +38,7 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
       "Witnesses that have to cosign a checkpoint before it is served.",
       services.logWitnesses.policy.quorum,
     ),
+    ...(services.domainProbe?.readings() ?? []),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
     gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),

@@ -13,6 +13,7 @@ import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canon
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { verifyPage as readPage } from "../verifier/service-statements.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
 import { removeOver, type SealedRemoval, sealRemoval } from "./removal.fixture.ts";
@@ -136,9 +137,14 @@ describe("after a purge", () => {
     });
   });
 
-  it("the verify page says that the version was published, and is deleted", async () => {
+  it("the verify page says that the version was published, and is purged", async () => {
+    const page = rubbish((await verifyPage()).body);
+    const about = { bytes: held.recordBytes, recordId };
+    expect(readPage(node.running.services.trust(), page, about)).toMatchObject({ ok: true });
+    const address = `${node.running.urls.verify_url}/v1/verify/${recordId}?format=html&origin=${hashOf(held.recordBytes)}`;
+    expect(await (await fetch(address)).text()).toContain("only their hash is kept");
     expect((await verifyPage()).body).toMatchObject({
-      ...{ status: "deleted", valid: true, record_id: recordId },
+      ...{ status: "purged", valid: true, record_id: recordId },
       version: { generation: 1 },
       removal: { action: "delete", document_base64: toBase64(document.document), seal: document.seal },
     });

@@ -367,7 +367,7 @@ export function tellPushLife(open: () => StoryPlace): void {
           (await reader.verificationRead(`/v1/verify/${body.record_id}?format=json&origin=${origin}`)).body;
         await expect
           .poll(page, { timeout: settleMaxMs, interval: 500 })
-          .toMatchObject({ status: "deleted", valid: true, version: { generation: 2 } });
+          .toMatchObject({ status: "purged", valid: true, version: { generation: 2 } });
         const { seal, sidecar } = body;
         const verified = await reader.verify({ record_base64: toBase64(bytes), seal, sidecar });
         expect(verified.body).toMatchObject({ seal: { valid: true } });

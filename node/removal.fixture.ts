@@ -6,7 +6,7 @@ import { collections } from "../collections/collections.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Signer } from "../crypto/port.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { contentDigest } from "../protocol/content-digest.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -83,9 +83,10 @@ export async function publishAlone(
   services: NodeServices,
   { party, certId }: Pick<TestBusiness, "party" | "certId">,
   collection: CollectionName,
+  changes: JsonObject = {},
 ): Promise<string> {
   const { uuid } = party;
-  const record = canonicalBytes(sampleRecords[collection]);
+  const record = canonicalBytes({ ...sampleRecords[collection], ...changes });
   const sealed = { record, record_type: collection, ai_policy_version: 0 };
   const seal = await sealHosted(services, { uuid, certId }, sealed);
   const deps = { ...services, crypto: nativeCrypto };

@@ -29,7 +29,13 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
   // A home's decision reaches the register of its region a moment later.
   while (world.services.actors.stats().outboxPending > 0) await turn();
   await register.refresh();
-  const reads = createVerification({ register, keys, crypto: nativeCrypto, clock });
+  const reads = createVerification({
+    register,
+    keys,
+    crypto: nativeCrypto,
+    clock,
+    verifyUrl: "https://verify.test",
+  });
   const bodyOf = (outcome: Awaited<ReturnType<typeof reads.businessKeys>>): JsonValue => {
     if (outcome.kind !== "answer") throw new Error(JSON.stringify(outcome));
     return JSON.parse(String(outcome.body)) as JsonValue;

@@ -31,6 +31,7 @@ import type { ServiceKeys } from "../service/service-keys.ts";
 import type { UploadTokens } from "../service/upload-token.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
+import type { DomainProbe } from "../transport/domain-probe.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
 import type { NodeBackground } from "./background.ts";
@@ -38,6 +39,8 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { derivedFrom } from "./derived-secrets.ts";
+import { type CountedProbe, countProbes } from "./domains/counted-probe.ts";
+import { createDomainProbe } from "./domains/domain-probe.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import { insightOf, keepInsight } from "./insight-keeping.ts";
@@ -95,6 +98,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly latePurges: LatePurgeList;
   readonly notices: Notices;
   readonly logWitnesses: LogWitnesses;
+  /** Looks at the domains of endpoints; null if this node does not. */
+  readonly domainProbe: CountedProbe | null;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -116,6 +121,8 @@ export interface NodePlatform {
   readonly index?: (index: RowIndex) => RowIndex;
   /** See {@link SqliteOptions.onCommit}; called for both store files. */
   readonly onCommit?: SqliteOptions["onCommit"];
+  /** Used if domains are checked. */
+  readonly domainProbe?: DomainProbe;
   /** Required if the configuration has a cluster. */
   readonly secrets?: ClusterSecrets | null;
 }
@@ -147,12 +154,11 @@ export async function openNodeServices(
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    ...{ cluster, fence, register, logWitnesses },
+    ...{ cluster, fence, register, logWitnesses, domainProbe: domainProbeOf(config, platform) },
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
-    keyStore,
-    ...derivedFrom(recordIdKey),
+    ...{ keyStore, ...derivedFrom(recordIdKey) },
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),
@@ -163,6 +169,7 @@ export async function openNodeServices(
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
+    logWitnesses.stop();
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
     common.notices.close();
@@ -197,6 +204,10 @@ function witnessOf(
 ): FenceWitness {
   const { config, clock, log } = parts;
   return new FenceWitness({ ledger, region: config.region, clock, timers: nodeTimers, monotonic, log });
+}
+
+function domainProbeOf({ domains }: NodeConfig, platform: NodePlatform): CountedProbe | null {
+  return domains.areChecked ? countProbes(platform.domainProbe ?? createDomainProbe(domains)) : null;
 }
 
 const monotonic = { nowMs: () => performance.now() };
@@ -329,6 +340,7 @@ function createActors(
         regions,
         registerChanged: () => register.refresh(),
         latePurges: services.latePurges,
+        domains: { probe: services.domainProbe, schedule: config.domains.schedule },
       }),
       ...pushActivities({
         records,

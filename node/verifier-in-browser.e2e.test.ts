@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "rolldown";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { collectEvidence } from "../client/evidence.ts";
 import { createSvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
@@ -16,6 +16,7 @@ import { utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import * as statedModule from "../verifier/stated-answer.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
+import { proofsOf, serveRecord } from "./proof-file.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
@@ -30,6 +31,7 @@ let node: RunningNode;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "svc-browser-"));
+  vi.stubEnv("SVC_LOG_INTERVAL_SECONDS", "0");
   node = await startNode({ home, portBase: 0, logLevel: "error" });
   await node.seeded;
 });
@@ -41,6 +43,8 @@ afterAll(async () => {
 
 interface Sample {
   readonly evidence: string;
+  /** The same of another record, with the proofs of the log. */
+  readonly proofs: string;
   /** Saved answers whose statement the service signed, with its key set. */
   readonly stated: { readonly keySet: unknown; readonly answers: readonly string[] };
 }
@@ -72,7 +76,8 @@ async function readSample(): Promise<Sample> {
       fetch(`${verifyUrl}/.well-known/svc-keys`),
     ].map(async (answer) => (await answer).text()),
   );
-  return { evidence, stated: { keySet, answers } };
+  const proofs = await proofsOf(await serveRecord({ running: node }));
+  return { evidence, proofs, stated: { keySet, answers } };
 }
 
 /** The reports on answers and on the same with a word changed; the page runs it from its text. */
@@ -102,9 +107,10 @@ async function bundle(): Promise<string> {
     `import { verifyEvidence } from ${moduleAt("../verifier/verifier.ts")};
      import * as reader from ${moduleAt("../verifier/stated-answer.ts")};
      ${statedReports}
-     const [anchors, evidence, stated] = await Promise.all(["/anchors", "/evidence", "/stated"].map((path) => fetch(path).then((answer) => answer.text())));
+     const [anchors, evidence, stated, proofs] = await Promise.all(["/anchors", "/evidence", "/stated", "/proofs"].map((path) => fetch(path).then((answer) => answer.text())));
      const tampered = evidence.replace('"language":"en"', '"language":"de"');
-     const reports = [evidence, tampered].map((text) => verifyEvidence({ anchors: JSON.parse(anchors) }, new TextEncoder().encode(text)));
+     const otherProofs = proofs.replace(/"leaf_index":(.)/, (all, digit) => '"leaf_index":' + ((Number(digit) + 1) % 10));
+     const reports = [evidence, tampered, proofs, otherProofs].map((text) => verifyEvidence({ anchors: JSON.parse(anchors) }, new TextEncoder().encode(text)));
      const answers = statedReports({ anchors: JSON.parse(anchors), stated: JSON.parse(stated) }, reader);
      document.body.textContent = JSON.stringify([...reports, answers]);`,
   );
@@ -166,23 +172,26 @@ describe("the verifier", () => {
   it.skipIf(browser === undefined && process.env["CI"] === undefined)(
     "says in a browser what it says in Node",
     async () => {
-      const { evidence, stated } = await readSample();
+      const { evidence, proofs, stated } = await readSample();
       const { anchors } = node.services;
       const page = await servePage({
         "/": '<!doctype html><body></body><script type="module" src="/verifier.js"></script>',
         "/verifier.js": await bundle(),
         "/anchors": JSON.stringify(anchors),
         "/evidence": evidence,
+        "/proofs": proofs,
         "/stated": JSON.stringify(stated),
       });
       const text = await textOfPage(browser ?? "", page.url);
       page.close();
-      const [genuine, tampered, answers] = JSON.parse(
+      const [genuine, tampered, proven, unproven, answers] = JSON.parse(
         text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
       );
       expect(genuine).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(evidence)))));
       expect(genuine.valid).toBe(true);
       expect(tampered.valid).toBe(false);
+      expect(proven).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(proofs)))));
+      expect([proven.valid, proven.complete, unproven.valid]).toEqual([true, true, false]);
       expect(answers).toEqual(JSON.parse(JSON.stringify(statedReports({ anchors, stated }, statedModule))));
       const valid = (answers as readonly (readonly { valid: boolean }[])[]).map((each) =>
         each.map((report) => report.valid),

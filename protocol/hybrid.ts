@@ -69,7 +69,10 @@ export function verifyHybrid(
   return payload;
 }
 
-/** Verifies one raw signature of an envelope; returns false for anything that is not the base64 of a signature. */
+/**
+ * Verifies one raw signature of an envelope; returns false for anything that is not the base64 of a signature, and for one with
+ * the members of a passkey's, which nothing would vouch for.
+ */
 export function verifyOne(
   verify: SignatureVerifier,
   jwk: PublicJwk,
@@ -77,5 +80,5 @@ export function verifyOne(
   signature: EnvelopeSignature,
 ): boolean {
   const bytes = parseBase64(signature.sig);
-  return bytes !== null && verify(jwk, message, bytes);
+  return signature.authenticatorData === undefined && bytes !== null && verify(jwk, message, bytes);
 }

@@ -55,3 +55,6 @@ export const ownIdLengthMax = 256;
 export const grantLengthMax = 8_192;
 /** The allowed form of an `Idempotency-Key`. */
 export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;
+
+/** Maximum number of domains of one business whose control is confirmed. */
+export const watchedDomainsMax = 100;

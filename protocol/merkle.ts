@@ -105,28 +105,48 @@ export interface InclusionClaim {
 
 /** The root that the path leads to (RFC 9162 §2.1.3.2); null when index, size or path length do not fit together. */
 export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha256): Uint8Array | null {
-  const { index, treeSize, path } = claim;
+  const steps = stepsOf(claim);
+  return steps === null || claim.leafHash.length !== 32 ? null : rootFromSteps(claim.leafHash, steps, sha256);
+}
+
+/** One hash of a path, and on which side of what was reached it stands. */
+export interface PathStep {
+  readonly hash: Uint8Array;
+  readonly side: "left" | "right";
+}
+
+/** The steps of a path; null for one that is no path of its place and tree (RFC 9162 §2.1.3.2). */
+export function stepsOf({
+  index,
+  treeSize,
+  path,
+}: Omit<InclusionClaim, "leafHash">): readonly PathStep[] | null {
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(treeSize) || index < 0 || index >= treeSize)
     return null;
-  if (claim.leafHash.length !== 32) return null;
   let position = index;
   let last = treeSize - 1;
-  let root = claim.leafHash;
-  for (const sibling of path) {
-    if (sibling.length !== 32 || last === 0) return null;
-    if (position % 2 === 1 || position === last) {
-      root = nodeHash(sibling, root, sha256);
-      while (position % 2 === 0 && position !== 0) {
-        position = Math.floor(position / 2);
-        last = Math.floor(last / 2);
-      }
-    } else {
-      root = nodeHash(root, sibling, sha256);
+  const steps: PathStep[] = [];
+  for (const hash of path) {
+    if (hash.length !== 32 || last === 0) return null;
+    const isLeft = position % 2 === 1 || position === last;
+    steps.push({ hash, side: isLeft ? "left" : "right" });
+    while (isLeft && position % 2 === 0 && position !== 0) {
+      position = Math.floor(position / 2);
+      last = Math.floor(last / 2);
     }
     position = Math.floor(position / 2);
     last = Math.floor(last / 2);
   }
-  return last === 0 ? root : null;
+  return last === 0 ? steps : null;
+}
+
+/** Where the steps lead from a leaf. */
+export function rootFromSteps(leaf: Uint8Array, steps: readonly PathStep[], sha256: Sha256): Uint8Array {
+  return steps.reduce(
+    (reached, { hash, side }) =>
+      side === "left" ? nodeHash(hash, reached, sha256) : nodeHash(reached, hash, sha256),
+    leaf,
+  );
 }
 
 /**

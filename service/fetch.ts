@@ -1,7 +1,8 @@
 // GET /v1/records/{record_id}: one record, exactly as it was sealed (specification, «Retrieval API»).
 //   F1. A record that never existed, one that is withdrawn or deleted, and one of a business that blocked the caller's
 //       group all answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
-//   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version.
+//   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version, and a
+//       business file to one status of its endpoints.
 //   F3. A fetch beyond its key's budget is refused before the record is looked up, so it reveals nothing about the
 //       record.
 //   F4. What is not delivered has no receipt and is never billed: the answer to HEAD is the same without the body, with
@@ -19,6 +20,7 @@ import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
+import { domainsIn, domainsShown, type EndpointsStatus, endpointsStatus } from "./domain-standing.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
 import type { Insight } from "./insight.ts";
 import type { QueryBudget } from "./query-budget.ts";
@@ -69,6 +71,8 @@ export type FetchRecord = (request: FetchRequest) => Promise<Outcome>;
 interface Kept {
   readonly change: number;
   readonly policyVersion: number;
+  /** The domains of a business file's endpoints. */
+  readonly domains: readonly string[];
   readonly record: FetchedRecord;
 }
 
@@ -178,10 +182,20 @@ async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): P
   const known = kept.get(recordId);
   if (known === undefined) return null;
   const head = await deps.records.readHead(recordId);
-  const isCurrent = head?.live === true && head.change === known.change;
-  return isCurrent && deps.register.policyInForce(head.business_uuid).version === known.policyVersion
-    ? known.record
-    : null;
+  if (head?.live !== true || head.change !== known.change) return null;
+  const { businessUuid, endpoints } = known.record;
+  if (deps.register.policyInForce(businessUuid).version !== known.policyVersion) return null;
+  const isCurrent = endpoints === null || endpoints === (await standing(deps, businessUuid, known.domains));
+  return isCurrent ? known.record : null;
+}
+
+/** The status of endpoints at these domains, as the register says it now. */
+async function standing(
+  { register }: Pick<FetchDeps, "register">,
+  businessUuid: string,
+  domains: readonly string[],
+): Promise<EndpointsStatus> {
+  return endpointsStatus(domainsShown(domains, await register.party(businessUuid)));
 }
 
 async function openRecord(
@@ -196,12 +210,13 @@ async function openRecord(
   const policy =
     kept.policies.get(`${uuid}/${policyVersion}`) ?? (await openPolicy(deps, kept, uuid, policyVersion));
   const { verifyUrl } = deps;
+  const isFile = served.version.type === "business_files";
+  const domains = isFile ? domainsIn(served.version.bytes) : [];
   const record = openFetchedRecord(served, {
-    policy,
-    logLeaf: logLeafOf(deps, kept, served.seal),
-    verifyUrl,
+    ...{ policy, verifyUrl, logLeaf: logLeafOf(deps, kept, served.seal) },
+    endpoints: isFile ? await standing(deps, uuid, domains) : null,
   });
-  kept.put(recordId, { change, policyVersion, record });
+  kept.put(recordId, { change, policyVersion, domains, record });
   return record;
 }
 

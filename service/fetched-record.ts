@@ -7,6 +7,7 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { representUsNames } from "../protocol/records/business-files.ts";
 import type { RecordVersion, ServedRecord, StoredSeal } from "../storage/record-store.ts";
+import type { EndpointsStatus } from "./domain-standing.ts";
 import { type SignedRowFacts, signedRowFacts } from "./receipts.ts";
 
 /** Number of hex digits of a Merkle node. */
@@ -18,6 +19,8 @@ export interface FetchedRecord {
   readonly row: SignedRowFacts;
   readonly certId: string;
   readonly businessUuid: string;
+  /** The status of a business file's endpoints; null for other types. */
+  readonly endpoints: EndpointsStatus | null;
 }
 
 export interface RecordContext {
@@ -25,13 +28,15 @@ export interface RecordContext {
   readonly policy: string;
   /** What the transparency log is asked about the record's seal, `sha256:<hex>`. */
   readonly logLeaf: string;
+  /** The status of a business file's endpoints; null for other types. */
+  readonly endpoints: EndpointsStatus | null;
   /** The public base of the verification surface. */
   readonly verifyUrl: string;
 }
 
 export function openFetchedRecord(
   served: ServedRecord,
-  { policy, logLeaf, verifyUrl }: RecordContext,
+  { policy, logLeaf, endpoints, verifyUrl }: RecordContext,
 ): FetchedRecord {
   const { version } = served;
   const row = signedRowFacts(version.row);
@@ -41,10 +46,10 @@ export function openFetchedRecord(
     `{"record_id":"${version.record_id}","business_uuid":"${version.business_uuid}","type":"${version.type}",` +
     `"published_at":"${formatTimestamp(version.published_at_ms)}","record":${record},` +
     `"seal":${sealText(version, served.seal)},"sidecar":${version.sidecar},"ai_policy":${policy}` +
-    `${version.type === "business_files" ? businessFileText(record) : ""},` +
+    `${endpoints === null ? "" : businessFileText(record, endpoints)},` +
     `"provenance":{"certificate_url":${JSON.stringify(certificateUrl)},"projection_version":"${row.projection}",` +
     `"log_leaf":"${logLeaf}","source_line":"`;
-  return { opening, row, certId: version.cert_id, businessUuid: version.business_uuid };
+  return { opening, row, certId: version.cert_id, businessUuid: version.business_uuid, endpoints };
 }
 
 /** The whole answer (specification, «Fetched record»). */
@@ -84,15 +89,11 @@ export function policyText(policy: PolicyFacts | null): string {
   return `{"version":${policy.version},"record":${textOf(record, policy.record_id)},"seal":${policy.seal}}`;
 }
 
-/**
- * `represent_us` and `endpoints` of a business file, taken from the record's own text. The status of the endpoints says
- * whether the service still stands behind them; it is always `authorised`, because this service has no domain assurance
- * that could suspend them.
- */
-function businessFileText(record: string): string {
+/** `represent_us` and the items of `endpoints` of a business file, taken from the record's own text. */
+function businessFileText(record: string, status: EndpointsStatus): string {
   const texts = representUsNames.map(
     (name) => `"${name}":${exactMember(record, "represent_us", name) ?? "null"}`,
   );
   const items = exactMember(record, "endpoints") ?? "[]";
-  return `,"represent_us":{${texts.join(",")}},"endpoints":{"status":"authorised","items":${items}}`;
+  return `,"represent_us":{${texts.join(",")}},"endpoints":{"status":"${status}","items":${items}}`;
 }

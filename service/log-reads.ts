@@ -27,7 +27,7 @@ import { missingTile, publishedTree } from "./log-proofs.ts";
 
 export interface LogReadsDeps {
   readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
-  readonly receipts: Pick<ReceiptStore, "readBatch" | "readClosed">;
+  readonly receipts: Pick<ReceiptStore, "readBatch" | "readClosed" | "closedBatches">;
   readonly sha256: Sha256;
   /** Whose cosignatures a checkpoint has before it is published. */
   readonly policy: WitnessPolicy;
@@ -136,7 +136,10 @@ function parseInclusion({
   if (region === null || !/^[a-z]+-[a-z]+[0-9]+$/.test(region) || region.length > 64)
     return invalid("region", "region is that of the receipt, such as eu-west1.");
   if (name === null || !/^[0-9]{12}(?:-[A-Za-z0-9_-]{1,64})?$/.test(name))
-    return invalid("name", "name is that of the receipt's batch: its minute as YYYYMMDDHHMM, and more.");
+    return invalid(
+      "name",
+      "name is that of the receipt's batch, or only its minute: YYYYMMDDHHMM, or YYYYMMDDHHMM-….",
+    );
   return { leaf, batch: { region, name } };
 }
 
@@ -155,8 +158,23 @@ interface ReceiptLevel {
   };
 }
 
-/** The lower of a receipt's two levels: its path within its batch. Null if the batch does not contain it. */
+/** A receipt states its minute; in which of the minute's batches it is, only the service knows. */
 async function findReceipt(
+  deps: LogReadsDeps,
+  leaf: string,
+  { region, name }: AskedBatch,
+): Promise<ReceiptLevel | null> {
+  const isMinute = !name.includes("-");
+  const names = isMinute ? await deps.receipts.closedBatches(region, name) : [name];
+  for (const each of names) {
+    const found = await findInBatch(deps, leaf, { region, name: each });
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The lower of a receipt's two levels: its path within its batch. Null if the batch does not contain it. */
+async function findInBatch(
   { receipts, sha256 }: LogReadsDeps,
   leaf: string,
   { region, name }: AskedBatch,

@@ -114,6 +114,8 @@ export interface Parties {
     readonly group: string;
     readonly blocked: boolean;
   }): Promise<void>;
+  /** An AI company chooses whether the key directory lists it. */
+  setListed(request: { readonly uuid: string; readonly listed: boolean }): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
 }
 
@@ -161,6 +163,7 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
+    setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
     facts,
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
     acceptMandate: async (envelope) => {

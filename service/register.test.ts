@@ -240,6 +240,23 @@ describe("the register", () => {
     ]);
   });
 
+  it("follows who chose to be in the key directory, by the highest change alone", async () => {
+    const chosen = (uuid: string, change: number, listed?: boolean): RegisterEntry => ({
+      ...entry("party", uuid, uuid, partyFacts(uuid, listed === undefined ? {} : { listed })),
+      change,
+    });
+    const entries = [
+      ...[chosen(companyUuid, 1), chosen(companyUuid, 3, true), chosen(companyUuid, 2, false)],
+      ...[chosen(businessUuid, 2, false), chosen(businessUuid, 1, true)],
+    ];
+    const feed = { next: async () => ({ entries: entries.splice(0, 1), more: entries.length > 0 }) };
+    const store = { ...openStore(), follow: () => feed };
+    const register = createRegister({ store, clock: { now: () => 0 } });
+    expect(register.listedCompanies.all()).toEqual([]);
+    await register.refresh();
+    expect(register.listedCompanies.all()).toEqual([companyUuid]);
+  });
+
   it("answers a refresh that was asked for during another with what was written before it was asked", async () => {
     const { store, register } = await open();
     const first = register.refresh();

@@ -26,6 +26,7 @@ import { BoundedMap } from "../std/bounded-map.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type BlockList, createBlockList } from "./block-list.ts";
 import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
+import { createListedCompanies, type ListedCompanies } from "./listed-companies.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
@@ -78,6 +79,8 @@ export interface Register {
   /** The businesses that blocked the group. */
   blockedBusinesses(group: string): readonly string[];
   hasBlocked(businessUuid: string, group: string): boolean;
+  /** The AI companies that chose to be in the key directory, as of the last refresh. */
+  readonly listedCompanies: Pick<ListedCompanies, "all">;
   /** As of the last refresh. */
   readonly certifiedNames: CertifiedNames;
 }
@@ -105,6 +108,7 @@ interface Cache {
   readonly policies: Map<string, PolicyInForce>;
   readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
+  readonly listings: ListedCompanies;
   readonly names: FollowedNames;
 }
 
@@ -125,6 +129,7 @@ export function createRegister(deps: RegisterDeps): Register {
     policies: new Map(),
     sealedPolicies: new BoundedMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
+    listings: createListedCompanies(),
     names: createCertifiedNames(),
   };
   const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
@@ -163,17 +168,7 @@ export function createRegister(deps: RegisterDeps): Register {
     ...keysOf({ deps, progress, cache }, (keyId) => find("key", cache.keys, keyId)),
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
-    policy: async (uuid, version) => {
-      const name = `${uuid}/${version}`;
-      // A policy version never changes once it is accepted.
-      const known = cache.sealedPolicies.get(name);
-      if (known !== undefined) return known;
-      const entry = await deps.store.get("policy", name);
-      if (entry === null) return null;
-      const facts = JSON.parse(entry.body) as PolicyFacts;
-      cache.sealedPolicies.set(name, facts);
-      return facts;
-    },
+    policy: (uuid, version) => sealedPolicy(deps, cache, `${uuid}/${version}`),
     certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
     keys: (uuid) => list<KeyFacts>("key", uuid),
     mandates: (uuid) => list<MandateFacts>("mandate", uuid),
@@ -181,8 +176,24 @@ export function createRegister(deps: RegisterDeps): Register {
     custody: (uuid) => list<CustodyFacts>("custody", uuid),
     blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
     hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
+    listedCompanies: cache.listings,
     certifiedNames: cache.names,
   };
+}
+
+/** A policy version never changes once it is accepted. */
+async function sealedPolicy(
+  { store }: RegisterDeps,
+  { sealedPolicies }: Cache,
+  name: string,
+): Promise<PolicyFacts | null> {
+  const known = sealedPolicies.get(name);
+  if (known !== undefined) return known;
+  const entry = await store.get("policy", name);
+  if (entry === null) return null;
+  const facts = JSON.parse(entry.body) as PolicyFacts;
+  sealedPolicies.set(name, facts);
+  return facts;
 }
 
 function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[]): readonly T[] {
@@ -263,7 +274,9 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   }
   if (entry.table === "party") {
     replace(cache.parties, entry, readAtMs);
-    cache.blocks.put(entry.key, (JSON.parse(entry.body) as PartyFacts).blocked_groups, entry.change);
+    const { blocked_groups: blocked, listed } = JSON.parse(entry.body) as PartyFacts;
+    cache.blocks.put(entry.key, blocked, entry.change);
+    cache.listings.put(entry.key, listed, entry.change);
   }
   if (entry.table === "certificate") cache.names.put(entry);
   if (entry.table === "policy") {

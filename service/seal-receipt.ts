@@ -6,15 +6,18 @@
 //   R3. Where the answer decides whether a seal is valid, failing to reach the source is an error: it never counts as
 //       «not received».
 
+import type { BusinessCommand } from "../actors/messages/business.ts";
 import type { PushCommand } from "../actors/messages/push.ts";
-import { pushRef } from "../actors/messages/refs.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Envelope, openEnvelope, parseEnvelope } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { pushIdOf } from "../protocol/identifiers.ts";
 import { parseRecordSeal } from "../protocol/seal.ts";
 import { type SealEvidence, verifySealMaker } from "../verifier/seal.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
+import type { SealedDocument } from "../verifier/sealed-document.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { failureAnswer } from "./failure.ts";
 import type { Register } from "./register.ts";
@@ -27,7 +30,7 @@ export interface SealReceiptDeps {
 
 export interface SealReceipt {
   readonly received_at: string;
-  /** Whether a version with these bytes was published under this seal. */
+  /** Whether a version with these bytes was published under this seal, or the AI policy or removal was accepted. */
   readonly isPublished: boolean;
 }
 
@@ -47,14 +50,24 @@ export async function askedReceipt(
   const envelope = genuineEnvelope(deps.trust, evidence);
   if (envelope === null) return undefined;
   try {
-    return evidence.document === "ai_policy"
-      ? await policyReceipt(deps, evidence, envelope)
-      : await pushReceipt(deps, evidence, envelope);
+    return await receiptOf[evidence.document ?? "record"](deps, evidence, envelope);
   } catch (error) {
     if (failureAnswer(error) === null || hasEnded(evidence, envelope)) throw error;
     return undefined;
   }
 }
+
+type FindReceipt = (
+  deps: SealReceiptDeps,
+  evidence: SealEvidence,
+  envelope: Envelope,
+) => Promise<SealReceipt | null>;
+
+const receiptOf: Readonly<Record<SealedDocument, FindReceipt>> = {
+  ai_policy: policyReceipt,
+  withdrawal: removalReceipt,
+  record: pushReceipt,
+};
 
 /** See R2. */
 function genuineEnvelope(trust: Trust, evidence: SealEvidence): Envelope | null {
@@ -80,6 +93,18 @@ async function policyReceipt(
     return sealed.ok && sealed.value.payload === payload;
   });
   return known === undefined ? null : { received_at: known.live_from, isPublished: true };
+}
+
+async function removalReceipt(
+  { trust, actors }: SealReceiptDeps,
+  { keys, bytes }: SealEvidence,
+  { payload }: Envelope,
+): Promise<SealReceipt | null> {
+  const read: BusinessCommand = { type: "removal.read", document_hash: hashOf(bytes, trust.sha256) };
+  const { removal } = await actors.ask(businessRef(keys.uuid), read, { timeoutMs: askMs });
+  const sealed = removal === null ? null : parseEnvelope(JSON.parse(removal.seal) as JsonValue);
+  if (removal === null || sealed?.ok !== true || sealed.value.payload !== payload) return null;
+  return { received_at: removal.received_at, isPublished: true };
 }
 
 async function pushReceipt(

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { PartyFacts } from "../actors/messages/business.ts";
+import type { DomainStatus } from "../actors/messages/domains.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { endpointDomains } from "../protocol/domain-control.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { hashOf, sha256 } from "../protocol/hash.ts";
 import { problem } from "../protocol/problem.ts";
@@ -75,6 +78,7 @@ function world(budget: QueryBudget | null = null) {
     reads: 0,
     searches: 0,
     head: head as RecordHead | null,
+    party: partyFacts(businessUuid) as PartyFacts | null,
     keepFails: false,
     policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
     delayedUntil: [] as number[],
@@ -95,6 +99,7 @@ function world(budget: QueryBudget | null = null) {
   };
   const register = {
     policyInForce: () => state.policy,
+    party: () => state.party,
     policy: async () => ({
       version: state.policy.version,
       record_base64: btoa('{"schema" : "svc/ai_policy/1"}'),
@@ -130,10 +135,7 @@ function world(budget: QueryBudget | null = null) {
       receipts,
       insight,
       budget,
-      clock: { now: () => 0 },
-      sha256,
-      verifyUrl: "https://verify.test",
-      delayUntil,
+      ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
     }),
     search: createSearch({ index, register, receipts, insight, budget }),
   };
@@ -270,6 +272,29 @@ describe("a fetched business file", () => {
     expect(exactMember(text, "record")).toBe(new TextDecoder().decode(bytes));
     expect(exactMember(text, "seal")).toBe('{"seal":1}');
     expect(exactMember(text, "ai_policy", "record")).toBe('{"schema" : "svc/ai_policy/1"}');
+  });
+
+  it("says that its endpoints are suspended while one of their domains is, however often it was fetched before", async () => {
+    const { state, fetch } = world();
+    const status = async (): Promise<unknown> =>
+      (JSON.parse(textOf(await fetch(fetchCall()))) as { endpoints: { status: string } }).endpoints.status;
+    const [domain = ""] = endpointDomains(record);
+    const know = (known: string, standing: DomainStatus): void => {
+      const times = { since: "t", confirmed_at: "t" };
+      state.party = partyFacts(businessUuid, { domains: [{ domain: known, status: standing, ...times }] });
+    };
+    for (const before of ["unconfirmed", "confirmed"] as const) {
+      know(domain, before);
+      for (let turn = 0; turn < 3; turn += 1) expect(await status()).toBe("authorised");
+    }
+    know(domain, "suspended");
+    for (let turn = 0; turn < 3; turn += 1) expect(await status()).toBe("suspended");
+    know(domain, "confirmed");
+    expect(await status()).toBe("authorised");
+    know("another.example", "suspended");
+    expect(await status()).toBe("authorised");
+    state.party = null;
+    expect(await status()).toBe("authorised");
   });
 
   it("has no AI policy before one is sealed", async () => {

@@ -7,16 +7,20 @@ import type { Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
+import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
-import { aiPolicyRecordType } from "../verifier/sealed-document.ts";
+import { aiPolicyRecordType, type SealedDocument } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
 import type { Trust } from "../verifier/trust.ts";
 import type { LoggedSeal } from "./logged-seal.ts";
 import type { Register } from "./register.ts";
 import type { SealReceipt } from "./seal-receipt.ts";
 import type { Standing, Standings } from "./standing.ts";
+
+/** A withdrawal document has about 120 bytes. */
+const withdrawalBytesMax = 1_024;
 
 export interface VerifyInput {
   readonly bytes: Uint8Array;
@@ -87,7 +91,7 @@ export function sealEvidence(
   const receivedAt = receipt?.received_at ?? null;
   const mandate = findMandate(trust, standing, claimed, { hash: input.hash, receivedAt });
   return {
-    document: claimed.seal?.record_type === aiPolicyRecordType ? "ai_policy" : "record",
+    document: documentOf(claimed.seal, input.bytes),
     bytes: input.bytes,
     seal: input.seal,
     certificates: standing.certificates,
@@ -100,6 +104,12 @@ export function sealEvidence(
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
     keyEvent: { found: logged.keyEvent.kind === "proven", isRequired: input.keyEvents === "require" },
   };
+}
+
+/** No record has the form of a withdrawal document: every record names its schema. */
+function documentOf(seal: Claimed["seal"], bytes: Uint8Array): SealedDocument {
+  if (seal?.record_type === aiPolicyRecordType) return "ai_policy";
+  return bytes.length <= withdrawalBytesMax && parseWithdrawal(bytes).ok ? "withdrawal" : "record";
 }
 
 /** A hash other than that of the bytes, if every hash named by the caller's service-signed documents differs from it. */

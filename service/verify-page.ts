@@ -25,6 +25,8 @@ import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
+import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
+import { endpointBlocks } from "./endpoints-section.ts";
 import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
@@ -106,7 +108,7 @@ interface Version {
   readonly businessUuid: string;
   readonly type: Findings["record_type"];
   /** `current` if these are the bytes served now. */
-  readonly status: "current" | "superseded" | "withdrawn" | "deleted";
+  readonly status: Findings["status"];
   readonly certId: string;
   readonly published: PublishedVersion;
   /** What keeps the record out of serving. */
@@ -115,7 +117,7 @@ interface Version {
 }
 
 async function findVersion(
-  { records, actors }: VerifyPageDeps,
+  { records, actors, register }: VerifyPageDeps,
   { recordId, origin, servedAt }: VerifyPageRequest,
 ): Promise<Version | null> {
   const hash = origin ?? "";
@@ -125,40 +127,47 @@ async function findVersion(
   const { head } = published;
   const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
+  const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
   return {
     businessUuid,
     type: type as CollectionName,
-    status: statusOf(published, isCurrent),
+    status: statusOf(published, { isCurrent, removal }),
     certId,
     published,
-    removal: head.live ? null : await readRemoval(actors, businessUuid, recordId),
-    endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
+    removal,
+    endpoints:
+      isCurrent && type === "business_files"
+        ? await readEndpoints({ records, register }, { recordId, hash, businessUuid })
+        : null,
   };
 }
 
-/** The store knows a deletion by its purge; until then nothing distinguishes it from a withdrawal. */
-function statusOf({ head, isPurged }: PublishedVersion, isCurrent: boolean): Version["status"] {
+/** Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. */
+function statusOf(
+  { head, isPurged }: PublishedVersion,
+  { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
+): Version["status"] {
   if (isCurrent) return "current";
-  if (isPurged) return "deleted";
-  return head.live ? "superseded" : "withdrawn";
+  if (isPurged) return "purged";
+  if (head.live) return "superseded";
+  return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
 
-/**
- * The endpoints of these bytes; null once others are served. This version has no domain assurance: the addresses are as
- * the business sealed them, and nothing has confirmed them since.
- */
+/** The endpoints of these bytes, with what is known of their domains; null once other bytes are served. */
 async function readEndpoints(
-  records: VerifyPageDeps["records"],
-  recordId: string,
-  hash: string,
+  { records, register }: Pick<VerifyPageDeps, "records" | "register">,
+  file: { readonly recordId: string; readonly hash: string; readonly businessUuid: string },
 ): Promise<Findings["endpoints"]> {
-  const served = await records.readServed(recordId);
-  if (served?.version.hash !== hash) return null;
-  const items = exactMember(parseUtf8(served.version.bytes) ?? "", "endpoints");
+  const served = await records.readServed(file.recordId);
+  if (served?.version.hash !== file.hash) return null;
+  const { bytes } = served.version;
+  const items = exactMember(parseUtf8(bytes) ?? "", "endpoints");
+  const domains = domainsShown(domainsIn(bytes), await register.party(file.businessUuid));
   return {
-    status: "authorised",
+    status: endpointsStatus(domains),
     items: items === null ? [] : (JSON.parse(items) as JsonValue),
-    domains_confirmed_at: null,
+    domains,
+    domains_confirmed_at: allConfirmedAt(domains),
   };
 }
 
@@ -275,10 +284,20 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. A later version has replaced it.",
   withdrawn: "The business published a record with this id and exactly these bytes. It is no longer served.",
   deleted:
+    "The business published a record with this id and exactly these bytes. It has deleted the record since: its bytes are no longer served, and will be erased.",
+  purged:
     "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
 };
 
-function htmlAnswer({ business, checks, version, status, removal, ...findings }: Findings): Outcome {
+function htmlAnswer({
+  business,
+  checks,
+  version,
+  status,
+  removal,
+  endpoints,
+  ...findings
+}: Findings): Outcome {
   const body = page(`A record of ${business.name}`, [
     `<p>${escapeHtml(statusWords[status])}</p>`,
     `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
@@ -291,6 +310,7 @@ function htmlAnswer({ business, checks, version, status, removal, ...findings }:
       ["Served at that time", checks.served_at],
       ["Checked at", findings.checked_at],
     ]),
+    ...(endpoints === null ? [] : endpointBlocks(endpoints)),
     "<p>A seal proves who published these bytes and when, not that they are true.</p>",
   ]);
   const headers = {

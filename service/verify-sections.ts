@@ -8,6 +8,7 @@ import { blockedNames } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type CustodyState, custodyInForce } from "../protocol/key-custody.ts";
 import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
+import { parseRow } from "../protocol/row.ts";
 import type {
   BitsSection,
   FailedSection,
@@ -19,7 +20,13 @@ import type {
 import { verifyPolicyBits } from "../verifier/policy-bits.ts";
 import { verifyProjection } from "../verifier/row.ts";
 import { verifySeal } from "../verifier/seal.ts";
-import type { SealClaims, SealRefusal, SealReport, SealVerdict } from "../verifier/seal-report.ts";
+import {
+  nothingChecked,
+  type SealClaims,
+  type SealRefusal,
+  type SealReport,
+  type SealVerdict,
+} from "../verifier/seal-report.ts";
 import { sidecarFault } from "../verifier/sidecar.ts";
 import type { ProvingLog } from "./log-proofs.ts";
 import type { LoggedSeal } from "./logged-seal.ts";
@@ -75,7 +82,7 @@ export async function judgeSeal(
 
 /**
  * The verdict on a seal by a key that no business here has: a fault in its form if there is one, otherwise that the key
- * is unknown.
+ * is unknown. There is no register to check anything else against.
  */
 function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): SealRefusal {
   const verdict = verifySeal(trust, {
@@ -84,8 +91,9 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
     keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
   });
   if (verdict.ok) throw new Error("A seal verified although no key was given.");
-  if (verdict.code !== "key_unknown") return verdict;
-  return { ...verdict, detail: "No business with a certificate is known here to have the sealing key." };
+  const nobody = { ...verdict, checks: nothingChecked };
+  if (verdict.code !== "key_unknown") return nobody;
+  return { ...nobody, detail: "No business with a certificate is known here to have the sealing key." };
 }
 
 export async function sealSection(
@@ -94,9 +102,10 @@ export async function sealSection(
   { standing, logged, receipt, warnings }: Judged,
 ): Promise<SealSection | null> {
   if (verdict === null) return null;
+  const keyEvent = logged.keyEvent.kind === "proven" ? logged.keyEvent.evidence : null;
   if (!verdict.ok) {
     const claimed = verdict.claimed === null ? null : claimedMembers(verdict.claimed);
-    return { ...invalid(verdict), claimed, checks: verdict.checks };
+    return { ...invalid(verdict), claimed, checks: verdict.checks, key_event: keyEvent };
   }
   const uuid = standing?.uuid ?? "";
   const report = verdict.value;
@@ -109,7 +118,7 @@ export async function sealSection(
   if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
   if (receipt === null || receipt?.isPublished === false)
     warnings.push("The record was not published through this service under this seal.");
-  return sealFound(report, uuid, { custody, logged });
+  return { ...sealFound(report, uuid, custody), key_event: keyEvent };
 }
 
 function claimedMembers({ leaf, ...claims }: SealClaims) {
@@ -123,11 +132,7 @@ function versionMember(policy: number | null, terms: number | null) {
   return terms === null ? {} : { terms_version: terms };
 }
 
-function sealFound(
-  report: SealReport,
-  businessUuid: string,
-  { custody, logged }: { readonly custody: CustodyState; readonly logged: LoggedSeal },
-): SealSection {
+function sealFound(report: SealReport, businessUuid: string, custody: CustodyState) {
   return {
     valid: true,
     business_uuid: businessUuid,
@@ -143,8 +148,7 @@ function sealFound(
     hash: report.hash,
     leaf: report.leaf,
     checks: report.checks,
-    key_event: logged.keyEvent.kind === "proven" ? logged.keyEvent.evidence : null,
-  };
+  } as const;
 }
 
 function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealReport): CustodyState {
@@ -175,25 +179,33 @@ export function sidecarSection(
   return fault === null ? { valid: true, record_id, business_uuid, generation } : invalid(fault);
 }
 
-/** Whether the seal that was given is in the log. That it is not there yet refuses nothing. */
-export function logSection({ seal }: LoggedSeal): LogSection {
+/** Whether the seal that was given is in the log; null if none was. That it is not there yet refuses nothing. */
+export function logSection(input: Pick<VerifyInput, "seal">, { seal }: LoggedSeal): LogSection | null {
+  if (input.seal === null) return null;
   if (seal.kind === "proven") return { status: "proven", ...seal.evidence };
   if (seal.kind === "absent") return { status: "not_in_log", checkpoint: null };
   const { code, detail } = seal.refusal;
   return { status: "invalid", reason: code, detail, checkpoint: null };
 }
 
+/** Whether the projection gives the row is one thing, and whether the service signed the row another. */
 export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): ProjectionSection | null {
   const { row: signature } = claimed;
-  if (signature === null) return null;
-  if (!signature.ok) return { ...invalid(signature), row_signature: invalid(signature), projection: null };
-  const version = signature.value.adl_proj;
-  const projected = verifyProjection(deps.trust, signature.value, input.bytes);
-  const members = { version, row_signature: { valid: true } } as const;
-  return projected.ok
-    ? { valid: true, ...members, projection: { valid: true } }
-    : { ...invalid(projected), ...members, projection: invalid(projected) };
+  const row = input.row === null ? null : parseRow(input.row);
+  if (signature === null || row === null) return null;
+  if (!row.ok) return { ...invalid(row), row_signature: invalid(row), projection: null };
+  const projected = verifyProjection(deps.trust, row.value, input.bytes);
+  const sections = {
+    version: row.value.adl_proj,
+    row_signature: signature.ok ? valid : invalid(signature),
+    projection: projected.ok ? valid : invalid(projected),
+  };
+  if (!signature.ok) return { ...invalid(signature), ...sections };
+  if (!projected.ok) return { ...invalid(projected), ...sections };
+  return { valid: true, ...sections, row_signature: valid, projection: valid };
 }
+
+const valid = { valid: true } as const;
 
 export function bitsSection(
   deps: SectionDeps,

@@ -2,8 +2,9 @@
 // only the service knows added. A failed check is an answer, not an error.
 //   V1. The record's bytes are required: a bare id or hash is never accepted, so nobody learns which ids exist.
 //   V2. The statement says what the answer says, and nothing else is signed.
-//   V3. A seal is refused for something missing from the register only if the register was refreshed since the request
-//       came: a key, a certificate or an AI policy that this node has not heard of yet is no reason.
+//   V3. A seal is refused, or a check of it failed, for something missing from the register only if the register was
+//       refreshed since the request came: a key, a certificate or an AI policy that this node has not heard of yet is no
+//       reason.
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -88,12 +89,12 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const policyBits = bitsSection(deps, judged);
   if (isOfRegister(verdict)) warnings.push(registerWarning);
   warnAboutCertificate(standing, warnings);
-  const log = logSection(logged);
+  const log = logSection(input, logged);
   const areValid = [seal, sidecar, projection, policyBits].every(
     (section) => section === null || section.valid,
   );
   const findings = {
-    valid: areValid && log.status !== "invalid",
+    valid: areValid && log?.status !== "invalid",
     seal,
     log_inclusion: log,
     sidecar,
@@ -144,7 +145,8 @@ const registerReasons: readonly ReasonCode[] = [
 ];
 
 function isOfRegister(seal: SealVerdict | null): boolean {
-  return seal !== null && !seal.ok && registerReasons.includes(seal.code);
+  if (seal === null || seal.ok) return false;
+  return registerReasons.includes(seal.code) || Object.values(seal.checks).includes("failed");
 }
 
 const registerWarning =

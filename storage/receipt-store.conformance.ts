@@ -71,6 +71,7 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
 
     describe("receipts", () => receiptTests(() => store, reopen));
     describe("receipts looked up", () => lookUpTests(() => store));
+    describe("receipts of a minute", () => minuteTests(() => store));
     describe("batches", () => batchTests(() => store, reopen));
     describe("receipts forgotten", () => forgettingTests(() => store, reopen));
   });
@@ -163,6 +164,24 @@ function lookUpTests(store: () => ReceiptStore): void {
     const found = await Promise.all(rows.map((row) => store().readReceipt(region, row.retrieval_id)));
     expect(found).toEqual(rows);
     expect(await store().readReceipt(region, id("3"))).toBeNull();
+  });
+}
+
+function minuteTests(store: () => ReceiptStore): void {
+  it("are in the closed batches of their minute and region", async () => {
+    const [region, other] = [freshRegion(), freshRegion()];
+    for (const batch of ["202611211358-i2", "202611211358-i1", "202611211358-i3", "202611211359-i1"])
+      await store().append(receipt(region, { batch }));
+    await store().append(receipt(other, { batch: "202611211358-i4" }));
+    expect(await store().closedBatches(region, "202611211358")).toEqual([]);
+    for (const batch of ["202611211358-i2", "202611211358-i1", "202611211359-i1"])
+      await store().closeBatch(closed(region, { batch }));
+    await store().closeBatch(closed(other, { batch: "202611211358-i4" }));
+    expect(await store().closedBatches(region, "202611211358")).toEqual([
+      "202611211358-i1",
+      "202611211358-i2",
+    ]);
+    expect(await store().closedBatches(region, "202611211357")).toEqual([]);
   });
 }
 

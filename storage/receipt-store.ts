@@ -65,6 +65,8 @@ export interface ReceiptStore {
   keptBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
   /** Removes receipts of a closed batch, at most `limit` per step; returns true once none is left (T5). */
   forgetReceipts(region: string, batch: string, limit: number): Promise<boolean>;
+  /** Names of the closed batches of a minute (`YYYYMMDDHHMM`), in order; one for each incarnation that served in it. */
+  closedBatches(region: string, minute: string): Promise<readonly string[]>;
   /** Finds a receipt by the minute encoded in its id; null for an id that encodes none. */
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
 }

@@ -1,4 +1,4 @@
-// Programs in Go that judge what is ours: built from modules that tools/log-judge/go.mod pins.
+// Programs in Go that judge what is ours: built from modules that the go.mod of their folder pins.
 
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,17 +13,16 @@ export interface GoPrograms<Name extends string> {
   readonly paths: Readonly<Record<Name, string>>;
 }
 
-const module = join(root, "tools", "log-judge");
-
-/** Builds packages by the names of their programs. Null, said loudly, where they cannot be built; in CI that is a failure. */
+/** Builds packages of a folder of tools/ by the names of their programs. Null, said loudly, where they cannot be built; in CI that is a failure. */
 export async function buildGoPrograms<Name extends string>(
   packages: Readonly<Record<Name, string>>,
+  module: "log-judge" | "second-verifier" = "log-judge",
 ): Promise<GoPrograms<Name> | null> {
   const folder = await mkdtemp(join(tmpdir(), "svc-go-"));
   const paths: Partial<Record<Name, string>> = {};
   for (const name of Object.keys(packages) as Name[]) {
     paths[name] = join(folder, name);
-    const options = { cwd: module, encoding: "utf8" } as const;
+    const options = { cwd: join(root, "tools", module), encoding: "utf8" } as const;
     const built = spawnSync("go", ["build", "-o", paths[name], packages[name]], options);
     if (built.status === 0) continue;
     const why = `${packages[name]} cannot be built: ${built.error?.message ?? built.stderr}`;

@@ -14,7 +14,7 @@ const fileCountMin = 200;
 
 const files = listFiles(root, [".ts"]).map((path) => loadSource(root, path));
 const prose = listFiles(root, [".md", ".mjs", ".yaml", ".yml", ".json", ".sh", ".py", ".cql", ".html"])
-  .filter((path) => path !== "package-lock.json" && !path.includes("/vectors/"))
+  .filter((path) => path !== "package-lock.json" && !/(^vectors\/.*\.json$)|\/vectors\//.test(path))
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 const found: readonly Fault[] = [
   ...files.flatMap((file) => [...importFaults(file), ...sourceFaults(file), ...textWordFaults(file)]),

@@ -24,7 +24,7 @@ import { custodyAt } from "./key-custody.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
-import { verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealReport, SealVerdict } from "./seal-report.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
@@ -38,20 +38,28 @@ import type { Trust } from "./trust.ts";
 export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const parsed = parseFetched(body, { record: evidence.record, policyRecord: evidence.policyRecord });
   if (!parsed.ok) return reportOf([checkOf("answer", parsed)]);
-  const fetched = parsed.value;
+  return reportOf(fetchedChecks(trust, parsed.value, evidence));
+}
+
+/** The checks of {@link verifyFetchAnswer} on what was fetched; without `source_line` where that is undefined. */
+export function fetchedChecks(
+  trust: Trust,
+  fetched: FetchedRecord,
+  evidence: AnswerEvidence,
+): readonly Check[] {
   const hash = hashOf(fetched.bytes, trust.sha256);
   const receipt = fetchReceipt(trust, fetched, hash, evidence);
   const servedAt = receipt.ok ? receipt.value.served_at : null;
   const { checks, seal } = businessChecks(trust, fetched, { ...evidence, servedAt });
   const sidecar = fetchSidecar(trust, fetched, hash, seal);
-  return reportOf([
+  return [
     ...typeCheck(fetched, sidecar, seal),
     ...leafCheck(trust, fetched),
     checkOf("receipt", receipt, receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
-    sourceLineCheck(fetched, hash, sidecar),
+    ...sourceLineCheck(fetched, hash, sidecar),
     ...checks,
-  ]);
+  ];
 }
 
 /** The type that the answer gives for the record is not signed, so a check is reported only when it is wrong. */
@@ -105,17 +113,18 @@ function fetchReceipt(
     : refuse("receipt_row_mismatch", "The receipt is of other record bytes.");
 }
 
-function sourceLineCheck(fetched: FetchedRecord, hash: string, sidecar: Verdict<Sidecar>): Check {
-  if (fetched.sourceLine === null) return unchecked("source_line", "The answer has none.");
+function sourceLineCheck(fetched: FetchedRecord, hash: string, sidecar: Verdict<Sidecar>): readonly Check[] {
+  if (fetched.sourceLine === undefined) return [];
+  if (fetched.sourceLine === null) return [unchecked("source_line", "The answer has none.")];
   const line = parseSourceLine(fetched.sourceLine);
-  if (!line.ok) return checkOf("source_line", line);
+  if (!line.ok) return [checkOf("source_line", line)];
   const certId = sidecar.ok ? sidecar.value.cert_id : line.value.cert_id;
   const { record_id: recordId, origin, cert_id: named } = line.value;
   const agrees = recordId === fetched.recordId && origin === hash && named === certId;
   const verdict: Verdict<SourceLine> = agrees
     ? line
     : refuse("hash_mismatch", "The source line is of another version.");
-  return checkOf("source_line", verdict);
+  return [checkOf("source_line", verdict)];
 }
 
 interface Business {
@@ -217,17 +226,16 @@ function recordSeal(
   { policy, ...business }: Business & { readonly policy: Verdict<SealReport | null> },
   evidence: AnswerEvidence,
 ): SealVerdict {
-  const stated = verifySidecar(trust, fetched.sidecar);
   const policies = timelineOf(policy);
-  return verifySeal(trust, {
+  const given: SealEvidence = {
     ...business,
     bytes: fetched.bytes,
     seal: fetched.seal,
     sidecar: fetched.sidecar,
-    ...(stated.ok ? { expectedHash: stated.value.sha256 } : {}),
     ...(policies === null ? {} : { policies }),
     ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
-  });
+  };
+  return verifySeal(trust, withStatedHash(trust, given));
 }
 
 /**

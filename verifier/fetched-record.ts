@@ -18,8 +18,8 @@ export interface FetchedRecord {
   readonly seal: JsonValue;
   readonly sidecar: JsonValue;
   readonly receipt: JsonValue;
-  /** Null if the answer has none. */
-  readonly sourceLine: string | null;
+  /** Null if the answer has none; undefined where there is no answer. */
+  readonly sourceLine: string | null | undefined;
   /** What the answer says to be the seal's leaf in the transparency log; null if it names none. */
   readonly logLeaf: JsonValue;
   readonly policy: FetchedPolicy;

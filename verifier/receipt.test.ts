@@ -44,6 +44,13 @@ describe("a receipt", () => {
     expect(codeOf(verifier.receipt(receipt({}, makeKey("Ed25519"))))).toBe("key_unknown");
   });
 
+  it("with a passkey's members in its signature, for which nothing would vouch, is signature_invalid", () => {
+    const envelope = receipt() as { readonly signatures: readonly object[] };
+    const passkeys = { authenticatorData: "AAAA", clientDataJSON: "AAAA" };
+    const signatures = envelope.signatures.map((each) => ({ ...each, ...passkeys }));
+    expect(codeOf(verifier.receipt(asJson({ ...envelope, signatures })))).toBe("signature_invalid");
+  });
+
   it("leaked to another caller is receipt_caller_mismatch", () => {
     for (const subject of [
       { callerKeyId: business.system.keyId },

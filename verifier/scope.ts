@@ -15,8 +15,8 @@ export interface ScopeEvidence {
   readonly keys: BusinessKeys;
   /** The instant by which the seal was made: the earlier of `sealed_at` and the time it was received. */
   readonly by: string;
-  /** The sealed record, used for its countries. */
-  readonly content: JsonObject;
+  /** The sealed record, used for its countries; null if it is not at hand. */
+  readonly content: JsonObject | null;
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
   /** The verified sidecar. */
   readonly sidecar: Sidecar | null;
@@ -25,10 +25,11 @@ export interface ScopeEvidence {
 /**
  * Judges the authority of the sealing key. For an integration key it is the mandate or, where that is not available,
  * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Refuses with
- * `out_of_scope` and the reasons of a mandate; without either piece of evidence the state is `not_checked`.
+ * `out_of_scope` and the reasons of a mandate; without either piece of evidence the state is `not_checked`, and so it is
+ * under a mandate that covers the rest if neither the record nor a sidecar shows the countries.
  */
 export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" | "not_checked"> {
-  const { payload, key, sidecar } = evidence;
+  const { payload, key, sidecar, content } = evidence;
   if (sidecar !== null) {
     const stated = judgeStatement(sidecar, payload, key);
     if (!stated.ok) return stated;
@@ -47,11 +48,13 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" 
     business_uuid: evidence.keys.uuid,
     key_id: payload.key_id,
     record_type: payload.record_type,
-    countries: countriesOf(evidence.content),
+    countries: content === null ? [] : countriesOf(content),
     at: payload.sealed_at,
     by: evidence.by,
   });
-  return allowed.ok ? ok("ok") : allowed;
+  if (!allowed.ok) return allowed;
+  // Without the record, whether its countries are covered is only what the service stated.
+  return ok(content === null && sidecar === null ? "not_checked" : "ok");
 }
 
 const basisOf = { system: "mandate", passkey: "role", hosted: "standard_publishing" } as const;

@@ -6,7 +6,7 @@ import type { Ok, ReasonCode, Refusal, Verdict } from "../protocol/result.ts";
 import type { BatchSeal, InclusionSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 
-/** `not_checked` means that there was no evidence for the check, or that an earlier one had failed. */
+/** `not_checked` means that there was no evidence for the check. */
 export type CheckState = "ok" | "missing" | "not_checked";
 
 export interface SealChecks {
@@ -58,7 +58,7 @@ export interface SealClaims extends SealMembers {
   readonly hash: string | null;
 }
 
-/** The refusal of a seal: the reason, what the seal claims, and how far the checks got. */
+/** The refusal of a seal: the reason, what the seal claims, and each named check of it. */
 export interface SealRefusal extends Refusal<ReasonCode> {
   /** The claims as read, unverified; null if the envelope or its payload could not be read. */
   readonly claimed: SealClaims | null;

@@ -239,6 +239,9 @@ describe("a pushed record", () => {
     expect(code({ ...pushed, bytes: altered(bytes), expectedHash: hashOf(bytes), sidecar })).toBe(
       "hash_mismatch",
     );
+    expect(code({ ...pushed, bytes: altered(bytes), sidecar })).toBe("hash_mismatch");
+    const forged = sidecarEnvelope(service, sidecarFacts(business, bytes), business.system);
+    expect(code({ ...pushed, bytes: altered(bytes), sidecar: forged })).toBe("inclusion_invalid");
     expect(code({ ...pushed, bytes: altered(bytes), seal: batchSeal(business, [bytes], 0) })).toBe(
       "hash_mismatch",
     );
@@ -316,38 +319,36 @@ describe("a refused seal", () => {
     ...{ certificate: "not_checked", ai_policy: "not_checked" },
     ...{ scope: "not_checked", key_event: "not_checked" },
   };
+  const stands = { ...unchecked, certificate: "ok", scope: "ok" };
   const policies = { versions: [{ version: 1, live_from: "2026-02-01T00:00:00.000Z" }], isComplete: true };
   const outside = { ...business.mandate.scope, countries: ["GB"] };
   const refusals: readonly (readonly [reason: string, evidence: Partial<SealEvidence>, checks: object])[] = [
-    ["inclusion_invalid", { bytes: altered(bytes) }, {}],
-    ["key_unknown", { keys: keys([]) }, {}],
+    // Whether the mandate covers the countries of a record that is not at hand is not known.
+    ["inclusion_invalid", { bytes: altered(bytes) }, { scope: "not_checked" }],
+    ["key_unknown", { keys: keys([]) }, { scope: "not_checked" }],
     [
       "signature_invalid",
       { seal: batchSeal(business, batch, 1, { key: { ...business.hosted, keyId: business.system.keyId } }) },
       {},
     ],
     ["certificate_unknown", { certificates: { issuances: [] } }, { certificate: "failed" }],
-    [
-      "ai_policy_version_mismatch",
-      { policies: { versions: [], isComplete: true } },
-      { certificate: "ok", ai_policy: "failed" },
-    ],
+    ["ai_policy_version_mismatch", { policies: { versions: [], isComplete: true } }, { ai_policy: "failed" }],
     [
       "out_of_scope",
       { policies, mandate: { envelope: sealedMandate(business, { scope: outside }), revoked_at: null } },
-      { certificate: "ok", ai_policy: "ok", scope: "failed" },
+      { ai_policy: "ok", scope: "failed" },
     ],
     [
       "key_event_missing",
       { policies, keyEvent: { found: false, isRequired: true } },
-      { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" },
+      { ai_policy: "ok", key_event: "missing" },
     ],
   ];
 
-  it.each(refusals)("for %s says what it claims and how far the checks came", (reason, evidence, checks) => {
+  it.each(refusals)("for %s says what it claims and what each check is", (reason, evidence, checks) => {
     expect(verifier.seal({ ...pushed, ...evidence })).toEqual({
       ...{ ok: false, code: reason, detail: expect.any(String), claimed },
-      checks: { ...unchecked, ...checks },
+      checks: { ...stands, ...checks },
     });
   });
 

@@ -9,7 +9,8 @@ import { equalBytes } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf, parseHash } from "../protocol/hash.ts";
 import { leafHash, rootFromPath } from "../protocol/merkle.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { parseObject } from "../protocol/payload.ts";
+import { ok, type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import {
   type BatchSeal,
   type InclusionSeal,
@@ -31,7 +32,6 @@ import {
   nothingChecked,
   type OpenedSeal,
   type SealChecks,
-  type SealReport,
   type SealVerdict,
   sealClaims,
 } from "./seal-report.ts";
@@ -72,16 +72,25 @@ export interface SealEvidence {
  * Verifies a seal over bytes with the given evidence. The first failed check is the reason, in this order: envelope and
  * payload, hash or inclusion, key, signature, the key's window, record type, certificate, AI policy version, scope, key
  * event (specification, «Errors», verification reason codes). A sidecar is evidence if it is valid and concerns these
- * bytes under this seal; otherwise it does not affect the seal.
+ * bytes under this seal; otherwise it does not affect the seal. A refusal has the same named checks, each with the value
+ * that it has whatever else failed.
  */
 export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
   const parsed = parseRecordSeal(evidence.seal);
   if (!parsed.ok) return { ...parsed, claimed: null, checks: nothingChecked };
   const opened = openRecordSeal(parsed.value);
   if (!opened.ok) return { ...opened, claimed: null, checks: nothingChecked };
-  const checks = { ...nothingChecked };
-  const report = judgeSeal(trust, evidence, { seal: parsed.value, opened: opened.value, checks });
-  return report.ok ? report : { ...report, claimed: sealClaims(opened.value), checks };
+  return judgeSeal(trust, evidence, { seal: parsed.value, opened: opened.value });
+}
+
+/**
+ * The evidence with the hash of the record as a sidecar that the service signed names it, unless another source was given. It
+ * only decides which reason a wrong path has.
+ */
+export function withStatedHash(trust: Trust, evidence: SealEvidence): SealEvidence {
+  if (evidence.expectedHash !== undefined || evidence.sidecar === undefined) return evidence;
+  const stated = verifySidecar(trust, evidence.sidecar);
+  return stated.ok ? { ...evidence, expectedHash: stated.value.sha256 } : evidence;
 }
 
 /**
@@ -113,48 +122,32 @@ export function openRecordSeal(seal: RecordSeal): Verdict<OpenedSeal> {
   return payload.ok ? ok({ kind: "batch", payload: payload.value, inclusion: seal.inclusion }) : payload;
 }
 
-type Checks = { -readonly [Name in keyof SealChecks]: SealChecks[Name] };
-
-interface Judged {
+interface Opened {
   readonly seal: RecordSeal;
   readonly opened: OpenedSeal;
-  /** Updated check by check, so that a refusal can report how far the checks got. */
-  readonly checks: Checks;
 }
 
-function judgeSeal(
-  trust: Trust,
-  evidence: SealEvidence,
-  { seal, opened, checks }: Judged,
-): Verdict<SealReport> {
+function judgeSeal(trust: Trust, evidence: SealEvidence, { seal, opened }: Opened): SealVerdict {
   const { payload } = opened;
-  const { document = "record" } = evidence;
-  const hash = hashOf(evidence.bytes, trust.sha256);
+  const { document = "record", bytes } = evidence;
+  const hash = hashOf(bytes, trust.sha256);
   const bound = judgeBytes(trust, evidence, opened, hash);
-  if (!bound.ok) return bound;
-  const sidecar = sidecarOf(trust, evidence, payload, hash);
+  const sidecar = sidecarOf(trust, evidence, opened, bound.ok ? hash : null);
   const stated = sidecar?.ok ? sidecar.value.received_at : null;
   // A seal that has been received must already have been made: a fast clock writes a later sealed_at, and whatever ended
   // in between does not affect the seal. Only evidence visible to everyone counts; otherwise a seal could be accepted
   // that nobody else can verify.
   const by = stated !== null && stated < payload.sealed_at ? stated : payload.sealed_at;
   const key = judgeKey(trust, evidence.keys, seal, { payload, document, by });
-  if (!key.ok) return key;
-  const age = ageFault(key.value, { stated, received: evidence.received });
-  if (age !== null) return age;
-  const content = sealedDocument(document, evidence.bytes, payload.record_type);
-  if (!content.ok) return content;
-  const withheld = withheldFault(evidence.certificates, evidence.keys);
-  const certificate = withheld ?? certificateAt(evidence.certificates, payload, by);
-  checks.certificate = certificate.ok ? "ok" : "failed";
-  if (!certificate.ok) return certificate;
-  const standing = { payload, document, key: key.value, content: content.value, by };
-  const stood = judgeStanding(trust, evidence, {
-    ...standing,
-    sidecar: sidecar?.ok ? sidecar.value : null,
-    checks,
+  const age = key.ok ? ageFault(key.value, { stated, received: evidence.received }) : null;
+  const content = sealedDocument(document, bytes, payload.record_type);
+  const { checks, fault } = judgeStanding(trust, evidence, {
+    ...{ payload, document, by, sidecar: sidecar?.ok ? sidecar.value : null },
+    content: bound.ok && !content.ok ? parseObject(bytes) : bound.ok ? content : bound,
   });
-  if (!stood.ok) return stood;
+  const refusal = [bound, key, age, content].find((each) => each?.ok === false) ?? fault;
+  if (refusal?.ok === false) return { ...refusal, claimed: sealClaims(opened), checks };
+  if (!key.ok) throw new Error("A seal without a fault has a key.");
   return ok({
     ...sealClaims(opened),
     path: key.value.kind === "system" ? "A" : "B",
@@ -220,37 +213,60 @@ function judgeKey(
 interface Standing {
   readonly payload: Seal | BatchSeal;
   readonly document: SealedDocument;
-  readonly key: BusinessKey;
-  readonly content: JsonObject;
   /** The instant by which the seal was made. */
   readonly by: string;
   /** A sidecar that counts as evidence. */
   readonly sidecar: Sidecar | null;
-  readonly checks: Checks;
+  /** What was sealed; refused if that is not at hand. */
+  readonly content: Verdict<JsonObject>;
 }
 
-function judgeStanding(trust: Trust, evidence: SealEvidence, seal: Standing): Verdict<void> {
-  const { payload, key, content, sidecar, checks } = seal;
+/** The named checks, each on its own: by what the seal says of itself, and the key that it names. */
+function judgeStanding(
+  trust: Trust,
+  evidence: SealEvidence,
+  seal: Standing,
+): { readonly checks: SealChecks; readonly fault: Refusal<ReasonCode> | null } {
+  const { payload, sidecar, by } = seal;
+  const certificate =
+    withheldFault(evidence.certificates, evidence.keys) ?? certificateAt(evidence.certificates, payload, by);
   const policy = judgePolicy(evidence.policies, seal);
-  checks.ai_policy = policy.ok ? policy.value : "failed";
-  if (!policy.ok) return policy;
-  const scope = judgeScope(trust, { ...evidence, payload, key, content, sidecar, by: seal.by });
-  checks.scope = scope.ok ? scope.value : "failed";
-  if (!scope.ok) return scope;
+  const key = evidence.keys.keys.find(({ key_id: id }) => id === payload.key_id);
+  const content = seal.content.ok ? seal.content.value : null;
+  const scope =
+    key === undefined
+      ? ok("not_checked" as const)
+      : judgeScope(trust, { ...evidence, payload, key, content, sidecar, by });
   const event = judgeKeyEvent(evidence.keyEvent);
-  checks.key_event = event.ok ? event.value : "missing";
-  return event.ok ? ok(undefined) : event;
+  return {
+    checks: {
+      certificate: certificate.ok ? "ok" : "failed",
+      ai_policy: policy.ok ? policy.value : "failed",
+      scope: scope.ok ? scope.value : "failed",
+      key_event: event.ok ? event.value : "missing",
+    },
+    fault: [certificate, policy, scope, event].find((each) => !each.ok) ?? null,
+  };
 }
 
+/**
+ * The sidecar, if it concerns this seal over the bytes with this hash. Where the bytes are not the sealed ones, it counts
+ * for the seal alone, about the bytes that the seal itself names: what else is said of the seal is not to depend on the
+ * bytes that somebody put beside it.
+ */
 function sidecarOf(
   trust: Trust,
   { sidecar, keys }: SealEvidence,
-  seal: Seal | BatchSeal,
-  hash: string,
+  { kind, payload }: OpenedSeal,
+  hash: string | null,
 ): Verdict<Sidecar> | null {
-  return sidecar === undefined
-    ? null
-    : verifySidecar(trust, sidecar, { business_uuid: keys.uuid, hash, seal });
+  if (sidecar === undefined) return null;
+  const sealed = kind === "single" ? payload.hash : null;
+  const about = hash ?? sealed;
+  return verifySidecar(trust, sidecar, {
+    ...{ business_uuid: keys.uuid, seal: payload },
+    ...(about === null ? {} : { hash: about }),
+  });
 }
 
 function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verdict<"ok" | "not_checked"> {

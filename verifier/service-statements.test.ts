@@ -211,3 +211,21 @@ describe("a key directory", () => {
     expect(codeOf(at("2026-03-01T00:00:00.000Z", signer.keyId))).toBe("key_unknown");
   });
 });
+
+it("a page of a business file is read with its domains, and as earlier releases stated it, without them", () => {
+  const page = pageFacts(business, bytes);
+  const endpoints = {
+    ...{ status: "suspended", items: [{ kind: "checkout", url: "https://shop.example/pay" }] },
+    domains_confirmed_at: null,
+  };
+  const domains = [
+    { domain: "shop.example", status: "suspended", since: statedAt, confirmed_at: statedAt },
+    { domain: "www.shop.example", status: "unconfirmed", since: null, confirmed_at: null },
+  ];
+  const code = (section: object) =>
+    codeOf(verifier.page(document("verify-page.v1", { ...page, endpoints: section }, signer)));
+  expect(code(endpoints)).toBe("ok");
+  expect(code({ ...endpoints, domains })).toBe("ok");
+  for (const changes of [{ status: "lost" }, { domain: "10.0.0.1" }, { confirmed_at: "today" }, { more: 1 }])
+    expect(code({ ...endpoints, domains: [{ ...domains[0], ...changes }] })).toBe("payload_malformed");
+});

@@ -96,7 +96,7 @@ function findings(stated: Verdict<VerifyStatement>): readonly Check[] {
   const failed = Object.entries({ seal, sidecar, projection, ai_policy_bits: bits }).flatMap(
     ([name, section]) => (section?.valid === false ? [{ name, ...section }] : []),
   );
-  const first = failed[0] ?? (log.status === "invalid" ? { name: "log_inclusion", ...log } : undefined);
+  const first = failed[0] ?? (log?.status === "invalid" ? { name: "log_inclusion", ...log } : undefined);
   if (first === undefined) return [{ name: "findings", state: "failed" }];
   const { name, reason, detail } = first;
   return [{ name: "findings", state: "failed", reason, detail: `${name}: ${detail}` }];

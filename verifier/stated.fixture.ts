@@ -26,6 +26,7 @@ export function statementFacts(bytes: Uint8Array): VerifyStatement {
       reason: "key_unknown",
       detail: "No business with a certificate is known here to have the sealing key.",
       claimed: null,
+      key_event: null,
       checks: {
         certificate: "not_checked",
         ai_policy: "not_checked",

@@ -31,7 +31,7 @@ import {
   verifyCertificates,
 } from "./certificate.ts";
 import { parseEvidence } from "./evidence.ts";
-import { verifyFetchAnswer } from "./fetch-answer.ts";
+import { fetchedChecks, verifyFetchAnswer } from "./fetch-answer.ts";
 import { verifyHoldDecision } from "./hold-decision.ts";
 import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
 import {
@@ -42,13 +42,15 @@ import {
   verifyLogInclusion,
   verifyReceiptInclusion,
 } from "./log.ts";
+import { loggedChecks } from "./logged.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
 import { verifyProjectionDocument } from "./projection-document.ts";
+import { type ProofFileMembers, parseProofFile, servedIn } from "./proof-file.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
-import { type SealEvidence, verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealVerdict } from "./seal-report.ts";
 import { verifySearchAnswer } from "./search-answer.ts";
 import {
@@ -154,14 +156,46 @@ export function createVerifier(options: VerifierOptions): Verdict<Verifier> {
     : ok(verifierOf({ ...trust.value, witnessPolicy }));
 }
 
+type Pinned = Omit<VerifierOptions, "keySet">;
+
 /**
  * Verifies an evidence file with nothing but anchors: the environment it names must be theirs (`environment`), its key
- * set must chain to them (`key_set`), and then the answer in it is checked.
+ * set must chain to them (`key_set`), and then what is in it is checked. A file with the proofs of the transparency log
+ * (`svc-evidence/2`) is valid only if every check could be made.
  */
-export function verifyEvidence(options: Omit<VerifierOptions, "keySet">, file: Uint8Array): Report {
+export function verifyEvidence(options: Pinned, file: Uint8Array): Report {
+  const proofs = parseProofFile(file);
+  return proofs === null ? verifyAnswerFile(options, file) : verifyProofs(options, proofs);
+}
+
+function verifyAnswerFile(options: Pinned, file: Uint8Array): Report {
   const evidence = parseEvidence(file);
   if (!evidence.ok) return reportOf([checkOf("file", evidence)]);
-  const { environment, keySet, answer } = evidence.value;
+  const { answer } = evidence.value;
+  return underKeySet(options, evidence.value, ({ searchAnswer, fetchAnswer }) => {
+    const verify = answer.kind === "search" ? searchAnswer : fetchAnswer;
+    return verify(answer.body, evidence.value).checks;
+  });
+}
+
+function verifyProofs(options: Pinned, parsed: Verdict<ProofFileMembers>): Report {
+  const served = parsed.ok ? servedIn(parsed.value) : parsed;
+  if (!parsed.ok || !served.ok) return reportOf([checkOf("file", served)]);
+  const { fetched, evidence } = served.value;
+  const { environment, key_set: keySet, receipt: text } = parsed.value;
+  const report = underKeySet(options, { environment, keySet }, ({ trust }) => [
+    ...fetchedChecks(trust, fetched, evidence),
+    ...loggedChecks(trust, parsed.value, { text, value: fetched.receipt }),
+  ]);
+  return { ...report, valid: report.valid && report.complete };
+}
+
+/** The checks under the key set that an evidence file contains. */
+function underKeySet(
+  options: Pinned,
+  { environment, keySet }: { readonly environment: string; readonly keySet: JsonValue },
+  checks: (verifier: Verifier) => readonly Check[],
+): Report {
   if (environment !== options.anchors.environment) {
     const detail = `The evidence is of ${environment}, the anchors are of ${options.anchors.environment}.`;
     return reportOf([checkOf("environment", refuse("key_unknown", detail))]);
@@ -169,9 +203,7 @@ export function verifyEvidence(options: Omit<VerifierOptions, "keySet">, file: U
   const verifier = createVerifier({ ...options, keySet });
   const found = (value: Verifier) => `Issued at ${value.trust.keySet.issued_at}.`;
   const chain: Check = checkOf("key_set", verifier, found);
-  if (!verifier.ok) return reportOf([chain]);
-  const verify = answer.kind === "search" ? verifier.value.searchAnswer : verifier.value.fetchAnswer;
-  return reportOf([chain, ...verify(answer.body, evidence.value).checks]);
+  return reportOf(verifier.ok ? [chain, ...checks(verifier.value)] : [chain]);
 }
 
 function verifierOf(trust: Trust): Verifier {
@@ -185,7 +217,7 @@ function verifierOf(trust: Trust): Verifier {
     custodyAt: (statements, about) => custodyAt(trust, statements, about),
     mandate: (keys, envelope) => verifyMandate(trust, keys, envelope),
     holdDecision: (keys, envelope) => verifyHoldDecision(trust, keys, envelope),
-    seal: (evidence) => verifySeal(trust, evidence),
+    seal: (evidence) => verifySeal(trust, withStatedHash(trust, evidence)),
     sidecar: (envelope, subject) => verifySidecar(trust, envelope, subject),
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
     rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),

@@ -5,9 +5,10 @@ import type { RegisterStore, RegisterTable } from "../../storage/register-store.
 import { regionRef } from "../messages/refs.ts";
 import { type PurgeWatch, type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { confirmDomains, type DomainPorts } from "./confirm-domains.ts";
 import { purgeRecords } from "./purge-records.ts";
 
-export interface BusinessPorts {
+export interface BusinessPorts extends DomainPorts {
   readonly register: RegisterStore;
   readonly records: RecordStore;
   /** The regions whose indexes are currently notified. */
@@ -36,6 +37,8 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       for (const each of told) if (each.status === "rejected") throw each.reason;
       return null;
     },
+    confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
+      confirmDomains(ports, context),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),
   };
 }

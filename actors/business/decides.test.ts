@@ -10,7 +10,7 @@ import {
   policyFacts,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { CertificateStatus } from "../messages/business.ts";
+import type { CertificateStatus, PartyFacts } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
 type Business = ActorHarness<"business">;
@@ -96,5 +96,33 @@ describe("a business decides by its state", () => {
         message: { type: "key.retire" },
       },
     ]);
+  });
+});
+
+describe("the choice to be in the key directory", () => {
+  const chosen = (actor: ReturnType<typeof open>) => {
+    const row = actor.rows(18).findLast(({ k2 }) => k2.startsWith("party/"));
+    return (JSON.parse(JSON.parse(row?.body ?? "{}").body) as PartyFacts).listed;
+  };
+
+  it("is an AI company's alone, and changes the register once", () => {
+    const company = driveActor(businessActor, uuid);
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    expect(chosen(company)).toBeUndefined();
+    // Who chose nothing is not listed: to choose so changes nothing.
+    expect(company.send({ type: "directory.choose", listed: false })).toEqual({ status: "done" });
+    for (const listed of [true, false, true]) {
+      const changed = { status: "done", changed: true };
+      expect(company.send({ type: "directory.choose", listed })).toEqual(changed);
+      expect(company.send({ type: "directory.choose", listed })).toEqual({ status: "done" });
+      expect(chosen(company)).toBe(listed);
+    }
+    company.send({ type: "group.block", group: "g" });
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    expect(chosen(company)).toBe(true);
+    const refused = { status: "refused", code: "role_not_allowed" };
+    expect(open().send({ type: "directory.choose", listed: true })).toMatchObject(refused);
+    const nobody = driveActor(businessActor, uuid);
+    expect(nobody.send({ type: "directory.choose", listed: true })).toMatchObject({ code: "party_unknown" });
   });
 });

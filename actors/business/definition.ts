@@ -26,6 +26,7 @@ import {
   selectRefusals,
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
+import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
@@ -35,7 +36,7 @@ import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
-import { listRemovals, removeRecord, selectRemovals } from "./remove.ts";
+import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
 import {
   admissions,
   answerKey,
@@ -67,6 +68,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "custody.state": changeRegister,
     "group.block": changeRegister,
     "group.unblock": changeRegister,
+    "directory.choose": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),
@@ -91,6 +93,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
     "purges.forget": forgetRecord,
     "purges.done": finishPurges,
+    "domains.due": (_command, view) => ({ reply: dueDomains(view) }),
+    "domains.probed": noteProbes,
+    "domains.read": (_command, view) => ({ reply: readDomains(view) }),
     "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
     "upload.open": openUpload,
     "upload.keep": keepUpload,
@@ -100,6 +105,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
   },
   absent: {
     "acts.read": { reply: { acts: [] } },
+    "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
   },
@@ -118,6 +124,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
+    confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
 });
 
@@ -151,6 +158,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         answers.select([answerKey(command.push_id, command.chunk)]),
         selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
+        ...selectNamed(namingFiles(command.leaves), uuid),
       ];
     case "push.cancel":
       return selectForCancel(command);
@@ -163,7 +171,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "own_ids.read":
       return selectOwnIds(command);
     case "record.remove":
-      return [heads.select([command.record_id]), removals.select([command.document_hash])];
+      return selectForRemoval(command, uuid);
     case "removal.read":
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":
@@ -172,6 +180,10 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectForget(command);
     case "purges.done":
       return selectDone(command);
+    case "domains.due":
+    case "domains.probed":
+    case "domains.read":
+      return selectDomains(uuid);
     case "removals.list":
       return selectRemovals(command);
     case "record.read":

@@ -4,7 +4,7 @@
 //   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
 //   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
 
-import type { BusinessEvent, PurgeTimer } from "../../machines/business.ts";
+import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
@@ -25,7 +25,7 @@ export function owePurge(
   { purge_at_ms: dueMs, action, sealed }: RemoveRecord,
   deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
-): { readonly puts: readonly PartitionRow[]; readonly timer?: PurgeTimer } {
+): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {
   if (action !== "delete" || dueMs === undefined) return { puts: [] };
   const deletedAtMs = sealed === undefined ? view.nowMs : Date.parse(sealed.received_at);
   const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
@@ -35,7 +35,7 @@ export function owePurge(
   return { puts, timer: timerFor(dueMs, view) };
 }
 
-function timerFor(atMs: number, { nowMs }: BusinessView): PurgeTimer {
+function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
   return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
 }
 

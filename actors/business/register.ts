@@ -47,6 +47,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "party.open":
     case "group.block":
     case "group.unblock":
+    case "directory.choose":
       return [`party/${uuid}`];
     case "certificate.issue":
       return [`certificate/${command.certificate.cert_id}`];
@@ -139,7 +140,9 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return openParty(command.party, key, context);
     case "group.block":
     case "group.unblock":
-      return changeBlock(command, context);
+      return changeBlock(command, context, known);
+    case "directory.choose":
+      return chooseListing(command.listed, context);
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
@@ -202,6 +205,7 @@ function openParty(party: PartyFacts, key: string, context: BusinessContext): An
 function changeBlock(
   command: { type: "group.block" | "group.unblock"; group: string },
   context: BusinessContext,
+  known: RegisterRow | undefined,
 ): Answer {
   const isBlocked = context.blockedGroups.includes(command.group);
   const block = command.type === "group.block";
@@ -214,8 +218,20 @@ function changeBlock(
     : context.blockedGroups.filter((group) => group !== command.group);
   return {
     key: `party/${context.uuid}`,
-    body: { ...context.party, blocked_groups: groups },
+    // The rest of the entry stays as it is, its domains among it.
+    body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
+  };
+}
+
+function chooseListing(listed: boolean, { uuid, party, blockedGroups }: BusinessContext): Answer {
+  if (party?.kind !== "ai_company")
+    return refusal("role_not_allowed", "The key directory lists AI companies only.");
+  if ((party.listed ?? false) === listed) return done;
+  return {
+    key: `party/${uuid}`,
+    body: { ...party, blocked_groups: blockedGroups, listed },
+    events: [{ type: "directory.chosen", listed }],
   };
 }
 

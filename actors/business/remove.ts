@@ -4,12 +4,14 @@
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
 
 import type { BusinessEvent } from "../../machines/business.ts";
+import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { nameDomains, selectNamed } from "./domains.ts";
 import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
@@ -18,6 +20,14 @@ import type { BusinessView } from "./view.ts";
 
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
+
+export function selectForRemoval(
+  { record_id, document_hash }: RemoveRecord,
+  uuid: string,
+): readonly RowSelection[] {
+  const files = record_id.startsWith(recordIdPrefix("business_files")) ? [record_id] : [];
+  return [heads.select([record_id]), removals.select([document_hash]), ...selectNamed(files, uuid)];
+}
 
 export function removeRecord(
   command: RemoveRecord,
@@ -58,6 +68,7 @@ function apply(
     );
   }
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
+  const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
   return {
     reply: removed(place, false),
     events: [
@@ -69,8 +80,10 @@ function apply(
         live: head.live ? -1 : 0,
         ...(owed.timer === undefined ? {} : { timer: owed.timer }),
       },
+      ...named.events,
     ],
-    puts: [...puts, ...owed.puts],
+    puts: [...puts, ...owed.puts, ...named.puts],
+    deletes: named.deletes,
     effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
 }

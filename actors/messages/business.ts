@@ -6,6 +6,7 @@ import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
+import type { DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
@@ -33,6 +34,10 @@ export interface PartyFacts {
   readonly group: string;
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
+  /** The domains of the endpoints in its served business files; absent before the first, and on nodes of earlier releases. */
+  readonly domains?: readonly DomainFacts[];
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
 }
 
 export interface KeyFacts {
@@ -48,6 +53,8 @@ export interface KeyFacts {
    * count as the owner's.
    */
   readonly person_role?: PersonRole;
+  /** Where an AI company's key comes from; absent for its portal. */
+  readonly source?: "portal" | "directory_import";
   readonly valid_from: string;
   readonly valid_until: string | null;
   readonly revoked_at: string | null;
@@ -122,6 +129,8 @@ export interface LeafClaim {
   readonly business_product_id: string | null;
   /** Prices by country, for the hold rule: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
   readonly listings: Listings;
+  /** The domains of a business file's endpoints; absent on other types, and on nodes of earlier releases. */
+  readonly domains?: readonly string[];
 }
 
 /** A leaf that does not pass its own checks, and names a record. */
@@ -155,7 +164,11 @@ export interface KeptAct extends RegisterAct {
 }
 
 /** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
-export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, OpenUploadsProtocol {
+export interface BusinessProtocol
+  extends RemovalProtocol,
+    AttemptsProtocol,
+    OpenUploadsProtocol,
+    DomainsProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
@@ -182,6 +195,8 @@ export interface BusinessProtocol extends RemovalProtocol, AttemptsProtocol, Ope
     readonly since?: string;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
+  /** An AI company chooses whether the key directory lists it. */
+  "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
   "group.block"(command: { readonly group: string }): RegisterReply;
   "group.unblock"(command: { readonly group: string }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
@@ -281,7 +296,8 @@ export type RegisterCommand = Extract<
       | "policy.accept"
       | "custody.state"
       | "group.block"
-      | "group.unblock";
+      | "group.unblock"
+      | "directory.choose";
   }
 >;
 

@@ -5,6 +5,7 @@
 
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { endpointDomains } from "../../protocol/domain-control.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
@@ -197,6 +198,7 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
     hash: hashOf(bytes, ports.crypto.sha256),
     business_product_id: ownId,
     listings: listingsOf(judged.record),
+    ...(collection === "business_files" ? { domains: endpointDomains(judged.record) } : {}),
   };
   return { leafIndex, bytes, record, claim, names: null, faults: [] };
 }

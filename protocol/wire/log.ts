@@ -8,6 +8,7 @@ import {
   integer,
   listOf,
   named,
+  type Of,
   object,
   oneOf,
   optional,
@@ -48,6 +49,8 @@ export const inclusionAnswer = named(
   }),
 );
 
+export type InclusionAnswer = Of<typeof inclusionAnswer>;
+
 export const witnessesAnswer = named(
   "LogWitnessesAnswer",
   object({
@@ -63,6 +66,8 @@ export const witnessesAnswer = named(
     ),
   }),
 );
+
+export type LogWitnessesAnswer = Of<typeof witnessesAnswer>;
 
 export const consistencyAnswer = named(
   "ConsistencyAnswer",

@@ -8,17 +8,15 @@ import { keyDirectoryMembers } from "../key-directory.ts";
 import { keyEntryShape } from "../key-set.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import { fieldShape } from "../records/json-schema.ts";
-import { vocabularyNames } from "../records/vocabularies/vocabulary-document.ts";
 import {
   anyText,
   country,
   described,
-  dictionary,
-  either,
   flag,
   hash,
   integer,
   keyId,
+  list,
   listOf,
   literal,
   named,
@@ -31,12 +29,12 @@ import {
   timestamp,
   uuid,
 } from "../shape.ts";
+import { endpointDomain } from "./domains.ts";
 import { recordId } from "./push.ts";
 import { removalActions } from "./removal.ts";
 import { sourceLine, webAddress } from "./retrieval.ts";
 
 const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
-const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 const issuance = {
   status: oneOf(certificateStatuses),
@@ -113,55 +111,6 @@ export const keyDirectoryAnswer = named(
   }),
 );
 
-export const projectionAnswer = named(
-  "ProjectionAnswer",
-  object({
-    version: text(64),
-    spec_version: counter,
-    sha256: hash,
-    record_type: oneOf(collectionNames),
-    field_map: described(dictionary(anyText), "Where each member of a row comes from, in a word."),
-    rules: listOf(
-      object({
-        member: anyText,
-        rule: oneOf([
-          ...["fact", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant", "by_country"],
-        ]),
-        from: optional(anyText),
-        each: optional(anyText),
-        value: optional(either(anyText, count, flag)),
-        country: optional(anyText),
-        as: optional(oneOf(["number", "text"])),
-      }),
-    ),
-    unsigned_fields: listOf(anyText),
-    serve_time_fields: listOf(anyText),
-    definition: object({
-      record_schema: anyText,
-      rules: dictionary(anyText),
-      row: anyText,
-      signature: anyText,
-      sha256: anyText,
-    }),
-  }),
-);
-
-const entries = listOf(object({ code: anyText, name: anyText }));
-const vocabularyHead = { name: oneOf(vocabularyNames), version: counter, standard: anyText };
-
-export const vocabularyAnswer = named(
-  "VocabularyAnswer",
-  either(
-    object({ ...vocabularyHead, entries }),
-    object({
-      ...vocabularyHead,
-      verticals: listOf(object({ code: anyText, name: anyText, categories: entries })),
-      lists: dictionary(entries),
-    }),
-    object({ ...vocabularyHead, pattern: anyText, rule: anyText }),
-  ),
-);
-
 /** What the page states. The answer and its statement have the same. */
 export const verifyPageMembers = {
   v: literal(1),
@@ -170,8 +119,8 @@ export const verifyPageMembers = {
   record_type: oneOf(collectionNames),
   valid: described(flag, "Whether no check differs or lies outside."),
   status: described(
-    oneOf(["current", "superseded", "withdrawn", "deleted"]),
-    "`deleted` once the bytes of a deleted record were purged; until then it is `withdrawn`.",
+    oneOf(["current", "superseded", "withdrawn", "deleted", "purged"]),
+    "`purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,
@@ -221,7 +170,16 @@ export const verifyPageMembers = {
       object({
         status: oneOf(["authorised", "suspended"]),
         items: fieldShape(businessFileMembers.endpoints),
-        domains_confirmed_at: nullable(timestamp),
+        domains: optional(
+          described(
+            list(endpointDomain, { min: 0, max: 20 }),
+            "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed. Absent from what earlier releases stated.",
+          ),
+        ),
+        domains_confirmed_at: described(
+          nullable(timestamp),
+          "When control was last confirmed of the domain where that is longest ago; null if there is one of which it never was.",
+        ),
       }),
     ),
     "Of the business file that is served now.",

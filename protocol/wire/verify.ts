@@ -156,7 +156,7 @@ const sealChecks = described(
     scope: checked,
     key_event: oneOf(["ok", "missing", "not_checked"]),
   }),
-  "`not_checked`: there was no evidence for it, or an earlier check failed.",
+  "Each on its own, by what the seal says of itself, whatever else is wrong with it. `not_checked`: there was no evidence for it.",
 );
 
 /** A proof as the inclusion read answers it. */
@@ -166,6 +166,11 @@ const logPlace = {
   proof: listOf(hash),
   checkpoint: described(anyText, "The signed note of the tree that the proof leads to."),
 };
+
+const keyEvent = described(
+  nullable(object(logPlace)),
+  "Where the log has the leaf of the key's registration, with the proof; null if it does not have it, or not yet.",
+);
 
 const logSection = described(
   either(
@@ -190,14 +195,12 @@ const sealSection = described(
       path: oneOf(["A", "B"]),
       hash,
       checks: sealChecks,
-      key_event: described(
-        nullable(object(logPlace)),
-        "Where the log has the leaf of the key's registration, with the proof; null if it does not have it, or not yet.",
-      ),
+      key_event: keyEvent,
     }),
     object({
       ...why,
       checks: sealChecks,
+      key_event: keyEvent,
       claimed: described(
         nullable(
           object({
@@ -227,7 +230,7 @@ const projectionSection = described(
       ...why,
       version: optional(text(64)),
       row_signature: either(passed, failed),
-      projection: nullable(failed),
+      projection: described(nullable(either(passed, failed)), "Null where the row cannot be read."),
     }),
   ),
   "Whether the row's signature is valid, and whether running the projection again gives the row.",
@@ -250,7 +253,7 @@ const bitsSection = described(
 export const verifyFindings = {
   valid: described(flag, "Whether every section given is valid."),
   seal: nullable(sealSection),
-  log_inclusion: logSection,
+  log_inclusion: described(nullable(logSection), "Null without a seal."),
   sidecar: nullable(sidecarSection),
   projection: nullable(projectionSection),
   ai_policy_bits: nullable(bitsSection),

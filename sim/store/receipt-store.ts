@@ -89,6 +89,16 @@ class SimReceiptStore implements ReceiptStore {
     );
   }
 
+  closedBatches(region: string, minute: string): Promise<readonly string[]> {
+    return this.#read((at) =>
+      this.#closed
+        .values(at)
+        .filter((closed) => closed.region === region && closed.batch.startsWith(`${minute}-`))
+        .map(({ batch }) => batch)
+        .sort((a, b) => (a < b ? -1 : 1)),
+    );
+  }
+
   async forgetReceipts(region: string, batch: string, limit: number): Promise<boolean> {
     const { model, life, region: here } = this.#client;
     return await model.statements.run(life, "write", (reach) => {

@@ -274,6 +274,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...businessActivities({
       ...{ register: registerStore, records, regions },
       registerChanged: () => register.refresh(),
+      domains: { probe: null, schedule: { interval_ms: 86_400_000, grace_ms: 259_200_000 } },
     }),
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },

@@ -82,6 +82,10 @@ export function openCassandraReceiptStore(
     keptBatches: (region, beforeMinute, limit) => keptBatches(session, { region, beforeMinute, limit }),
     forgetReceipts: (region, batch) =>
       forgetReceipts(session, { region, batch, shards, nowMs: now() }, stamps),
+    closedBatches: async (region, minute) => {
+      const rows = await executeAll(session, cql.closedOfMinute, namesOfMinute(region, minute), plain);
+      return rows.map((row) => textOf(row["name"]));
+    },
     readReceipt: (region, retrievalId) => readReceipt(session, region, retrievalId),
   };
 }
@@ -202,8 +206,7 @@ async function readReceipt(
   const servedAtMs = servedAtOf(retrievalId);
   if (servedAtMs === null) return null;
   const minute = receiptMinute(formatTimestamp(servedAtMs));
-  // A batch name continues with «-» after the minute; «.» is the next character after it.
-  const range = [region, hourOf(minute), `${minute}-`, `${minute}.`];
+  const range = namesOfMinute(region, minute);
   const open = await executeAll(session, cql.openOfMinute, range, plain);
   const closed = await executeAll(session, cql.closedOfMinute, range, plain);
   const batches = new Set([...open, ...closed].map((row) => textOf(row["name"])));
@@ -215,6 +218,11 @@ async function readReceipt(
     }),
   );
   return found.flat()[0] ?? null;
+}
+
+/** A batch name continues with «-» after the minute; «.» is the next character after it. */
+function namesOfMinute(region: string, minute: string): readonly string[] {
+  return [region, hourOf(minute), `${minute}-`, `${minute}.`];
 }
 
 function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {

@@ -112,12 +112,16 @@ class SqliteReceiptStore implements ReceiptStore {
     });
   }
 
+  async closedBatches(region: string, minute: string): Promise<readonly string[]> {
+    const rows = this.#sql.closedBatches.all(region, ...namesOfMinute(minute));
+    return rows.map((row) => textOf(row["batch"]));
+  }
+
   async readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
     const servedAtMs = servedAtOf(retrievalId);
     if (servedAtMs === null) return null;
     const minute = receiptMinute(formatTimestamp(servedAtMs));
-    // A batch name continues with «-» after the minute; «.» is the next character after it.
-    const row = this.#sql.readReceipt.get(region, `${minute}-`, `${minute}.`, retrievalId);
+    const row = this.#sql.readReceipt.get(region, ...namesOfMinute(minute), retrievalId);
     return row === undefined ? null : receiptOf(row);
   }
 
@@ -142,6 +146,11 @@ class SqliteReceiptStore implements ReceiptStore {
   }
 }
 
+/** A batch name continues with «-» after the minute; «.» is the next character after it. */
+function namesOfMinute(minute: string): readonly [from: string, before: string] {
+  return [`${minute}-`, `${minute}.`];
+}
+
 function isApplied(outcome: CommitOutcome): boolean {
   return outcome.status === "applied";
 }
@@ -158,6 +167,7 @@ interface Statements {
   readonly closedNumber: StatementSync;
   readonly forget: StatementSync;
   readonly markForgotten: StatementSync;
+  readonly closedBatches: StatementSync;
   readonly readReceipt: StatementSync;
 }
 
@@ -193,6 +203,10 @@ function prepareStatements(database: SqliteDatabase): Statements {
          (SELECT rowid FROM receipt WHERE batch = ? ORDER BY retrieval_id LIMIT ?)`,
     ),
     markForgotten: database.prepare("UPDATE receipt_batch SET forgotten = 1 WHERE no = ?"),
+    closedBatches: database.prepare(
+      `SELECT batch FROM receipt_batch WHERE root IS NOT NULL AND region = ? AND batch >= ? AND batch < ?
+       ORDER BY batch`,
+    ),
     readReceipt: database.prepare(
       `${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
     ),

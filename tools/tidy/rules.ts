@@ -49,11 +49,12 @@ export function sizeFaults(file: SourceFile): readonly Fault[] {
   return faults;
 }
 
-/** Whether a function declares tests: such a suite is as long as its tests, each of which is measured separately. */
+/** Whether a function declares tests or test vectors: it is as long as they are, each of which is measured separately. */
 function declaresTests(node: FunctionNode): boolean {
   let found = false;
   visit(node, (each) => {
-    if (each.type === "CallExpression" && /^(describe|it|test)\b/.test(calleeName(each.callee))) found = true;
+    if (each.type === "CallExpression" && /^(describe|it|test|casesOf)\b/.test(calleeName(each.callee)))
+      found = true;
   });
   return found;
 }

@@ -1,0 +1,207 @@
+// The domains at which a business has endpoints, in its served business files: who controls them is looked at again and again.
+//   K1. A domain is watched from the publication of the first business file that names it until no served one does, and is then
+//       forgotten. Only a suspended one is remembered: to leave it out and name it again does not end the suspension.
+//   K2. One durable timer of the business ends when the first look is due. A look is repeated until its result is committed.
+//   K3. The party's entry in the register says what is published of the domains, with every change.
+//       No event names a domain: it is a text of a record, and records may be purged.
+//   K4. A business has at most `watchedDomainsMax` domains. Those beyond are not watched; they stay unconfirmed.
+
+import type { BusinessEvent, NextWork } from "../../machines/business.ts";
+import { watchedDomainsMax } from "../../protocol/limits.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import type { BusinessProtocol, LeafClaim } from "../messages/business.ts";
+import type { DomainFacts, DomainStatus } from "../messages/domains.ts";
+import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import type { Decision } from "../system/definition.ts";
+import { defineJsonTable } from "../system/row-table.ts";
+import { afterProbe, type DomainRow, domainFacts, newDomain, watchedDomain } from "./domain-row.ts";
+import { factsIn, type RegisterRow, registerEntries, selectRegister } from "./rows.ts";
+import { lastNumber } from "./terms.ts";
+import type { BusinessView } from "./view.ts";
+
+/** How soon a publication may have a domain looked at again. */
+const lookAgainMs = 60_000;
+
+type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
+type Rows = Map<string, DomainRow>;
+
+/** By domain. */
+const domains = defineJsonTable<DomainRow>("domains", 90);
+/** The watched domains of each served business file, by record id. */
+const domainsOfFiles = defineJsonTable<readonly string[]>("domains of business files", 91);
+
+/** What a decision about domains adds to its own. */
+export interface DomainChange {
+  readonly events: readonly BusinessEvent[];
+  readonly puts: readonly PartitionRow[];
+  readonly deletes: readonly RowKey[];
+}
+
+/** The records of these leaves that say which domains they name. */
+export function namingFiles(leaves: readonly LeafClaim[]): readonly string[] {
+  return leaves.flatMap(({ record_id, domains: named }) => (named === undefined ? [] : [record_id]));
+}
+
+const unchanged: DomainChange = { events: [], puts: [], deletes: [] };
+
+/** Selects what {@link nameDomains} reads for these records. */
+export function selectNamed(recordIds: readonly string[], uuid: string): readonly RowSelection[] {
+  return recordIds.length === 0 ? [] : [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
+}
+
+export function selectDomains(uuid: string): readonly RowSelection[] {
+  return [domains.selectPage(watchedDomainsMax), ...selectRegister([partyKey(uuid)])];
+}
+
+function partyKey(uuid: string): string {
+  return `party/${uuid}`;
+}
+
+/** The versions that are served from now on of these records name these domains; none for a record that is served no longer. */
+export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view: BusinessView): DomainChange {
+  if (files.size === 0) return unchanged;
+  const before = rowsOf(view);
+  const rows: Rows = new Map(before);
+  const puts: PartitionRow[] = [];
+  const deletes: RowKey[] = [];
+  for (const [recordId, named] of files) {
+    const known = domainsOfFiles.read(view, recordId);
+    for (const domain of known ?? []) count(rows, domain, -1);
+    const watched = named.filter((domain) => watch(rows, before.get(domain), { domain, nowMs: view.nowMs }));
+    if (watched.length > 0) puts.push(domainsOfFiles.write(recordId, watched));
+    else if (known !== undefined) deletes.push(domainsOfFiles.key(recordId));
+  }
+  for (const [domain, { files, status }] of rows)
+    if (files === 0 && status !== "suspended") rows.delete(domain);
+  const changed = changeOf(before, rows, view);
+  const timer = timerFor(rows, view.nowMs, view);
+  // A node of an earlier release may have let the timer end, and knows nothing of it.
+  const setFor = view.hasTimer("domains") ? (view.snapshot.context.domainsAtMs ?? null) : null;
+  const isSooner = timer !== null && (setFor === null || timer.at_ms < setFor);
+  return {
+    events: [...changed.events, ...(isSooner ? [{ type: "domains.named" as const, timer }] : [])],
+    puts: [...puts, ...changed.puts],
+    deletes: [...deletes, ...changed.deletes],
+  };
+}
+
+/** Counts a file that names the domain; false if the business has too many (K4). */
+function watch(
+  rows: Rows,
+  before: DomainRow | undefined,
+  { domain, nowMs }: { readonly domain: string; readonly nowMs: number },
+): boolean {
+  if (!rows.has(domain) && rows.size >= watchedDomainsMax && !makeRoom(rows)) return false;
+  const row = rows.get(domain) ?? newDomain(nowMs);
+  rows.set(domain, { ...row, next_at_ms: nextLook(row, before, nowMs) });
+  count(rows, domain, 1);
+  return true;
+}
+
+/** With a business file, the challenge has often just been published as well: a domain that is not confirmed is looked at soon. */
+function nextLook(row: DomainRow, before: DomainRow | undefined, nowMs: number): number {
+  const soon = Math.max(nowMs, (row.probed?.at_ms ?? Number.NEGATIVE_INFINITY) + lookAgainMs);
+  if (before === undefined || before.files === 0) return soon;
+  return before.status === "confirmed" ? row.next_at_ms : Math.min(row.next_at_ms, soon);
+}
+
+function count(rows: Rows, domain: string, by: number): void {
+  const row = rows.get(domain);
+  if (row !== undefined) rows.set(domain, { ...row, files: Math.max(0, row.files + by) });
+}
+
+/** Forgets a domain that no file names any more: the one that was suspended first. */
+function makeRoom(rows: Rows): boolean {
+  const idle = [...rows].filter(([, { files }]) => files === 0);
+  const [oldest] = idle.sort(([, a], [, b]) => a.since_ms - b.since_ms);
+  return oldest !== undefined && rows.delete(oldest[0]);
+}
+
+export function dueDomains(view: BusinessView): { readonly domains: readonly string[] } {
+  const due = watchedOf(rowsOf(view)).filter(([, { next_at_ms }]) => next_at_ms <= view.nowMs);
+  return { domains: due.map(([domain]) => domain) };
+}
+
+export function readDomains(view: BusinessView) {
+  return { domains: watchedOf(rowsOf(view)).map(([domain, row]) => watchedDomain(domain, row)) };
+}
+
+export function noteProbes(
+  { probed, schedule }: Asked<"domains.probed">,
+  view: BusinessView,
+): Decision<DoneReply, BusinessEvent> {
+  const before = rowsOf(view);
+  const rows: Rows = new Map(before);
+  for (const each of probed) {
+    const row = rows.get(each.domain);
+    if (row !== undefined && row.files > 0) rows.set(each.domain, afterProbe(row, each, schedule));
+  }
+  const become = (wanted: DomainStatus): number =>
+    [...rows].filter(([domain, { status }]) => status === wanted && before.get(domain)?.status !== wanted)
+      .length;
+  // Where nobody looks, the next try is not before the next interval.
+  const notBefore = view.nowMs + (probed.length === 0 ? schedule.interval_ms : 0);
+  const timer = timerFor(rows, notBefore, view);
+  const { events, puts, deletes } = changeOf(before, rows, view);
+  return {
+    reply: { status: "done" },
+    events: [
+      ...events,
+      {
+        ...{ type: "domains.probed", probed: probed.length, timer },
+        ...{ confirmed: become("confirmed"), suspended: become("suspended") },
+      },
+    ],
+    ...{ puts, deletes },
+  };
+}
+
+function rowsOf(view: BusinessView): ReadonlyMap<string, DomainRow> {
+  return new Map(domains.readAll(view).map(({ k2, value }) => [k2, value]));
+}
+
+function watchedOf(rows: ReadonlyMap<string, DomainRow>): readonly (readonly [string, DomainRow])[] {
+  return [...rows].filter(([, { files }]) => files > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function timerFor(
+  rows: ReadonlyMap<string, DomainRow>,
+  notBeforeMs: number,
+  { nowMs }: BusinessView,
+): NextWork | null {
+  const next = watchedOf(rows).map(([, { next_at_ms }]) => next_at_ms);
+  if (next.length === 0) return null;
+  const at_ms = Math.max(notBeforeMs, Math.min(...next));
+  return { at_ms, in_ms: Math.max(1, at_ms - nowMs) };
+}
+
+/** The rows that changed, and what the register says of them (K3). */
+function changeOf(
+  before: ReadonlyMap<string, DomainRow>,
+  rows: ReadonlyMap<string, DomainRow>,
+  view: BusinessView,
+): DomainChange {
+  const changed = [...rows].filter(([domain, row]) => before.get(domain) !== row);
+  const gone = [...before.keys()].filter((domain) => !rows.has(domain));
+  if (changed.length + gone.length === 0) return unchanged;
+  const puts = changed.map(([domain, row]) => domains.write(domain, row));
+  const deletes = gone.map((domain) => domains.key(domain));
+  const facts = watchedOf(rows).map(([domain, row]) => domainFacts(domain, row));
+  const entry = partyEntry(facts, view);
+  if (entry === null) return { events: [], puts, deletes };
+  const keys = [partyKey(view.id)];
+  return {
+    events: [{ type: "register.changed", keys, change: entry.change }],
+    puts: [...puts, registerEntries.write(partyKey(view.id), entry)],
+    deletes,
+  };
+}
+
+/** The party's entry with these domains; null if it says so already. */
+function partyEntry(facts: readonly DomainFacts[], view: BusinessView): RegisterRow | null {
+  const known = registerEntries.read(view, partyKey(view.id));
+  if (known === undefined) return null;
+  const body = JSON.stringify({ ...factsIn("party", known), domains: facts });
+  const change = lastNumber(view, view.snapshot.context.change) + 1;
+  return body === known.body ? null : { ...known, change, body };
+}

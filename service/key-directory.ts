@@ -1,0 +1,88 @@
+// The key directory: the AI companies that chose to be listed, and the keys by which they sign (specification, «Key set
+// and key directory»).
+//   D1. A company is listed only if it chose so itself, by a signed request, and only while its certificate is active.
+//   D2. A key's window ends with the first of its end, its revocation and its reported compromise; keys that have ended
+//       stay listed, so that an old signature can be judged.
+
+import type { KeyFacts } from "../actors/messages/business.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { openCertificate } from "../protocol/certificate.ts";
+import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import type { KeyDirectory, ListedCompany, ListedKey } from "../protocol/key-directory.ts";
+import { type ListingBody, listingBody } from "../protocol/wire/key-directory.ts";
+import { answerJson, isRefused, type Outcome } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { parseJsonBody } from "./json-body.ts";
+import type { Parties } from "./parties.ts";
+import { signEnvelope } from "./sign-envelope.ts";
+import type { VerificationDeps } from "./verification.ts";
+
+/** The answer of GET /.well-known/svc-keys. */
+export async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
+  const { register, keys, clock } = deps;
+  const issuedAt = formatTimestamp(clock.now());
+  const companies = await Promise.all(
+    register.listedCompanies.all().map((uuid) => listedCompany(deps, uuid)),
+  );
+  const payload: KeyDirectory = {
+    ...{ v: 1, issued_at: issuedAt },
+    companies: companies.filter((company) => company !== null),
+  };
+  const bytes = canonicalBytes(payload as unknown as JsonValue);
+  const statement = await signEnvelope(payloadTypes["key-directory.v1"], bytes, [keys.statement(issuedAt)]);
+  return JSON.stringify({ ...payload, statement });
+}
+
+/** Null while its certificate is not active (D1). */
+async function listedCompany(
+  { register, verifyUrl }: VerificationDeps,
+  uuid: string,
+): Promise<ListedCompany | null> {
+  const [newest] = await register.certificates(uuid);
+  if (newest?.status !== "active") return null;
+  const envelope = parseEnvelope(JSON.parse(newest.envelope) as JsonValue);
+  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  if (!opened.ok) throw new Error(`The stored certificate ${newest.cert_id} cannot be read.`);
+  const keys = await register.keys(uuid);
+  return {
+    ai_company_uuid: uuid,
+    name: opened.value.certificate.legal_name,
+    certificate_url: `${verifyUrl}/v1/certificates/${uuid}`,
+    keys: keys.flatMap((key) => listedKey(key) ?? []).sort(byAge),
+  };
+}
+
+function listedKey(key: KeyFacts): ListedKey | null {
+  const alg = algorithmOf(key.public_key);
+  if (alg === "ML-DSA-65") return null;
+  const ends = [key.valid_until, key.revoked_at, key.compromised_from].filter((each) => each !== null);
+  return {
+    ...{ key_id: key.key_id, alg, public_key: key.public_key, source: key.source ?? "portal" },
+    // Timestamps have a fixed width, so their texts sort in the order of their instants.
+    ...{ valid_from: key.valid_from, valid_until: ends.sort()[0] ?? null },
+  };
+}
+
+function byAge(a: ListedKey, b: ListedKey): number {
+  const [left, right] = [`${a.valid_from} ${a.key_id}`, `${b.valid_from} ${b.key_id}`];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+export type ChooseListing = (request: {
+  readonly caller: Caller;
+  readonly body: Uint8Array;
+}) => Promise<Outcome>;
+
+/** POST /v1/key-directory/listing: sent again, it changes nothing. */
+export function createChooseListing({ setListed }: Pick<Parties, "setListed">): ChooseListing {
+  return async ({ caller, body }) => {
+    const parsed = parseJsonBody<ListingBody>(listingBody, body);
+    if (isRefused(parsed)) return parsed;
+    const { listed } = parsed.value;
+    const { uuid } = caller.party;
+    await setListed({ uuid, listed });
+    return answerJson(200, { ai_company_uuid: uuid, listed }, { "cache-control": "no-store" });
+  };
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"math/big"
+
+	"filippo.io/mldsa"
+)
+
+// jwk is a public key; its algorithm follows from it.
+type jwk struct {
+	alg    string
+	id     string
+	ed     ed25519.PublicKey
+	ec     *ecdsa.PublicKey
+	dsa    *mldsa.PublicKey
+	ecX    []byte
+	ecY    []byte
+	source object
+}
+
+func parseKey(value any) *jwk {
+	given, ok := value.(object)
+	if !ok {
+		return nil
+	}
+	bytes := func(name string, length int) []byte {
+		found, err := base64URL.DecodeString(text(given, name))
+		if err != nil || len(found) != length {
+			return nil
+		}
+		return found
+	}
+	thumbprint := func(names ...string) string {
+		required := object{}
+		for _, name := range names {
+			required[name] = given[name]
+		}
+		sum := sha256.Sum256([]byte(canonical(required)))
+		return base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	switch {
+	case len(given) == 3 && given["kty"] == "OKP" && given["crv"] == "Ed25519":
+		x := bytes("x", 32)
+		if x == nil {
+			return nil
+		}
+		return &jwk{alg: "Ed25519", id: thumbprint("crv", "kty", "x"), ed: x, ecX: x, source: given}
+	case len(given) == 4 && given["kty"] == "EC" && given["crv"] == "P-256":
+		x, y := bytes("x", 32), bytes("y", 32)
+		if x == nil || y == nil {
+			return nil
+		}
+		key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(x), Y: new(big.Int).SetBytes(y)}
+		if _, err := key.ECDH(); err != nil {
+			return nil
+		}
+		return &jwk{alg: "ES256", id: thumbprint("crv", "kty", "x", "y"), ec: key, ecX: x, ecY: y, source: given}
+	case len(given) == 3 && given["kty"] == "AKP" && given["alg"] == "ML-DSA-65":
+		pub := bytes("pub", 1952)
+		key, err := mldsa.NewPublicKey(mldsa.MLDSA65(), pub)
+		if pub == nil || err != nil {
+			return nil
+		}
+		return &jwk{alg: "ML-DSA-65", id: thumbprint("alg", "kty", "pub"), dsa: key, source: given}
+	}
+	return nil
+}
+
+func isKey(value any) bool { return parseKey(value) != nil }
+
+// verify checks a raw signature; of P-256, r and s.
+func (k *jwk) verify(message, sig []byte) bool {
+	switch k.alg {
+	case "Ed25519":
+		return len(sig) == ed25519.SignatureSize && ed25519.Verify(k.ed, message, sig)
+	case "ES256":
+		if len(sig) != 64 {
+			return false
+		}
+		sum := sha256.Sum256(message)
+		return ecdsa.Verify(k.ec, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
+	default:
+		return mldsa.Verify(k.dsa, message, sig, nil) == nil
+	}
+}
+
+// cose is the key as an authenticator registers it (RFC 9053), in canonical CBOR.
+func (k *jwk) cose() []byte {
+	if k.alg == "Ed25519" {
+		return append([]byte{0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32}, k.ecX...)
+	}
+	head := append([]byte{0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32}, k.ecX...)
+	return append(append(head, 0x22, 0x58, 32), k.ecY...)
+}
+
+func hashOf(bytes []byte) string {
+	sum := sha256.Sum256(bytes)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// window says until when and from when a key counts.
+type window struct {
+	from, until, revoked, compromised string
+}
+
+func windowOf(o object) window {
+	return window{text(o, "valid_from"), text(o, "valid_until"), text(o, "revoked_at"), text(o, "compromised_from")}
+}
+
+// at is the fault of a key at an instant; instants of one form compare as texts.
+func (w window) at(instant string) refusal {
+	switch {
+	case w.compromised != "" && instant >= w.compromised:
+		return "key_compromised"
+	case instant < w.from || w.until != "" && instant >= w.until || w.revoked != "" && instant >= w.revoked:
+		return "key_not_valid"
+	}
+	return ""
+}

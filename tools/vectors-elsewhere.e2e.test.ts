@@ -1,0 +1,112 @@
+// The public test vectors in other places than Node: our verifier in a real browser, and a second one, in Go, that was written from the
+// specification and its documentation alone.
+
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleForBrowser, findBrowser, servePage, textOfPage } from "./browser.fixture.ts";
+import { buildGoPrograms, type GoPrograms } from "./go-programs.fixture.ts";
+import { root } from "./process.ts";
+import type { VectorCase, VectorFile } from "./vectors/case.ts";
+
+const folder = join(root, "vectors");
+const browser = findBrowser("the test vectors were not run in a browser");
+let home = "";
+let go: GoPrograms<"second"> | null = null;
+let cases: readonly VectorCase[] = [];
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "svc-vectors-"));
+  go = await buildGoPrograms({ second: "." }, "second-verifier");
+  const { files } = JSON.parse(await readFile(join(folder, "index.json"), "utf8"));
+  const texts = await Promise.all(
+    files.map(({ path }: { path: string }) => readFile(join(folder, path), "utf8")),
+  );
+  cases = texts.flatMap((text) => (JSON.parse(text) as Partial<VectorFile>).cases ?? []);
+});
+
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true });
+  if (go !== null) await rm(go.folder, { recursive: true, force: true });
+});
+
+interface SecondReport {
+  readonly run: number;
+  readonly not_implemented: Readonly<Record<string, number>>;
+  readonly failed: readonly { readonly name: string; readonly expected: unknown; readonly found: unknown }[];
+}
+
+async function second(of: string): Promise<SecondReport> {
+  const { stdout } = await promisify(execFile)(go?.paths.second ?? "", [of], { maxBuffer: 1 << 26 });
+  return JSON.parse(stdout) as SecondReport;
+}
+
+describe("the second verifier", () => {
+  it("finds what the vectors say, in every case but those of projections", async ({ skip }) => {
+    if (go === null) skip();
+    const report = await second(folder);
+    expect(report.failed).toEqual([]);
+    const projections = cases.filter(({ check }) => check === "projection").length;
+    expect(report.not_implemented).toEqual({ projection: projections });
+    expect(report.run).toBe(cases.length - projections);
+  });
+
+  it("tells a case that says something else, and a file that is not the index's", async ({ skip }) => {
+    if (go === null) skip();
+    const copy = join(home, "changed");
+    await cp(folder, copy, { recursive: true });
+    const path = join(copy, "certificate.json");
+    const text = (await readFile(path, "utf8")).replace(
+      '"reason": "post_quantum_required"',
+      '"reason": "key_unknown"',
+    );
+    await writeFile(path, text);
+    await expect(second(copy)).rejects.toThrow("another file than the index says");
+    const index = JSON.parse(await readFile(join(copy, "index.json"), "utf8"));
+    const { createHash } = await import("node:crypto");
+    for (const file of index.files)
+      if (file.path === "certificate.json") file.sha256 = createHash("sha256").update(text).digest("hex");
+    await writeFile(join(copy, "index.json"), JSON.stringify(index));
+    expect((await second(copy)).failed).toMatchObject([{ found: { reason: "post_quantum_required" } }]);
+  });
+});
+
+describe("the verifier in a browser", () => {
+  it.skipIf(browser === null && process.env["CI"] === undefined)("finds what the vectors say", async () => {
+    const { files } = JSON.parse(await readFile(join(folder, "index.json"), "utf8"));
+    const code = await bundleForBrowser(
+      home,
+      ["./vectors/judge.ts", "../protocol/signatures.ts", "../protocol/hash.ts"].map(
+        (path) => new URL(path, import.meta.url).pathname,
+      ),
+      `async ([{ makeJudge }, { verifySignature }, { sha256 }]) => {
+        const read = (path) => fetch("/" + path).then((answer) => answer.json());
+        const index = await read("index.json");
+        const files = await Promise.all(index.files.map(({ path }) => read(path)));
+        const { trust } = files.find((file) => file.trust !== undefined);
+        const judge = makeJudge(trust, { verify: verifySignature, sha256 });
+        const failed = [];
+        let run = 0;
+        const sorted = (value) => JSON.stringify(value, (_, each) => each === null || typeof each !== "object" || Array.isArray(each) ? each : Object.fromEntries(Object.entries(each).sort()));
+        for (const vector of files.flatMap((file) => file.cases ?? [])) {
+          const found = judge.judge(vector);
+          run += 1;
+          if (sorted(found) !== sorted(vector.expected)) failed.push(vector.name);
+        }
+        return { run, failed };
+      }`,
+    );
+    const texts = await Promise.all(
+      ["index.json", ...files.map(({ path }: { path: string }) => path)].map(
+        async (path) => [`/${path}`, await readFile(join(folder, path), "utf8")] as const,
+      ),
+    );
+    const page = await servePage({ ...Object.fromEntries(texts), "/script.js": code });
+    const found = await textOfPage(browser ?? "", page.url, home);
+    page.close();
+    expect(JSON.parse(found)).toEqual({ run: cases.length, failed: [] });
+  });
+});

@@ -1,0 +1,321 @@
+// Cases about the transparency log: checkpoints, cosignatures, inclusion in one and in two levels, and consistency.
+
+import { utf8 } from "../../protocol/bytes.ts";
+import { formatHash, sha256 } from "../../protocol/hash.ts";
+import { entryHash, type LogEntry } from "../../protocol/log/entries.ts";
+import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
+import {
+  formatCheckpoint,
+  formatNote,
+  logMessage,
+  logSignature,
+  type NoteSignature,
+  noteKeyOf,
+  parseNote,
+  verifierKeyOf,
+} from "../../protocol/log/note.ts";
+import { cosign, noteKey, type TestNoteKey } from "../../protocol/log/signed-log.fixture.ts";
+import { buildTree, consistencyPath, leafHash } from "../../protocol/merkle.ts";
+import { makeServiceKey, type ServiceKey, soleKey } from "../../verifier/service.fixture.ts";
+import { signBytes, withSeed } from "../../verifier/signing.fixture.ts";
+import type { VectorCase } from "./case.ts";
+import { base64, casesOf, type World } from "./world.fixture.ts";
+
+const entries: readonly LogEntry[] = Array.from({ length: 11 }, (_, at) => ({
+  leaf: formatHash(sha256(utf8(`${at}`))),
+  leaf_type: "seal",
+  subject: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5d",
+}));
+const envelopes = ['{"a":1}', '{"b":2}', '{"c":3}'].map(utf8);
+const batchTree = buildTree(
+  envelopes.map((each) => leafHash(each, sha256)),
+  sha256,
+);
+const batch = { region: "eu-west1", batch: "202611220000-x", root: formatHash(batchTree.root) };
+const all: readonly LogEntry[] = [...entries, receiptBatchEntry(batch)];
+const hashes = all.map((each) => entryHash(each, sha256));
+
+interface NoteParts {
+  readonly origin?: string;
+  readonly key?: ServiceKey;
+  readonly name?: string;
+  readonly leaves?: readonly Uint8Array[];
+}
+
+type NoteOf = (size: number, parts?: NoteParts) => string;
+
+function noteMaker({ production: { service } }: World): NoteOf {
+  return (
+    size,
+    { origin = service.anchors.log.origin, key = service.log, name = "svc-log", leaves = hashes } = {},
+  ) => {
+    const text = formatCheckpoint({
+      origin,
+      size,
+      root: buildTree(leaves.slice(0, size), sha256).root,
+      extensions: [],
+    });
+    const signer = soleKey(key);
+    const named = noteKeyOf(name, signer.jwk);
+    if (named === null) throw new Error("It is an Ed25519 key.");
+    return formatNote({
+      text,
+      signatures: [logSignature(named, signBytes(signer, logMessage(text)), sha256)],
+    });
+  };
+}
+
+export function logCases(world: World): readonly VectorCase[] {
+  const noteOf = noteMaker(world);
+  return [
+    ...checkpointCases(world, noteOf),
+    ...witnessCases(noteOf),
+    ...inclusionCases(noteOf),
+    ...receiptBatchCases(noteOf),
+    ...consistencyCases(noteOf),
+  ];
+}
+
+function checkpointCases({ production: { service } }: World, noteOf: NoteOf): readonly VectorCase[] {
+  const { good, bad, under } = casesOf("checkpoint");
+  const reason = "checkpoint_invalid";
+  const note = noteOf(5);
+  const stranger = withSeed("svc public test vectors: another log key", () => makeServiceKey("log"));
+  return [
+    good("of the log", "The anchored log, under the log key of the key set.", { note }, { value: 5 }),
+    bad(reason, "origin", "Another log.", { note: noteOf(5, { origin: "log.test/other" }) }),
+    bad(reason, "name", "The log's key under another name.", { note: noteOf(5, { name: "svc-log2" }) }),
+    bad(reason, "unknown key", "A key that the key set does not have.", {
+      note: noteOf(5, { key: stranger }),
+    }),
+    bad(reason, "another use", "A working key of another use.", {
+      note: noteOf(5, { key: service.statement }),
+    }),
+    under("log-key-compromised").bad(
+      reason,
+      "key compromised",
+      "A checkpoint states no time, so a compromised key signs none.",
+      { note },
+    ),
+    bad(reason, "size", "Another size under the same signature.", { note: note.replace("\n5\n", "\n6\n") }),
+    bad(reason, "size with a zero", "A size with a leading zero.", { note: note.replace("\n5\n", "\n05\n") }),
+    bad(reason, "no signature", "The text alone.", { note: `${note.split("\n\n")[0]}\n` }),
+    bad(reason, "no line feed", "The last line has no end.", { note: note.slice(0, -1) }),
+    bad(reason, "another dash", "The signature line begins with a hyphen.", {
+      note: note.replace("— ", "- "),
+    }),
+  ];
+}
+
+function witnessCases(noteOf: NoteOf): readonly VectorCase[] {
+  const { good, bad } = casesOf("checkpoint");
+  const keys = [1, 2, 3].map((seed) => noteKey(`witness.test/w${seed}`, "cosignature", seed));
+  const [one, two, three] = keys as [TestNoteKey, TestNoteKey, TestNoteKey];
+  const vkeys = keys.map((key) => verifierKeyOf(key, sha256));
+  const text = `${noteOf(5).split("\n\n")[0]}\n`;
+  const by = (key: TestNoteKey) => cosign(key, text, 1_800_000_000);
+  const cosigned = (lines: readonly NoteSignature[], quorum = 2, of: readonly string[] = vkeys) => {
+    const parsed = parseNote(noteOf(5));
+    if (!parsed.ok) throw new Error(parsed.detail);
+    const note = formatNote({ ...parsed.value, signatures: [...parsed.value.signatures, ...lines] });
+    return { note, witnesses: { keys: of, quorum } };
+  };
+  const reason = "checkpoint_invalid";
+  const found = { value: 5 };
+  const says = "At least two of three witnesses have to have cosigned it";
+  const refused = (name: string, why: string, lines: readonly NoteSignature[]) =>
+    bad(reason, `witnesses: ${name}`, `${says}: ${why}.`, cosigned(lines));
+  return [
+    good("witnesses: two of three", `${says}.`, cosigned([by(one), by(three)]), found),
+    good(
+      "witnesses: in another order",
+      `${says}, in any order.`,
+      cosigned([by(three), by(two), by(one)]),
+      found,
+    ),
+    good(
+      "witnesses: and a stranger",
+      "A line of a witness that the policy does not name is ignored.",
+      cosigned([by(noteKey("witness.test/w9", "cosignature", 9)), by(one), by(three)]),
+      found,
+    ),
+    good("witnesses: none asked for", "A policy of no witness.", cosigned([], 0, []), found),
+    refused("none", "none did", []),
+    refused("one", "one did", [by(one)]),
+    refused("one twice", "one did, twice", [by(one), by(one)]),
+    refused("another name", "one signed under another name", [
+      by(one),
+      by({ ...two, name: "witness.test/w7" }),
+    ]),
+    refused("another key", "one signed with another key", [by(one), by(noteKey(two.name, "cosignature", 8))]),
+    refused("another size", "one cosigned another size", [
+      by(one),
+      cosign(two, text, 1_800_000_000, { of: text.replace("\n5\n", "\n6\n") }),
+    ]),
+    refused("another time", "one line has another time than was signed", [
+      by(one),
+      { ...by(two), bytes: by(two).bytes.with(7, 1) },
+    ]),
+    refused("no time", "one line has no time", [by(one), { ...by(two), bytes: by(two).bytes.slice(8) }]),
+    refused("one of three wrong", "two did, and a third line is wrong", [
+      by(one),
+      by(two),
+      { ...by(three), bytes: by(three).bytes.with(70, 1) },
+    ]),
+    bad(
+      reason,
+      "witnesses: too few",
+      "A policy that asks for more witnesses than it names.",
+      cosigned([by(one), by(two), by(three)], 4),
+    ),
+    bad(
+      reason,
+      "witnesses: the same twice",
+      "A policy that names a witness twice.",
+      cosigned([by(one)], 1, [...vkeys, vkeys[0] ?? ""]),
+    ),
+  ];
+}
+
+function inclusionOf(noteOf: NoteOf, index: number, size = all.length) {
+  const proof = buildTree(hashes.slice(0, size), sha256).path(index).map(formatHash);
+  return { leaf_index: index, tree_size: size, proof, checkpoint: noteOf(size) };
+}
+
+function inclusionCases(noteOf: NoteOf): readonly VectorCase[] {
+  const { good, bad } = casesOf("log_inclusion");
+  const entry = all[4] as LogEntry;
+  const evidence = inclusionOf(noteOf, 4);
+  const { proof } = evidence;
+  const sizes = [1, 2, 3, 7, 8, 12].flatMap((size) =>
+    [0, size >> 1, size - 1].map((index) => ({ size, index })),
+  );
+  const distinct = [...new Map(sizes.map((each) => [`${each.index} of ${each.size}`, each]))];
+  const changed = (change: object) => ({ entry, evidence: { ...evidence, ...change } });
+  const reason = "inclusion_invalid";
+  return [
+    ...distinct.map(([name, { size, index }]) =>
+      good(`leaf ${name}`, `Leaf ${index} of a tree of ${size} leaves.`, {
+        entry: all[index],
+        evidence: inclusionOf(noteOf, index, size),
+      }),
+    ),
+    bad(reason, "index", "The index of another leaf.", changed({ leaf_index: 5 })),
+    bad(reason, "size", "A size that is not the checkpoint's.", changed({ tree_size: 13 })),
+    bad(reason, "short path", "A hash is missing.", changed({ proof: proof.slice(1) })),
+    bad(reason, "long path", "A hash too many.", changed({ proof: [...proof, proof[0]] })),
+    bad(
+      reason,
+      "path in another order",
+      "The path from the root to the leaf.",
+      changed({ proof: proof.toReversed() }),
+    ),
+    bad(reason, "no hash", "A hash that is none.", changed({ proof: ["sha256:x", ...proof.slice(1)] })),
+    bad(reason, "another checkpoint", "The checkpoint of another size.", changed({ checkpoint: noteOf(11) })),
+    bad(reason, "subject", "The entry of another subject.", {
+      entry: { ...entry, subject: "other" },
+      evidence,
+    }),
+    bad(reason, "leaf type", "The entry of another leaf type.", {
+      entry: { ...entry, leaf_type: "key_event" },
+      evidence,
+    }),
+    bad(reason, "another entry", "Another entry of the log.", { entry: all[5], evidence }),
+    bad(
+      "checkpoint_invalid",
+      "checkpoint",
+      "The checkpoint does not verify.",
+      changed({ checkpoint: evidence.checkpoint.replace("— svc-log", "— svc-log2") }),
+    ),
+  ];
+}
+
+function receiptBatchCases(noteOf: NoteOf): readonly VectorCase[] {
+  const { good, bad } = casesOf("receipt_inclusion");
+  const { region, batch: name, root } = batch;
+  const lower = (index: number) => ({
+    ...{ region, name, root, leaf_index: index, tree_size: 3 },
+    proof: batchTree.path(index).map(formatHash),
+  });
+  const upper = inclusionOf(noteOf, 11);
+  const of = (index: number, changes: object = {}) => ({
+    envelope_base64: base64(envelopes[index] as Uint8Array),
+    evidence: { ...upper, batch: { ...lower(index), ...changes } },
+  });
+  const reason = "inclusion_invalid";
+  return [
+    ...envelopes.map((_, index) =>
+      good(
+        `receipt ${index} of 3`,
+        "Its path in the batch of its minute, and the batch's in the log.",
+        of(index),
+      ),
+    ),
+    bad(reason, "another index", "The path is that of another receipt.", of(1, { leaf_index: 0 })),
+    bad(reason, "another region", "The batch of another region.", of(1, { region: "us-east1" })),
+    bad(reason, "another batch", "A batch of another name.", of(1, { name: "202611220001-x" })),
+    bad(
+      reason,
+      "another root",
+      "A root to which the path does not lead.",
+      of(1, { root: formatHash(sha256(utf8("other"))) }),
+    ),
+    bad(reason, "no path", "The path within the batch is missing.", of(1, { proof: [] })),
+  ];
+}
+
+function consistencyCases(noteOf: NoteOf): readonly VectorCase[] {
+  const { good, bad } = casesOf("log_consistency");
+  const of = (first: number, second: number) => ({
+    ...{ first: noteOf(first), second: noteOf(second) },
+    proof: consistencyPath(hashes.slice(0, second), first, sha256).map(formatHash),
+  });
+  const forked = hashes.with(2, sha256(utf8("another")));
+  const swapped = hashes.with(0, hashes[1] as Uint8Array).with(1, hashes[0] as Uint8Array);
+  const fork = (leaves: readonly Uint8Array[]) => ({
+    ...{ first: noteOf(5), second: noteOf(all.length, { leaves }) },
+    proof: consistencyPath(leaves, 5, sha256).map(formatHash),
+  });
+  const whole = of(5, 12);
+  const reason = "consistency_invalid";
+  return [
+    ...(
+      [
+        [1, 1],
+        [1, 2],
+        [2, 3],
+        [3, 7],
+        [4, 8],
+        [5, 12],
+        [8, 12],
+        [12, 12],
+      ] as const
+    ).map(([first, second]) =>
+      good(
+        `${first} to ${second}`,
+        `A tree of ${second} leaves extends the one of ${first}.`,
+        of(first, second),
+      ),
+    ),
+    bad(reason, "backwards", "The second checkpoint is smaller than the first.", {
+      ...whole,
+      first: whole.second,
+      second: whole.first,
+    }),
+    bad(reason, "forked", "A leaf of the first tree was changed.", fork(forked)),
+    bad(reason, "in another order", "Two leaves of the first tree changed places.", fork(swapped)),
+    bad(reason, "short proof", "A hash is missing.", { ...whole, proof: whole.proof.slice(1) }),
+    bad(reason, "long proof", "A hash too many.", { ...whole, proof: [...whole.proof, whole.proof[0]] }),
+    bad(reason, "no proof", "There is no hash.", { ...whole, proof: [] }),
+    bad(reason, "no hash", "A hash that is none.", { ...whole, proof: ["sha256:0"] }),
+    bad(reason, "two trees of one size", "The same size with another root.", {
+      first: noteOf(5),
+      second: noteOf(5, { leaves: forked }),
+      proof: [],
+    }),
+    bad("checkpoint_invalid", "another log", "The first checkpoint is of another log.", {
+      ...whole,
+      first: noteOf(5, { origin: "log.test/other" }),
+    }),
+  ];
+}

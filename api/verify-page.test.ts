@@ -5,11 +5,18 @@ import { product, sealAndPublish } from "../node/publishing.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { escapeHtml } from "../service/page.ts";
 import { verifyPage } from "../verifier/service-statements.ts";
 import type { ReceivedAnswer } from "./surfaces.fixture.ts";
 import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
 let world: Verifiable;
+
+/** The texts and numbers in an answer; an empty list and null are said in other words. */
+function valuesIn(value: unknown): readonly string[] {
+  if (value === null) return [];
+  return typeof value === "object" ? Object.values(value).flatMap(valuesIn) : [String(value)];
+}
 
 beforeAll(async () => {
   world = await openVerifiable();
@@ -162,6 +169,25 @@ describe("GET /v1/verify/{record_id}", () => {
     const answer = await page({ origin: origin(), format: "html" });
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(answer.text).toContain("Diamonds Ltd");
+  });
+
+  it("shows a person everything that it tells a machine", async () => {
+    const query = { origin: origin(), cert: world.business.certId, served_at: new Date().toISOString() };
+    const { v, valid, statement, source_line, checked_at, ...shown } = (await page(query)).json;
+    const html = (await page({ ...query, format: "html" })).text;
+    const words = valuesIn(shown).map((each) => escapeHtml(each).replaceAll("_", " "));
+    expect(words.length).toBeGreaterThan(15);
+    expect(words.filter((each) => !html.replaceAll("_", " ").includes(each))).toEqual([]);
+    expect([v, valid, typeof statement, typeof source_line, typeof checked_at]).toEqual([
+      ...[1, true, "object", "string", "string"],
+    ]);
+    expect(html).toContain("Genuine and current");
+  });
+
+  it("says at a glance that what was cited is not valid", async () => {
+    const html = (await page({ origin: origin(), cert: `sha256:${"0".repeat(64)}`, format: "html" })).text;
+    expect(html).toContain("the citation is not valid");
+    expect(html).toContain("differs from the one that the seal names");
   });
 
   it.each<readonly [Readonly<Record<string, string>>, string]>([

@@ -8,7 +8,7 @@ import { isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { CertificateAnswer } from "../protocol/wire/verification.ts";
 import { type Answer, type Outcome, refused } from "./answer.ts";
-import { escapeHtml, page, pageHeaders, table } from "./page.ts";
+import { code, page, pageHeaders, table, time, verdict } from "./page.ts";
 import type { Register } from "./register.ts";
 
 export type PageFormat = "json" | "html";
@@ -73,36 +73,54 @@ function summary({ facts, certificate }: Issuance) {
   };
 }
 
+const tones = { active: "good", closed: "warn", withdrawn: "warn", revoked: "bad" } as const;
+
+const headings = {
+  active: "Verified: the certificate is active",
+  closed: "The company closed",
+  withdrawn: "The verification was withdrawn",
+  revoked: "The certificate was revoked",
+} as const;
+
 function certificatePage(newest: Issuance, history: readonly Issuance[]): Answer {
-  const { certificate, facts } = newest;
-  const rows: (readonly [string, string])[] = [
-    ["Status", certificate.status],
-    ["In effect from", certificate.status_effective_from],
-    ["Legal name", certificate.legal_name],
-    ["Country", certificate.country],
-    ["Verified since", certificate.verified_since],
-    ["Identifier", certificate.subject.uuid],
-    ["Certificate", facts.cert_id],
-    ["Issued at", certificate.issued_at],
-  ];
+  const { certificate } = newest;
+  const { status } = certificate;
   const sandbox = certificate.sandbox
-    ? ["<p><strong>This is a sandbox certificate. It proves nothing outside the sandbox.</strong></p>"]
+    ? [verdict("warn", "Sandbox", "This is a sandbox certificate. It proves nothing outside the sandbox.")]
     : [];
   const body = page(certificate.legal_name, [
-    `<p>${escapeHtml(certificateStatement(certificate))}</p>`,
     ...sandbox,
-    table(rows),
-    ...(history.length === 0 ? [] : ["<h2>Earlier certificates</h2>", ...history.map(historyTable)]),
+    verdict(tones[status], headings[status], certificateStatement(certificate)),
+    "<h2>Who it is about</h2>",
+    table([
+      ["Legal name", certificate.legal_name],
+      ["Country", certificate.country],
+      ["Kind", certificate.subject.kind === "business" ? "business" : "AI company"],
+      ["Identifier", code(certificate.subject.uuid)],
+      ["Verified since", time(certificate.verified_since)],
+    ]),
+    "<h2>The certificate</h2>",
+    issuanceTable(newest),
+    "<h2>Its history</h2>",
+    ...(history.length === 0
+      ? ["<p>There is no earlier certificate.</p>"]
+      : [
+          `<p>Earlier certificates, the newest first.</p><ol>`,
+          ...history.map((each) => `<li>${issuanceTable(each)}</li>`),
+          "</ol>",
+        ]),
     "<p>This page is for people to read. To verify the certificate, use its signed form in the JSON answer of this address.</p>",
   ]);
   return { kind: "answer", status: 200, headers: htmlHeaders, body };
 }
 
-function historyTable({ certificate, facts }: Issuance): string {
+function issuanceTable({ certificate, facts }: Issuance): string {
+  const { status_reason: reason } = certificate;
   return table([
     ["Status", certificate.status],
-    ["In effect from", certificate.status_effective_from],
-    ["Certificate", facts.cert_id],
-    ["Issued at", certificate.issued_at],
+    ["In effect from", time(certificate.status_effective_from)],
+    ...(reason === undefined || reason === null ? [] : [["Reason", reason.replaceAll("_", " ")] as const]),
+    ["Certificate", code(facts.cert_id)],
+    ["Issued", time(certificate.issued_at)],
   ]);
 }

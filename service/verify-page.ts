@@ -26,12 +26,12 @@ import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
-import { endpointBlocks } from "./endpoints-section.ts";
-import { escapeHtml, page, pageHeaders, table } from "./page.ts";
+import { page, pageHeaders } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
+import { type Findings, verifyHtml } from "./verify-html.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
@@ -100,9 +100,6 @@ function notFound(format: PageFormat): Outcome {
   const headers = { ...pageHeaders, vary: "accept" };
   return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
-
-/** The findings that the statement covers. */
-type Findings = Omit<VerifyPageAnswer, "statement">;
 
 interface Version {
   readonly businessUuid: string;
@@ -269,54 +266,7 @@ function servedAtCheck(
   return ended !== null && at < ended ? "within" : "unknown";
 }
 
-function removalRows({ action, received_at, seal }: NonNullable<Findings["removal"]>) {
-  const what = action === "delete" ? "Deleted" : "Withdrawn";
-  return [
-    [`${what} at`, received_at],
-    [`${what} by a document sealed with`, seal.signatures[0]?.keyid ?? ""],
-  ] as const;
-}
-
-const statusWords: Readonly<Record<Version["status"], string>> = {
-  current:
-    "The business published a record with this id and exactly these bytes, and it is the version served now.",
-  superseded:
-    "The business published a record with this id and exactly these bytes. A later version has replaced it.",
-  withdrawn: "The business published a record with this id and exactly these bytes. It is no longer served.",
-  deleted:
-    "The business published a record with this id and exactly these bytes. It has deleted the record since: its bytes are no longer served, and will be erased.",
-  purged:
-    "The business published a record with this id and exactly these bytes. It has deleted them since: only their hash is kept.",
-};
-
-function htmlAnswer({
-  business,
-  checks,
-  version,
-  status,
-  removal,
-  endpoints,
-  ...findings
-}: Findings): Outcome {
-  const body = page(`A record of ${business.name}`, [
-    `<p>${escapeHtml(statusWords[status])}</p>`,
-    `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
-    table([
-      ["Record", findings.record_id],
-      ["Hash of its bytes", findings.adl_origin],
-      ["Published at", version.published_at],
-      ...(removal === null ? [] : removalRows(removal)),
-      ["Certificate named", checks.cert],
-      ["Served at that time", checks.served_at],
-      ["Checked at", findings.checked_at],
-    ]),
-    ...(endpoints === null ? [] : endpointBlocks(endpoints)),
-    "<p>A seal proves who published these bytes and when, not that they are true.</p>",
-  ]);
-  const headers = {
-    ...pageHeaders,
-    "cache-control": "public, max-age=30",
-    vary: "accept",
-  };
-  return { kind: "answer", status: 200, headers, body };
+function htmlAnswer(findings: Findings): Outcome {
+  const headers = { ...pageHeaders, "cache-control": "public, max-age=30", vary: "accept" };
+  return { kind: "answer", status: 200, headers, body: verifyHtml(findings) };
 }

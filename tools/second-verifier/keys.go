@@ -16,13 +16,13 @@ import (
 
 // jwk is a public key; its algorithm follows from it.
 type jwk struct {
-	alg    string
-	id     string
-	ed     ed25519.PublicKey
-	ec     *ecdsa.PublicKey
-	dsa    *mldsa.PublicKey
-	ecX    []byte
-	ecY    []byte
+	alg string
+	id  string
+	ed  ed25519.PublicKey
+	ec  *ecdsa.PublicKey
+	dsa *mldsa.PublicKey
+	ecX []byte
+	ecY []byte
 }
 
 func parseKey(value any) *jwk {
@@ -80,8 +80,20 @@ func parseKey(value any) *jwk {
 
 func isKey(value any) bool { return parseKey(value) != nil }
 
-// verify checks a raw signature; of P-256, r and s.
+// verify checks a raw signature; of P-256, r and s. It remembers what was right: the same documents come again and again.
 func (k *jwk) verify(message, sig []byte) bool {
+	sum := sha256.Sum256([]byte(k.id + "|" + strconv.Itoa(len(message)) + "|" + string(message) + string(sig)))
+	if _, known := verified.Load(sum); known {
+		return true
+	}
+	if !k.verifyNow(message, sig) {
+		return false
+	}
+	verified.Store(sum, true)
+	return true
+}
+
+func (k *jwk) verifyNow(message, sig []byte) bool {
 	switch k.alg {
 	case "Ed25519":
 		return len(sig) == ed25519.SignatureSize && ed25519.Verify(k.ed, message, sig)
@@ -92,27 +104,14 @@ func (k *jwk) verify(message, sig []byte) bool {
 		sum := sha256.Sum256(message)
 		return ecdsa.Verify(k.ec, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
 	default:
-		return k.verifyOnce(message, sig)
+		return mldsa.Verify(k.dsa, message, sig, nil) == nil
 	}
 }
 
 // parsed remembers the keys of ML-DSA, which take long to read.
 var parsed sync.Map
 
-// verified remembers what was verified with ML-DSA: the same documents come again and again.
 var verified sync.Map
-
-func (k *jwk) verifyOnce(message, sig []byte) bool {
-	sum := sha256.Sum256([]byte(k.id + "|" + strconv.Itoa(len(message)) + "|" + string(message) + string(sig)))
-	if _, known := verified.Load(sum); known {
-		return true
-	}
-	if mldsa.Verify(k.dsa, message, sig, nil) != nil {
-		return false
-	}
-	verified.Store(sum, true)
-	return true
-}
 
 // cose is the key as an authenticator registers it (RFC 9053), in canonical CBOR.
 func (k *jwk) cose() []byte {

@@ -60,6 +60,7 @@ describe("one address", () => {
     "/v1/projections/products/1",
     "/v1/ai-policy-key",
     "/v1/vocabularies/countries",
+    "/v1/envelope-specification",
   ])("may read what is the same for everybody as often as it likes: %s", async (path) => {
     expect(await statuses(`GET ${path}`, "127.0.0.4")).toEqual([200, 200, 200, 200]);
   });

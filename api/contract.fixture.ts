@@ -176,7 +176,9 @@ function mediaTypeOf({ headers }: JudgedAnswer): string {
 }
 
 function patternOf(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll(".", "\\.").replaceAll(/\{[a-z_]+\}/g, "[^/]+")}$`);
+  // A path at the end contains slashes.
+  const parts = template.replaceAll(".", "\\.").replace(/\{path\}$/, ".+");
+  return new RegExp(`^${parts.replaceAll(/\{[a-z_]+\}/g, "[^/]+")}$`);
 }
 
 function escaped(token: string): string {

@@ -1,13 +1,10 @@
 // The routes of the transparency log: the reads that the specification names, and the log as C2SP tlog-tiles below the
 // verification host's own address, so that any client of such logs follows it.
 
-import type { FastifyRequest } from "fastify";
 import { anyText, described, hash } from "../protocol/shape.ts";
 import { consistencyAnswer, inclusionAnswer, witnessesAnswer } from "../protocol/wire/log.ts";
-import type { Outcome } from "../service/answer.ts";
 import type { LogReads } from "../service/log-reads.ts";
-import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query } from "./request-parts.ts";
+import { parameter, publicRead } from "./public-read.ts";
 import type { Route, RouteDoc } from "./route.ts";
 
 const note = described(anyText, "A signed note (C2SP signed-note, tlog-checkpoint).");
@@ -96,31 +93,17 @@ const tileDoc: RouteDoc = {
   problems: ["not_found"],
 };
 
-type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome>;
-
 export function logRoutes(log: LogReads): readonly Route[] {
   return [
-    read("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
-    read("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
-    read("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
-    read("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
+    publicRead("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    publicRead("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
+    publicRead("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
+    publicRead("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
       log.inclusion(query),
     ),
-    read("/v1/log/consistency", consistencyDoc, ["first", "second"], (_request, query) =>
+    publicRead("/v1/log/consistency", consistencyDoc, ["first", "second"], (_request, query) =>
       log.consistency(query),
     ),
-    read("/tile/*", tileDoc, [], (request) =>
-      log.object(`tile/${(request.params as Readonly<Record<string, string>>)["*"] ?? ""}`),
-    ),
+    publicRead("/tile/*", tileDoc, [], (request) => log.object(`tile/${parameter(request, "*")}`)),
   ];
-}
-
-function read<N extends string>(path: string, doc: RouteDoc, names: readonly N[], answer: Read<N>): Route {
-  return {
-    ...{ method: "GET", path, tags: [], isPublic: true, doc },
-    handle: async (request, reply) => {
-      const query = parseQuery(request.raw.url ?? "", names);
-      return send(reply, isRefused(query) ? query : await answer(request, query));
-    },
-  };
 }

@@ -165,8 +165,12 @@ const perLine: JsonObject = {
   },
 };
 
+const markdown: JsonObject = {
+  "text/markdown": { schema: { type: "string", description: "A text to read." } },
+};
+
 function responses(each: Operation, terms: SurfaceTerms): JsonObject {
-  const { answers, pages = [], lines = [], problems = [] } = each.doc;
+  const { answers, pages = [], lines = [], texts = [], problems = [] } = each.doc;
   const { required, optional } = terms.headers(each);
   const examples = terms.examples[operationKey(each)]?.answers ?? {};
   const found: Record<string, JsonObject> = {};
@@ -195,6 +199,7 @@ function responses(each: Operation, terms: SurfaceTerms): JsonObject {
   };
   alsoAs(pages, page);
   alsoAs(lines, perLine);
+  alsoAs(texts, markdown);
   return found;
 }
 

@@ -42,6 +42,8 @@ export interface RouteDoc {
   readonly pages?: readonly number[];
   /** Statuses that are also answered as one JSON document per line. */
   readonly lines?: readonly number[];
+  /** Statuses that are also answered as a text in Markdown. */
+  readonly texts?: readonly number[];
   readonly problems?: readonly ProblemCode[];
 }
 

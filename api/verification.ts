@@ -19,6 +19,7 @@ import { prefersHtml } from "./accept.ts";
 import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
+import { parameter, publicRead, type Read } from "./public-read.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
@@ -28,12 +29,8 @@ import {
   directoryDoc,
   keySetDoc,
   keysDoc,
-  policyKeyDoc,
-  projectionDoc,
-  recordSchemaDoc,
   verifyDoc,
   verifyPageDoc,
-  vocabularyDoc,
 } from "./verification-docs.ts";
 
 /** Several times what the largest evidence contains: a row, a proof, a sidecar. */
@@ -73,10 +70,10 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
 
 export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
   const { verification } = deps;
-  const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => read(path, doc, [], answer);
+  const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => publicRead(path, doc, [], answer);
   const looked = <N extends string>(answer: Read<N>): Read<N> => boundedRead(deps, answer);
   return [
-    read(
+    publicRead(
       "/v1/certificates/:uuid",
       certificateDoc,
       ["format"],
@@ -103,21 +100,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       directoryDoc,
       looked(() => verification.keyDirectory()),
     ),
-    at("/v1/projections/:type/:version", projectionDoc, (request) =>
-      verification.projection(parameter(request, "type"), parameter(request, "version")),
-    ),
-    at("/v1/schemas/:type/:version", recordSchemaDoc, (request) =>
-      verification.recordSchema(parameter(request, "type"), parameter(request, "version")),
-    ),
-    at("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
-    read("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
-      verification.vocabulary({
-        name: parameter(request, "name"),
-        version,
-        ifNoneMatch: request.headers["if-none-match"] ?? null,
-      }),
-    ),
-    read(
+    publicRead(
       "/v1/verify/:record_id",
       verifyPageDoc,
       ["origin", "cert", "served_at", "format"],
@@ -137,24 +120,6 @@ function boundedRead<N extends string>(
     const limited = source === null ? null : (reads?.take(addressBlock(source)) ?? null);
     return limited ?? answer(request, query);
   };
-}
-
-type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome> | Outcome;
-
-/** A public read with the query parameters `names`; any other is refused. */
-function read<N extends string>(path: string, doc: RouteDoc, names: readonly N[], answer: Read<N>): Route {
-  return {
-    ...{ method: "GET", path, tags: [], isPublic: true, doc },
-    handle: async (request, reply) => {
-      const query = parseQuery(request.raw.url ?? "", names);
-      return send(reply, isRefused(query) ? query : await answer(request, query));
-    },
-  };
-}
-
-function parameter(request: FastifyRequest, name: string): string {
-  const value = (request.params as Readonly<Record<string, unknown>>)[name];
-  return typeof value === "string" ? value : "";
 }
 
 /** `?format=` takes precedence over Accept. */

@@ -10,6 +10,8 @@ import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
 import { measureImport } from "./sections/import.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
+import { measureLogAppend } from "./sections/log-append.ts";
+import { measureLogProof } from "./sections/log-proof.ts";
 import { measureMeanwhile } from "./sections/meanwhile.ts";
 import { measureMillion } from "./sections/million.ts";
 import { measurePush } from "./sections/push.ts";
@@ -37,6 +39,8 @@ const sections: Readonly<Record<SectionName, Section>> = {
   million: measureMillion,
   "large-business": measureLargeBusiness,
   "cluster-import": measureClusterImport,
+  "log-append": measureLogAppend,
+  "log-proof": measureLogProof,
 };
 
 async function run(options: BenchOptions): Promise<void> {

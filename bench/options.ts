@@ -18,6 +18,8 @@ export const sectionNames = [
   "million",
   "large-business",
   "cluster-import",
+  "log-append",
+  "log-proof",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */

@@ -59,6 +59,11 @@ export class World {
     return join(this.options.folder, `${this.#files}-${name}`);
   }
 
+  /** A folder that `make` fills; it is shared, so what is in it must not be changed. */
+  prepared(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+    return this.#prepare(name, make);
+  }
+
   /** Starts a measured process: a path below bench/. */
   start(path: string, nodeOptions: readonly string[] = []): Child {
     return Child.start(path, { profileTo: this.options.profileTo, nodeOptions });

@@ -9,6 +9,7 @@ import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
 import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
+import { recordingKey } from "./own-seals.ts";
 
 export const defaultHome = ".svc";
 
@@ -34,9 +35,9 @@ export type Side = "business" | "ai_company";
 /** Throws {@link UsageError} where the files do not say which service to call, or as whom. */
 export async function connect(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
   const config = args.text("config");
-  return config === null
-    ? await connectSandbox(side, args, context)
-    : await connectConfigured(config, context);
+  const connection =
+    config === null ? await connectSandbox(side, args, context) : await connectConfigured(config, context);
+  return { ...connection, key: recordingKey(connection.key, homeOf(args, context)) };
 }
 
 /** The options with which another command acts as the same business of the same service, as one types them. */

@@ -13,7 +13,8 @@ export const doctor: Command = {
   summary: "name every unsafe setting of a production node, each with its fix",
   details: [
     "Reads the settings that the node would start with (SVC_…), its files and its keys, and asks Cassandra and",
-    "Elasticsearch. Nothing is started or changed. Exits with 0 only if nothing is unsafe.",
+    "Elasticsearch. Nothing is started or changed. Exits with 0 only if nothing is unsafe;",
+    "a warning names what production should have besides.",
   ],
   options: {
     "env-file": {
@@ -39,7 +40,11 @@ async function runDoctor(args: Arguments, context: CommandContext): Promise<Exit
   const { examine } = await import("../node/doctor/examine.ts");
   const findings = await examine({ env, now: context.now, engines: !args.flag("offline"), node });
   show(findings, { json: args.flag("json"), context });
-  return findings.length === 0 ? exitCodes.done : exitCodes.negative;
+  return findings.every(isWarning) ? exitCodes.done : exitCodes.negative;
+}
+
+function isWarning({ warning }: Finding): boolean {
+  return warning === true;
 }
 
 function nodeOf(text: string | null): URL | null {
@@ -59,17 +64,18 @@ function show(
   { json, context }: { readonly json: boolean; readonly context: CommandContext },
 ): void {
   const { terminal } = context;
+  const unsafe = findings.filter((each) => !isWarning(each));
   if (json) {
-    terminal.print(JSON.stringify({ safe: findings.length === 0, findings }, null, 2));
+    terminal.print(JSON.stringify({ safe: unsafe.length === 0, findings }, null, 2));
     return;
   }
-  for (const { code, where, problem, fix } of findings) {
-    terminal.print(`${terminal.bad(code)}  ${where} ${problem}.`);
+  for (const { code, where, problem, fix, warning } of findings) {
+    terminal.print(`${warning ? `warning ${code}` : terminal.bad(code)}  ${where} ${problem}.`);
     terminal.print(`  ${fix}`);
   }
   terminal.print(
-    findings.length === 0
+    unsafe.length === 0
       ? terminal.good("Nothing unsafe was found.")
-      : `${findings.length} ${findings.length === 1 ? "setting is" : "settings are"} unsafe.`,
+      : `${unsafe.length} ${unsafe.length === 1 ? "setting is" : "settings are"} unsafe.`,
   );
 }

@@ -1,11 +1,13 @@
 // `svc log audit`: follows the transparency log like a monitor. The server is not trusted.
 
 import { resolve } from "node:path";
-import { type AuditedEntry, auditLog } from "../client/log-audit.ts";
+import { SvcConnectionError } from "../client/errors.ts";
+import { type AuditedLog, auditLog } from "../client/log-audit.ts";
 import {
   anchoredLog,
   formatAuditState,
   parseAuditState,
+  parseServedPolicy,
   portablePrimitives,
 } from "../client/log-audit-state.ts";
 import { httpLog, LogFault } from "../client/log-reader.ts";
@@ -13,10 +15,12 @@ import { readFileIfThere, replaceFile } from "../crypto/durable-file.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
 import { homeOf, loadSandbox, readText } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { accountOf, type LogAccount, withCustody } from "./log-account.ts";
+import { openFindings, say } from "./log-findings.ts";
 import { visible } from "./terminal.ts";
 
-/** Entries of one business that an audit lists; so many that a longer list is read from the log itself. */
-const listedMax = 10_000;
+const intervalDefault = 60;
+const retryMaxMs = 60_000;
 
 export const logAudit: Command = {
   name: "log audit",
@@ -25,6 +29,7 @@ export const logAudit: Command = {
   details: [
     "The log's key comes from --log, or from the key set of the service under --anchors, or with --sandbox under the sandbox's anchors.",
     "Exits with 0 if the log is whole and continues the last audit, with 1 and a code (docs/log.md) if it is not.",
+    "With --config also with 1 and entries_unaccounted if something is in the business's name that its files do not know.",
   ],
   options: {
     url: { type: "string", value: "URL", help: "the verification host; needed unless --sandbox says it" },
@@ -36,12 +41,39 @@ export const logAudit: Command = {
     },
     anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },
     sandbox: { type: "boolean", help: "audit the sandbox of the home folder, under its anchors" },
-    home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
+    home: {
+      type: "string",
+      value: "DIR",
+      help: "home folder whose sandbox.json has the anchors, and in which svc push works",
+    },
     state: { type: "string", value: "FILE", help: "how far the log was audited (default log-audit.json)" },
+    witnesses: {
+      type: "string",
+      value: "FILE",
+      help: "the policy of GET /v1/log/witnesses (JSON): who has to have cosigned the checkpoint",
+    },
     business: {
       type: "string",
       value: "UUID",
       help: "list what was sealed, certified or registered in its name",
+    },
+    config: {
+      type: "string",
+      multiple: true,
+      value: "FILE",
+      help: "name what the business did not do itself; again for each of its keys",
+    },
+    leaves: {
+      type: "string",
+      multiple: true,
+      value: "FILE",
+      help: "further leaves (sha256:…) that the business accounts for, a line each",
+    },
+    follow: { type: "boolean", help: "go on auditing until a signal; one line for each new checkpoint" },
+    interval: {
+      type: "string",
+      value: "SECONDS",
+      help: `with --follow: between two audits, 1 to 86400 (default ${intervalDefault})`,
     },
     json: { type: "boolean", help: "print the result as JSON" },
   },
@@ -50,26 +82,13 @@ export const logAudit: Command = {
 
 async function runLogAudit(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, logAudit);
-  const { url, log } = await chosenLog(args, context);
-  const path = resolve(context.cwd, args.text("state") ?? "log-audit.json");
-  const business = args.text("business");
-  const listed: AuditedEntry[] = [];
-  let more = 0;
-  const onEntry = (entry: AuditedEntry): void => {
-    if (entry.subject !== business) return;
-    if (listed.length < listedMax) listed.push(entry);
-    else more += 1;
-  };
+  const seconds = args.integer("interval", { min: 1, max: 86_400, fallback: intervalDefault });
+  if (args.text("interval") !== null && !args.flag("follow"))
+    throw new UsageError("--interval goes with --follow.");
   try {
-    const text = await readFileIfThere(path);
-    const state = text === null ? null : parseAuditState(text);
-    const read = httpLog({ url, fetch: (at, init) => fetch(at, init) });
-    const audit = await auditLog({ ...portablePrimitives, ...log, read }, state, onEntry);
-    const { from, size } = audit;
-    say(args, context, { from, size, listed, more });
-    // Written last: what a killed audit may not have printed is audited again.
-    await replaceFile(path, formatAuditState(audit.state));
-    return exitCodes.done;
+    return args.flag("follow")
+      ? await follow(args, context, seconds * 1_000)
+      : exitOf(await auditOnce(args, context, null));
   } catch (error) {
     if (!(error instanceof LogFault)) throw error;
     const { code, message: detail } = error;
@@ -79,9 +98,68 @@ async function runLogAudit(args: Arguments, context: CommandContext): Promise<Ex
   }
 }
 
-async function chosenLog(args: Arguments, context: CommandContext) {
+interface Round {
+  readonly size: number;
+  readonly isAccounted: boolean;
+}
+
+function exitOf({ isAccounted }: Pick<Round, "isAccounted">): ExitCode {
+  return isAccounted ? exitCodes.done : exitCodes.negative;
+}
+
+/** Ends by a signal, or by a fault of the log. A kill at any moment loses nothing: the state is replaced as a whole. */
+async function follow(args: Arguments, context: CommandContext, intervalMs: number): Promise<ExitCode> {
+  let isAccounted = true;
+  context.onStop(() => exitOf({ isAccounted }));
+  let last: Round | null = null;
+  for (let failures = 0; ; ) {
+    try {
+      last = await auditOnce(args, context, last?.size ?? null);
+      isAccounted &&= last.isAccounted;
+      failures = 0;
+      await context.wait(intervalMs);
+    } catch (error) {
+      if (!(error instanceof SvcConnectionError)) throw error;
+      const delayMs = Math.min(retryMaxMs, 1_000 * 2 ** Math.min(failures, 10));
+      failures += 1;
+      context.terminal.note(visible(`Trying again in ${delayMs / 1_000} s: ${error.message}`));
+      await context.wait(delayMs);
+    }
+  }
+}
+
+/** Prints no line for a log that has the size which was said last. Keys and files are read each time: they change while one follows. */
+async function auditOnce(args: Arguments, context: CommandContext, saidSize: number | null): Promise<Round> {
+  const account = await accountOf(args, context);
+  const { url, log } = await chosenLog(args, context, account);
+  const witnesses = await witnessesOf(args, context);
+  const path = resolve(context.cwd, args.text("state") ?? "log-audit.json");
+  const text = await readFileIfThere(path);
+  const state = text === null ? null : parseAuditState(text);
+  const read = httpLog({ url, fetch: (at, init) => fetch(at, init) });
+  const found = openFindings(await withCustody(account, read));
+  const audited = { ...portablePrimitives, ...log, read, ...(witnesses === null ? {} : { witnesses }) };
+  const { from, size, state: next } = await auditLog(audited, state, found.onEntry);
+  if (size !== saidSize) say(args, context, { from, size, found });
+  // Written last: what a killed audit may not have printed is audited again.
+  await replaceFile(path, formatAuditState(next));
+  return { size, isAccounted: found.unaccounted.entries.length === 0 };
+}
+
+async function witnessesOf(
+  args: Arguments,
+  context: CommandContext,
+): Promise<NonNullable<AuditedLog["witnesses"]> | null> {
+  const file = args.text("witnesses");
+  if (file === null) return null;
+  const policy = parseServedPolicy(await readText(resolve(context.cwd, file)));
+  if (policy === null) throw new UsageError(`${file} is not a policy as GET /v1/log/witnesses answers it.`);
+  return policy;
+}
+
+async function chosenLog(args: Arguments, context: CommandContext, account: LogAccount) {
   const sandbox = args.flag("sandbox") ? await loadSandbox(homeOf(args, context)) : null;
-  const url = args.text("url") ?? sandbox?.verify_url ?? null;
+  const url = args.text("url") ?? account.url ?? sandbox?.verify_url ?? null;
   if (url === null || !URL.canParse(url)) throw new UsageError("Name the verification host with --url URL.");
   const lines = args.texts("log");
   if (lines.length > 0) {
@@ -101,28 +179,4 @@ async function chosenLog(args: Arguments, context: CommandContext) {
   const log = anchoredLog(anchors, keySet);
   if (typeof log === "string") throw new UsageError(log);
   return { url, log };
-}
-
-function say(
-  args: Arguments,
-  { terminal }: CommandContext,
-  {
-    from,
-    size,
-    listed,
-    more,
-  }: {
-    readonly from: number;
-    readonly size: number;
-    readonly listed: readonly AuditedEntry[];
-    readonly more: number;
-  },
-): void {
-  if (args.flag("json")) {
-    terminal.print(JSON.stringify({ valid: true, from, size, entries: listed, more }));
-    return;
-  }
-  for (const { index, leaf_type, leaf } of listed) terminal.print(`${index}  ${leaf_type}  ${leaf}`);
-  if (more > 0) terminal.print(`and ${more} more`);
-  terminal.print(terminal.good(`The log is whole and continues, from entry ${from} to its size ${size}.`));
 }

@@ -3,6 +3,7 @@
 import { parseAnchors } from "../protocol/anchors.ts";
 import { parseBase64, toBase64, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
+import { parseWitnessPolicy, type WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import type { NoteKey } from "../protocol/log/note.ts";
 import { verifySignature } from "../protocol/signatures.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
@@ -41,4 +42,13 @@ export function anchoredLog(
   const trust = keySet.ok ? verifyKeySet(anchors.value, keySet.value, portablePrimitives) : keySet;
   if (!trust.ok) return `The key set does not lead to the anchors: ${trust.detail}`;
   return { origin: anchors.value.log.origin, keys: logKeys(trust.value) };
+}
+
+/** The policy that `GET /v1/log/witnesses` answers; null for another text. */
+export function parseServedPolicy(text: string): WitnessPolicy | null {
+  const read = parseStrictJson(utf8(text));
+  const { quorum, witnesses } = (read.ok ? (read.value ?? {}) : {}) as Record<string, unknown>;
+  if (typeof quorum !== "number" || !Array.isArray(witnesses)) return null;
+  const keys = witnesses.map((each: { readonly key?: unknown } | null) => String(each?.key));
+  return parseWitnessPolicy({ keys, quorum }, sha256);
 }

@@ -5,9 +5,10 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
 import { formatHash, sha256 } from "../protocol/hash.ts";
+import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { entryBytes, formatBundle, type LogEntry } from "../protocol/log/entries.ts";
-import { formatCheckpoint, formatNote, logMessage, logSignature } from "../protocol/log/note.ts";
-import { noteKey } from "../protocol/log/signed-log.fixture.ts";
+import { formatCheckpoint, formatNote, logMessage, logSignature, parseNote } from "../protocol/log/note.ts";
+import { cosign, noteKey } from "../protocol/log/signed-log.fixture.ts";
 import { extendTree, parseTilePath } from "../protocol/log/tiles.ts";
 import { buildTree, consistencyPath, leafHash } from "../protocol/merkle.ts";
 import { type AuditState, auditLog } from "./log-audit.ts";
@@ -49,6 +50,17 @@ function noteOf({ hashes, origin, key }: Served): string {
   return formatNote({ text, signatures: [logSignature(key, key.sign(logMessage(text)), sha256)] });
 }
 
+const madeTiles = new WeakMap<readonly Uint8Array[], Map<string, { readonly hashes: Uint8Array }>>();
+
+async function tilesOf(hashes: readonly Uint8Array[]) {
+  const known = madeTiles.get(hashes);
+  if (known !== undefined) return known;
+  const tiles = await extendTree({ size: 0, read: async () => [], sha256 }, hashes);
+  const made = new Map(tiles.map((each) => [`${each.level}/${each.index}`, each] as const));
+  madeTiles.set(hashes, made);
+  return made;
+}
+
 async function honest(log: Served, path: string): Promise<Uint8Array | null> {
   if (path === "checkpoint") return utf8(noteOf(log));
   const [, first] = /consistency\?first=(\d+)/.exec(path) ?? [];
@@ -60,12 +72,11 @@ async function honest(log: Served, path: string): Promise<Uint8Array | null> {
   if (tile === null) return null;
   const { kind, level, index, width } = tile;
   if (kind === "entries") return formatBundle(log.entries.slice(index * 256, index * 256 + width));
-  const tiles = await extendTree({ size: 0, read: async () => [], sha256 }, log.hashes);
-  const found = tiles.find((each) => each.level === level && each.index === index);
+  const found = (await tilesOf(log.hashes)).get(`${level}/${index}`);
   return found === undefined ? null : found.hashes.slice(0, width * 32);
 }
 
-async function audit(log: Served, state: AuditState | null = null) {
+async function audit(log: Served, state: AuditState | null = null, witnesses: WitnessPolicy | null = null) {
   const server = createServer(async (request, response) => {
     const path = (request.url ?? "/").slice(1);
     const body = log.answer(path, await honest(log, path));
@@ -76,8 +87,10 @@ async function audit(log: Served, state: AuditState | null = null) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const seen: number[] = [];
   const read = httpLog({ url, fetch });
-  const made = await auditLog({ ...portablePrimitives, origin, keys: [key], read }, state, ({ index }) =>
-    seen.push(index),
+  const made = await auditLog(
+    { ...portablePrimitives, origin, keys: [key], read, ...(witnesses === null ? {} : { witnesses }) },
+    state,
+    ({ index }) => seen.push(index),
   );
   return { ...made, seen };
 }
@@ -106,6 +119,60 @@ describe("an honest log", () => {
     expect(made).toMatchObject({ from, size: to });
     expect(made.seen).toEqual(Array.from({ length: to - from }, (_, at) => from + at));
     expect(made.state.edge.every((tile) => tile.length < 256 * 32)).toBe(true);
+  });
+
+  it("of 100 000 entries is read one tile at a time, and only its right edge is kept", async () => {
+    const size = 100_000;
+    const log = logOf(wordsOf(size));
+    let [asked, longest] = [0, 0];
+    const counted = logOf([], {
+      ...log,
+      answer: (_, bytes) => {
+        asked += 1;
+        longest = Math.max(longest, bytes?.length ?? 0);
+        return bytes;
+      },
+    });
+    const { state, seen } = await audit(counted);
+    expect([seen.length, seen.at(0), seen.at(-1)]).toEqual([size, 0, size - 1]);
+    // A tile and a bundle for each 256 entries, the tiles above them, and the checkpoint.
+    expect(asked).toBe(1 + 2 * Math.ceil(size / 256) + 1 + 1 + 1 + 1);
+    expect(longest).toBeLessThan(64 * 1_024);
+    expect(state.edge.map((tile) => tile.length / 32)).toEqual([size % 256, 390 % 256, 1]);
+    asked = 0;
+    expect((await audit(counted, parseAuditState(formatAuditState(state)))).seen).toEqual([]);
+    expect(asked).toBe(1);
+  }, 60_000);
+});
+
+describe("a policy of witnesses", () => {
+  const [one, two] = [1, 2].map((seed) => noteKey(`witness.test/w${seed}`, "cosignature", seed)) as [
+    typeof key,
+    typeof key,
+  ];
+  const cosigned = (by: readonly (typeof key)[]): Served["answer"] =>
+    whenPath("checkpoint", (bytes) => {
+      const note = parseNote(new TextDecoder().decode(bytes ?? new Uint8Array()));
+      if (!note.ok) throw new Error(note.detail);
+      const lines = by.map((each) => cosign(each, note.value.text, 1_000));
+      return utf8(formatNote({ ...note.value, signatures: [...note.value.signatures, ...lines] }));
+    });
+
+  it("takes the checkpoint that enough of them cosigned, after one that was audited without them", async () => {
+    const { state } = await audit(logOf(wordsOf(3)));
+    const log = logOf(wordsOf(5), { answer: cosigned([two]) });
+    expect(await audit(log, state, { witnesses: [one, two], quorum: 1 })).toMatchObject({ from: 3, size: 5 });
+  });
+
+  it.each([
+    ["too few cosigned", cosigned([one])],
+    ["nobody cosigned", cosigned([])],
+    ["another cosigned under a witness's name", cosigned([one, { ...one, name: two.name }])],
+  ])("refuses a checkpoint that %s", async (_, answer) => {
+    const log = logOf(wordsOf(5), { answer });
+    await expect(audit(log, null, { witnesses: [one, two], quorum: 2 })).rejects.toMatchObject({
+      code: "checkpoint_invalid",
+    });
   });
 });
 

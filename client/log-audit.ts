@@ -8,6 +8,7 @@
 
 import { equalBytes } from "../protocol/bytes.ts";
 import { parseHash, type Sha256 } from "../protocol/hash.ts";
+import { judgeCosignatures, type WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import {
   type Checkpoint,
@@ -37,6 +38,8 @@ export interface AuditedLog {
   readonly verify: VerifySignature;
   readonly sha256: Sha256;
   readonly read: ReadLog;
+  /** Who has to have cosigned the checkpoint that is served; nobody unless given. */
+  readonly witnesses?: WitnessPolicy;
 }
 
 /** How far the log was audited. */
@@ -69,6 +72,7 @@ export async function auditLog(
   const known = state === null ? null : await openState(log, state);
   const note = await log.read.checkpoint();
   const current = readCheckpoint(log, note);
+  judgeWitnesses(log, note);
   const from = known?.size ?? 0;
   if (current.size < from)
     throw new LogFault("log_rolled_back", `The log has ${current.size} entries and had ${from}.`);
@@ -108,6 +112,14 @@ function readCheckpoint(log: AuditedLog, note: string): Checkpoint {
   if (!log.keys.some((key) => verifyNote(log, parsed.value, key) !== null))
     throw new LogFault("log_key_unknown", "No known key of the log signed the checkpoint.");
   return read.value;
+}
+
+/** The state's checkpoint was audited under the policy of its time; the one that is served has to satisfy today's. */
+function judgeWitnesses(log: AuditedLog, text: string): void {
+  const note = parseNote(text);
+  if (log.witnesses === undefined || !note.ok) return;
+  const judged = judgeCosignatures(log, note.value, log.witnesses);
+  if (!judged.ok) throw new LogFault("checkpoint_invalid", judged.detail);
 }
 
 /** The root of the tree that an edge is of. */

@@ -8,6 +8,7 @@ import { SvcConnectionError } from "./errors.ts";
 
 /** Why a log is refused. Documented in docs/log.md. */
 export type LogFaultCode =
+  | "checkpoint_invalid"
   | "checkpoint_malformed"
   | "consistency_invalid"
   | "entries_wrong"
@@ -42,6 +43,8 @@ export interface ReadLog {
   consistency(first: number, second: number): Promise<readonly string[]>;
   /** The service's key set, which is trusted for nothing but what anchors say. */
   keySet(): Promise<string>;
+  /** The custody statements of a business's keys, as they are answered. */
+  keyCustody(uuid: string): Promise<string>;
 }
 
 const timeoutMs = 20_000;
@@ -88,11 +91,14 @@ export function httpLog(address: LogAddress): ReadLog {
       const bytes = await get(`v1/log/consistency?first=${first}&second=${second}`, consistencyBytesMax);
       return bytes === null || bytes === "long" ? [""] : proofIn(bytes);
     },
-    keySet: async () => {
-      const bytes = await get(".well-known/keys", keySetBytesMax);
-      return bytes === null || bytes === "long" ? "" : (parseUtf8(bytes) ?? "");
-    },
+    keySet: async () => textOf(await get(".well-known/keys", keySetBytesMax)),
+    keyCustody: async (uuid) =>
+      textOf(await get(`v1/certificates/${encodeURIComponent(uuid)}/key-custody`, keySetBytesMax)),
   };
+}
+
+function textOf(bytes: Uint8Array | "long" | null): string {
+  return bytes === null || bytes === "long" ? "" : (parseUtf8(bytes) ?? "");
 }
 
 /** The hash texts of an answer; one that is no hash where it is not an answer. */

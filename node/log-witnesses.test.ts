@@ -29,6 +29,7 @@ let [trueOne, moody, forked]: WitnessProcess[] = [];
 let mood: "silent" | "lies" | "true" = "silent";
 let doorway: Server;
 let asked = 0;
+let unanswered = 0;
 
 function startOne(name: string): Promise<WitnessProcess> {
   return startWitness({
@@ -45,7 +46,11 @@ function openDoorway(): Server {
   return createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString("utf8");
     asked += 1;
-    if (mood === "silent") return;
+    if (mood === "silent") {
+      unanswered += 1;
+      response.once("close", () => (unanswered -= 1));
+      return;
+    }
     if (mood === "lies") {
       const read = parseAddCheckpoint(body);
       const text = read.ok ? read.value.read.text : "";
@@ -133,12 +138,17 @@ it("grows while a witness is silent, and serves no checkpoint", async () => {
 });
 
 it("serves none for a cosignature that is a lie, nor after a restart", async () => {
-  mood = "lies";
-  await node[Symbol.asyncDispose]();
+  // What a silent witness was asked ends with the node, and does not keep its process for the rest of the five seconds.
   const before = asked;
+  await append("the last before the stop");
+  await until(async () => asked > before);
+  await node[Symbol.asyncDispose]();
+  await vi.waitUntil(() => unanswered === 0, { timeout: 1_000, interval: 20 });
+  mood = "lies";
+  const atStart = asked;
   node = await start();
   await until(
-    async () => asked > before && (await sequencer()).unwitnessed?.detail.includes("no valid cosignature"),
+    async () => asked > atStart && (await sequencer()).unwitnessed?.detail.includes("no valid cosignature"),
   );
   await append("after the restart");
   expect((await checkpoint()).status).toBe(404);

@@ -20,6 +20,7 @@ import { holdProofs } from "./hold-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { logProofs } from "./log-members.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
+import { publishedProofs } from "./published-members.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
 import {
   codeOf,
@@ -94,36 +95,6 @@ const publicReads: Readonly<Record<string, Proof>> = {
     () => `${certificate()}/key-custody`,
     () => `${certificate(companyUuid)}/key-custody`,
   ),
-  "GET /v1/projections/{type}/{version} path type": texts(
-    () => "/v1/projections/products/1",
-    () => "/v1/projections/events/1",
-  ),
-  "GET /v1/projections/{type}/{version} path version": reads(
-    () => "/v1/projections/products/1",
-    () => "/v1/projections/products/999",
-  ),
-  "GET /v1/schemas/{type}/{version} path type": texts(
-    () => "/v1/schemas/products/1",
-    () => "/v1/schemas/ai_policy/1",
-  ),
-  "GET /v1/schemas/{type}/{version} path version": reads(
-    () => "/v1/schemas/products/1",
-    () => "/v1/schemas/products/999",
-  ),
-  "GET /v1/vocabularies/{name} path name": texts(
-    () => "/v1/vocabularies/languages",
-    () => "/v1/vocabularies/countries",
-  ),
-  "GET /v1/vocabularies/{name} query version": reads(
-    () => "/v1/vocabularies/languages?version=1",
-    () => "/v1/vocabularies/languages?version=999",
-  ),
-  "GET /v1/vocabularies/{name} header If-None-Match": async () => {
-    const path = "/v1/vocabularies/languages";
-    const etag = (await world.get(path)).headers.get("etag") ?? "";
-    const conditional = (value: string) => world.get(path, { "if-none-match": value });
-    return [(await conditional(etag)).status, (await conditional('"other"')).status];
-  },
   "GET /v1/verify/{record_id} path record_id": reads(
     () => page(),
     () => page("", `svc_${"a".repeat(26)}`),
@@ -324,6 +295,7 @@ function sandboxKeyEffect(key: string): Effect {
 
 const table = (): Readonly<Record<string, Proof>> => ({
   ...publicReads,
+  ...publishedProofs(() => world),
   ...verification,
   ...signedReads,
   ...publishing(),
@@ -396,5 +368,11 @@ const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
   ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/schemas/products/1"],
   ...["/v1/ai-policy-key", "/v1/log/checkpoint", "/v1/log/witnesses"],
-  ...["/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
+  ...["/v1/vocabularies", "/v1/vocabularies/languages", "/v1/payloads/seal/2", "/v1/test-vectors"],
+  ...[
+    "/v1/envelope-specification",
+    "/v1/test-vectors/seal.json",
+    `/v1/verify/${recordId()}`,
+    "/openapi.json",
+  ],
 ];

@@ -158,8 +158,7 @@ export async function openNodeServices(
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
-    keyStore,
-    ...derivedFrom(recordIdKey),
+    ...{ keyStore, ...derivedFrom(recordIdKey) },
     hostedSigner: createHostedKeys({
       ...{ store: keyStore, register, recordIdKey, environment: config.environment },
     }),
@@ -170,6 +169,7 @@ export async function openNodeServices(
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
+    logWitnesses.stop();
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
     common.notices.close();

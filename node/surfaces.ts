@@ -7,6 +7,7 @@ import { buildBusiness } from "../api/business.ts";
 import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { logRoutes } from "../api/log-routes.ts";
+import { publishedRoutes } from "../api/published-routes.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
 import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
@@ -28,6 +29,7 @@ import { createChooseListing } from "../service/key-directory.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
 import { createLogReads } from "../service/log-reads.ts";
+import { createPublishedReads } from "../service/published-reads.ts";
 import { readPurges } from "../service/purges.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
@@ -36,6 +38,7 @@ import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -48,6 +51,7 @@ import { publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
+import { vectorFolder } from "./vector-folder.ts";
 
 export interface Surfaces {
   readonly retrieval: FastifyInstance;
@@ -73,6 +77,7 @@ export interface SurfaceChanges {
   /** The values of Host that unsigned requests may name; null for any. */
   readonly hosts?: readonly string[] | null;
   readonly addressRates?: AddressRates;
+  readonly vectors?: VectorFolder;
   readonly delayUntil?: (atMs: number) => Promise<void>;
 }
 
@@ -107,7 +112,10 @@ export function buildSurfaces(
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
   const rates = changes.addressRates ?? addressRatesOf(services);
-  const verification = verificationOf(services, urls, { edge, addressRates: rates });
+  const verification = [
+    ...verificationOf(services, urls, { edge, addressRates: rates }),
+    ...publishedOf(changes.vectors ?? vectorFolder()),
+  ];
   const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
@@ -340,4 +348,10 @@ function verificationOf(
     policy: services.logWitnesses.policy,
   };
   return [...reads, ...logRoutes(createLogReads(log))];
+}
+
+/** What is the same for everybody. */
+function publishedOf(folder: VectorFolder): readonly Route[] {
+  const { sha256 } = nativeCrypto;
+  return publishedRoutes(createPublishedReads({ sha256 }), createTestVectors({ folder, sha256 }));
 }

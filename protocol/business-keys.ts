@@ -66,11 +66,15 @@ export const businessKeysShape = object({
 });
 export type BusinessKeys = Of<typeof businessKeysShape>;
 
-const format: PayloadFormat<BusinessKeys> = { version: 1, versions: [1], shape: businessKeysShape };
+export const businessKeysFormat: PayloadFormat<BusinessKeys> = {
+  version: 1,
+  versions: [1],
+  shape: businessKeysShape,
+};
 
 /** Reads the payload of a business's published keys. */
 export function parseBusinessKeys(payload: Uint8Array, sha256?: Sha256): Verdict<BusinessKeys> {
-  const parsed = parsePayload(payload, format);
+  const parsed = parsePayload(payload, businessKeysFormat);
   if (!parsed.ok) return parsed;
   const seen = new Set<string>();
   for (const [index, key] of parsed.value.keys.entries()) {

@@ -60,7 +60,7 @@ const shape = closed<Certificate>({
   sandbox: optional(literal(true)),
 });
 
-const format: PayloadFormat<Certificate> = { version: 1, versions: [1], shape };
+export const certificateFormat: PayloadFormat<Certificate> = { version: 1, versions: [1], shape };
 
 /** A certificate and the name of this issuance. */
 export interface IssuedCertificate {
@@ -70,7 +70,7 @@ export interface IssuedCertificate {
 
 /** Reads the payload of a certificate. */
 export function parseCertificate(payload: Uint8Array): Verdict<Certificate> {
-  const parsed = parsePayload(payload, format);
+  const parsed = parsePayload(payload, certificateFormat);
   if (!parsed.ok) return parsed;
   const { status, status_reason: reason } = parsed.value;
   if (status === "active" && reason !== undefined)

@@ -45,7 +45,7 @@ export const payloadTypes = {
   "hold-decision.v1": payloadType("hold-decision", 1),
 } as const;
 
-/** @internal for tests. */
+/** A kind of payload with its version, for example `seal.v2`. */
 export type PayloadKind = keyof typeof payloadTypes;
 
 /** An envelope with more signatures than this is refused. */

@@ -3,10 +3,10 @@
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
-import { isPushId } from "./identifiers.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
-import { closed, literal, matching, oneOf, timestamp, uuid } from "./shape.ts";
+import { closed, literal, oneOf, timestamp, uuid } from "./shape.ts";
+import { pushId } from "./wire/push.ts";
 
 export interface HoldDecision {
   readonly v: 1;
@@ -16,13 +16,13 @@ export interface HoldDecision {
   readonly at: string;
 }
 
-const format: PayloadFormat<HoldDecision> = {
+export const holdDecisionFormat: PayloadFormat<HoldDecision> = {
   version: 1,
   versions: [1],
   shape: closed<HoldDecision>({
     v: literal(1),
     business_uuid: uuid,
-    push_id: matching(isPushId, "a push id"),
+    push_id: pushId,
     decision: oneOf(["confirm", "reject"]),
     at: timestamp,
   }),
@@ -30,7 +30,7 @@ const format: PayloadFormat<HoldDecision> = {
 
 /** Reads the payload of a hold decision. */
 export function parseHoldDecision(payload: Uint8Array): Verdict<HoldDecision> {
-  return parsePayload(payload, format);
+  return parsePayload(payload, holdDecisionFormat);
 }
 
 /** Opens a decision's envelope. It only reads: the signature is not verified. */

@@ -24,7 +24,7 @@ export interface KeyCustody {
 /** What is known about a key at an instant; a key without a statement is never assumed to be `self`. */
 export type CustodyState = KeyCustody["custody"] | "unstated";
 
-const format: PayloadFormat<KeyCustody> = {
+export const keyCustodyFormat: PayloadFormat<KeyCustody> = {
   version: 1,
   versions: [1],
   shape: closed<KeyCustody>({
@@ -40,7 +40,7 @@ const format: PayloadFormat<KeyCustody> = {
 
 /** Reads the payload of a custody statement. */
 export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {
-  const parsed = parsePayload(payload, format);
+  const parsed = parsePayload(payload, keyCustodyFormat);
   if (!parsed.ok) return parsed;
   // Both have the same fixed width, so their texts sort in the order of their instants.
   if (parsed.value.effective_from > parsed.value.issued_at) {

@@ -59,12 +59,16 @@ export const keyDirectoryMembers = {
 const keyDirectoryShape = object(keyDirectoryMembers);
 export type KeyDirectory = Of<typeof keyDirectoryShape>;
 
-const format: PayloadFormat<KeyDirectory> = { version: 1, versions: [1], shape: keyDirectoryShape };
+export const keyDirectoryFormat: PayloadFormat<KeyDirectory> = {
+  version: 1,
+  versions: [1],
+  shape: keyDirectoryShape,
+};
 
 /** Opens a key-directory envelope. It only reads: the signature is not verified. */
 export function openKeyDirectory(envelope: Envelope, sha256?: Sha256): Verdict<KeyDirectory> {
   const payload = openEnvelope(envelope, payloadTypes["key-directory.v1"]);
-  const parsed = payload.ok ? parsePayload(payload.value, format) : payload;
+  const parsed = payload.ok ? parsePayload(payload.value, keyDirectoryFormat) : payload;
   return parsed.ok ? (listFault(parsed.value, sha256) ?? parsed) : parsed;
 }
 

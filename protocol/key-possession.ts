@@ -16,7 +16,7 @@ export interface KeyPossession {
   readonly challenge: string;
 }
 
-const format: PayloadFormat<KeyPossession> = {
+export const keyPossessionFormat: PayloadFormat<KeyPossession> = {
   version: 1,
   versions: [1],
   shape: closed<KeyPossession>({
@@ -31,7 +31,7 @@ const format: PayloadFormat<KeyPossession> = {
 /** Opens a proof. It only reads: the signature is not verified. */
 export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
   const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);
-  return payload.ok ? parsePayload(payload.value, format) : payload;
+  return payload.ok ? parsePayload(payload.value, keyPossessionFormat) : payload;
 }
 
 /** The payload bytes to sign. */

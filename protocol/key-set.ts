@@ -91,7 +91,7 @@ export const keyEntryShape = closed<KeyEntry>({
 
 type KeySetPayload = Omit<KeySet, "certificates"> & { readonly certificates: readonly JsonValue[] };
 
-const keySetFormat: PayloadFormat<KeySetPayload> = {
+export const keySetFormat: PayloadFormat<KeySetPayload> = {
   version: 1,
   versions: [1],
   shape: closed<KeySetPayload>({
@@ -102,7 +102,7 @@ const keySetFormat: PayloadFormat<KeySetPayload> = {
   }),
 };
 
-const keyCertificateFormat: PayloadFormat<KeyCertificate> = {
+export const keyCertificateFormat: PayloadFormat<KeyCertificate> = {
   version: 1,
   versions: [1],
   shape: closed<KeyCertificate>({

@@ -63,7 +63,7 @@ export const mandateScope = closed<MandateScope>({
   caps: closed<MandateCaps>({ records_per_hour: cap, bytes_per_day: cap }),
   source_ip_allow_list: nullable(distinct(sourceRange, { min: 1, max: 256 })),
 });
-const format: PayloadFormat<Mandate> = {
+export const mandateFormat: PayloadFormat<Mandate> = {
   version: 1,
   versions: [1],
   shape: closed<Mandate>({
@@ -79,7 +79,7 @@ const format: PayloadFormat<Mandate> = {
 
 /** Reads the payload of a mandate. */
 export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
-  const parsed = parsePayload(payload, format);
+  const parsed = parsePayload(payload, mandateFormat);
   if (!parsed.ok) return parsed;
   const from = parseTimestamp(parsed.value.valid_from) ?? 0;
   const until = parseTimestamp(parsed.value.valid_until) ?? 0;

@@ -19,10 +19,12 @@ export function leafHash(bytes: Uint8Array, sha256: Sha256 = portableSha256): Ui
   return sha256(prefixed);
 }
 
+/** What an inner node hashes. One for all of them: a hash keeps nothing of its input, and allocating it takes longer than hashing it. */
+const node = Uint8Array.of(1, ...new Uint8Array(64));
+
 /** The hash of an inner node (RFC 6962 §2.1). */
 export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
-  const node = new Uint8Array(65);
-  node[0] = 1;
+  if (left.length !== 32 || right.length !== 32) throw new RangeError("A node has two hashes of 32 bytes.");
   node.set(left, 1);
   node.set(right, 33);
   return sha256(node);
@@ -80,6 +82,17 @@ export function inclusionPath(
   sha256: Sha256 = portableSha256,
 ): Uint8Array[] {
   return buildTree(leafHashes, sha256).path(index);
+}
+
+/** The root over 2^n hashes, which are given one after another. */
+export function rootOfHashes(hashes: Uint8Array, sha256: Sha256): Uint8Array {
+  const level = new Uint8Array(hashes);
+  for (let length = level.length; length > 32; length /= 2)
+    for (let at = 0; at < length; at += 64) {
+      for (let byte = 0; byte < 64; byte += 1) node[byte + 1] = level[at + byte] as number;
+      level.set(sha256(node), at / 2);
+    }
+  return level.slice(0, 32);
 }
 
 /** A leaf's claimed place in a tree. */

@@ -1,7 +1,7 @@
 // Receipt: the service's signed statement of what it served, to whom and when (specification, «Receipt»).
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
-import { collectionNames, isRecordId } from "./identifiers.ts";
+import { collectionNames } from "./identifiers.ts";
 import { searchRowsMax } from "./limits.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
@@ -21,6 +21,7 @@ import {
   timestamp,
   uuid,
 } from "./shape.ts";
+import { recordId } from "./wire/push.ts";
 
 interface ReceiptRowCommon {
   readonly record_id: string;
@@ -77,7 +78,7 @@ export type Receipt = ReceiptV1 | ReceiptV2 | ReceiptV3;
 
 const versionNumber = integer({ min: 0, max: 2_147_483_647 });
 const rowCommon = {
-  record_id: matching(isRecordId, "a record id"),
+  record_id: recordId,
   adl_origin: hash,
   adl_row_sig: matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature"),
 };
@@ -97,17 +98,17 @@ const common = {
 };
 
 const versions = [1, 2, 3];
-const formatV1: PayloadFormat<ReceiptV1> = {
+export const receiptV1: PayloadFormat<ReceiptV1> = {
   version: 1,
   versions,
   shape: closed<ReceiptV1>({ ...common, v: literal(1), rows: termsRows }),
 };
-const formatV2: PayloadFormat<ReceiptV2> = {
+export const receiptV2: PayloadFormat<ReceiptV2> = {
   version: 2,
   versions,
   shape: closed<ReceiptV2>({ ...common, v: literal(2), key_id: keyId, rows: termsRows }),
 };
-const formatV3: PayloadFormat<ReceiptV3> = {
+export const receiptV3: PayloadFormat<ReceiptV3> = {
   version: 3,
   versions,
   shape: closed<ReceiptV3>({ ...common, v: literal(3), key_id: keyId, rows: policyRows }),
@@ -116,10 +117,10 @@ const formatV3: PayloadFormat<ReceiptV3> = {
 /** Opens an envelope that must be a receipt of version 1, 2 or 3. It only reads: the signature is not verified. */
 export function openReceipt(envelope: Envelope): Verdict<Receipt> {
   if (envelope.payloadType === payloadTypes["receipt.v1"])
-    return openAs(envelope, payloadTypes["receipt.v1"], formatV1);
+    return openAs(envelope, payloadTypes["receipt.v1"], receiptV1);
   if (envelope.payloadType === payloadTypes["receipt.v2"])
-    return openAs(envelope, payloadTypes["receipt.v2"], formatV2);
-  return openAs(envelope, payloadTypes["receipt.v3"], formatV3);
+    return openAs(envelope, payloadTypes["receipt.v2"], receiptV2);
+  return openAs(envelope, payloadTypes["receipt.v3"], receiptV3);
 }
 
 /**

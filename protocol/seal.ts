@@ -112,22 +112,22 @@ const policyPart = { v: literal(2), ai_policy_version: versionNumber };
 const termsPart = { v: literal(1), terms_version: versionNumber };
 
 const versions = [1, 2];
-const sealV1: PayloadFormat<SealV1> = {
+export const sealV1: PayloadFormat<SealV1> = {
   version: 1,
   versions,
   shape: closed<SealV1>({ ...common, ...recordPart, ...termsPart }),
 };
-const sealV2: PayloadFormat<SealV2> = {
+export const sealV2: PayloadFormat<SealV2> = {
   version: 2,
   versions,
   shape: closed<SealV2>({ ...common, ...recordPart, ...policyPart }),
 };
-const batchSealV1: PayloadFormat<BatchSealV1> = {
+export const batchSealV1: PayloadFormat<BatchSealV1> = {
   version: 1,
   versions,
   shape: closed<BatchSealV1>({ ...common, ...batchPart, ...termsPart }),
 };
-const batchSealV2: PayloadFormat<BatchSealV2> = {
+export const batchSealV2: PayloadFormat<BatchSealV2> = {
   version: 2,
   versions,
   shape: closed<BatchSealV2>({ ...common, ...batchPart, ...policyPart }),

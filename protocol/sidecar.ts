@@ -2,7 +2,6 @@
 // authority, when it was received and that its seal was valid (specification, «Sidecar»).
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
-import { isPushId, isRecordId } from "./identifiers.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
 import {
@@ -19,6 +18,7 @@ import {
   timestamp,
   uuid,
 } from "./shape.ts";
+import { pushId, recordId } from "./wire/push.ts";
 
 /** Who was authorised to publish, and on what basis. It names a key, never a person. */
 export interface SidecarScope {
@@ -79,7 +79,7 @@ const versionNumber = integer({ min: 0, max: 2_147_483_647 });
 
 const common = {
   action: oneOf(["publish", "update", "withdraw", "delete"] as const),
-  batch_id: nullable(matching(isPushId, "a batch id")),
+  batch_id: nullable(pushId),
   business_uuid: uuid,
   cert_id: hash,
   change: counter,
@@ -87,7 +87,7 @@ const common = {
   path: oneOf(["A", "B"] as const),
   published_at: timestamp,
   received_at: timestamp,
-  record_id: matching(isRecordId, "a record id"),
+  record_id: recordId,
   record_type: matching(/^[a-z_]{1,32}$/, "a record type"),
   record_version: counter,
   scope: closed<SidecarScope>({
@@ -105,12 +105,12 @@ const common = {
 } as const;
 
 const versions = [1, 2];
-const formatV1: PayloadFormat<SidecarV1> = {
+export const sidecarV1: PayloadFormat<SidecarV1> = {
   version: 1,
   versions,
   shape: closed<SidecarV1>({ ...common, v: literal(1), terms_version: versionNumber }),
 };
-const formatV2: PayloadFormat<SidecarV2> = {
+export const sidecarV2: PayloadFormat<SidecarV2> = {
   version: 2,
   versions,
   shape: closed<SidecarV2>({ ...common, v: literal(2), ai_policy_version: versionNumber }),
@@ -121,7 +121,7 @@ export function openSidecar(envelope: Envelope): Verdict<Sidecar> {
   const first = envelope.payloadType === payloadTypes["sidecar.v1"];
   const payload = openEnvelope(envelope, first ? payloadTypes["sidecar.v1"] : payloadTypes["sidecar.v2"]);
   if (!payload.ok) return payload;
-  return first ? parsePayload(payload.value, formatV1) : parsePayload(payload.value, formatV2);
+  return first ? parsePayload(payload.value, sidecarV1) : parsePayload(payload.value, sidecarV2);
 }
 
 /**

@@ -13,7 +13,7 @@ import { parseWithdrawal } from "./withdrawal.ts";
 const pageShape = object(verifyPageMembers);
 export type VerifyPage = Of<typeof pageShape>;
 
-const format: PayloadFormat<VerifyPage> = { version: 1, versions: [1], shape: pageShape };
+export const verifyPageFormat: PayloadFormat<VerifyPage> = { version: 1, versions: [1], shape: pageShape };
 
 /**
  * Opens a verify-page envelope. It only reads: neither its signature nor that of the removal in it is verified. A record
@@ -21,7 +21,7 @@ const format: PayloadFormat<VerifyPage> = { version: 1, versions: [1], shape: pa
  */
 export function openVerifyPage(envelope: Envelope): Verdict<VerifyPage> {
   const payload = openEnvelope(envelope, payloadTypes["verify-page.v1"]);
-  const parsed = payload.ok ? parsePayload(payload.value, format) : payload;
+  const parsed = payload.ok ? parsePayload(payload.value, verifyPageFormat) : payload;
   if (!parsed.ok) return parsed;
   const { record_id: id, record_type: type } = parsed.value;
   if (recordType(id) !== type)

@@ -15,10 +15,14 @@ const statementShape = object({
 });
 export type VerifyStatement = Of<typeof statementShape>;
 
-const format: PayloadFormat<VerifyStatement> = { version: 1, versions: [1], shape: statementShape };
+export const verifyStatementFormat: PayloadFormat<VerifyStatement> = {
+  version: 1,
+  versions: [1],
+  shape: statementShape,
+};
 
 /** Opens a verify-statement envelope. It only reads: the signature is not verified. */
 export function openVerifyStatement(envelope: Envelope): Verdict<VerifyStatement> {
   const payload = openEnvelope(envelope, payloadTypes["verify-statement.v1"]);
-  return payload.ok ? parsePayload(payload.value, format) : payload;
+  return payload.ok ? parsePayload(payload.value, verifyStatementFormat) : payload;
 }

@@ -1,10 +1,10 @@
 // Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2 over its
 // exact bytes (specification, «Seals»).
 
-import { isRecordId } from "./identifiers.ts";
 import { malformed, parseObject, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
-import { closed, matching, oneOf, timestamp } from "./shape.ts";
+import { closed, oneOf, timestamp } from "./shape.ts";
+import { recordId } from "./wire/push.ts";
 
 export interface Withdrawal {
   readonly record_id: string;
@@ -12,8 +12,8 @@ export interface Withdrawal {
   readonly at: string;
 }
 
-const shape = closed<Withdrawal>({
-  record_id: matching(isRecordId, "a record id"),
+export const withdrawalShape = closed<Withdrawal>({
+  record_id: recordId,
   action: oneOf(["withdraw", "delete"]),
   at: timestamp,
 });
@@ -22,7 +22,7 @@ const shape = closed<Withdrawal>({
 export function parseWithdrawal(bytes: Uint8Array): Verdict<Withdrawal> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
-  const fault = payloadFault(shape, parsed.value);
+  const fault = payloadFault(withdrawalShape, parsed.value);
   if (fault !== null) return fault;
   if (JSON.stringify(parsed.value).length !== bytes.length)
     return malformed("The document is not compact JSON.", "");

@@ -58,10 +58,11 @@ const silent = (key: TestNoteKey) => witness(key, () => never);
 const dead = (key: TestNoteKey) => witness(key, () => Promise.reject(new Error("ECONNREFUSED")));
 const says = (key: TestNoteKey, lines: string) => witness(key, () => ({ kind: "cosigned", lines }));
 
-function collectorOf(witnesses: readonly ReachedWitness[], quorum: number) {
+function collectorOf(witnesses: readonly ReachedWitness[], quorum: number, stop = new AbortController()) {
   const timers: { readonly delayMs: number; run: (() => void) | null }[] = [];
   const collector = createCollector({
     policy: { witnesses, quorum },
+    stopped: stop.signal,
     crypto: { verify, sha256 },
     now: () => nowSeconds * 1_000,
     schedule: (delayMs, run) => {
@@ -164,6 +165,20 @@ describe("the collector", () => {
     });
     expect(quiet.cancelled.size).toBe(1);
     expect(timers.every(({ run }) => run === null)).toBe(true);
+  });
+
+  it("C4: ends when the node stops, and asks nobody afterwards", async () => {
+    const stop = new AbortController();
+    const quiet = silent(keys[0]);
+    const { collect, timers } = collectorOf([quiet], 1, stop);
+    const collecting = collect(9);
+    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+    stop.abort();
+    expect(await collecting).toEqual({ missing: expect.stringContaining("did not answer in time") });
+    expect(quiet.cancelled.size).toBe(1);
+    expect(timers.every(({ run }) => run === null)).toBe(true);
+    expect(await collect(9)).toHaveProperty("missing");
+    expect(quiet.asked).toHaveLength(1);
   });
 
   it("does not wait for the time to be over when all have answered", async () => {

@@ -2,6 +2,7 @@
 //   C1. A cosignature counts only under the key of the policy, over exactly this checkpoint, with a time that is not ahead of ours.
 //   C2. It ends in bounded time, whatever witnesses do: with enough cosignatures, or with the reason of each that is missing.
 //   C3. A witness that is behind gets the proof from where it says it is. One that says something else each time is left alone.
+//   C4. When the node stops, what is under way ends at once, and nobody is asked any more.
 
 import { equalBytes } from "../protocol/bytes.ts";
 import type { Sha256 } from "../protocol/hash.ts";
@@ -30,12 +31,21 @@ export interface CosignaturePolicy {
   readonly quorum: number;
 }
 
+/** Of an AbortSignal, what is needed. */
+interface StopSignal {
+  readonly aborted: boolean;
+  addEventListener(event: "abort", run: () => void): void;
+  removeEventListener(event: "abort", run: () => void): void;
+}
+
 export interface CollectDeps {
   readonly policy: CosignaturePolicy;
   readonly crypto: { readonly verify: VerifySignature; readonly sha256: Sha256 };
   readonly now: () => number;
   /** Runs something later; the returned function cancels it. */
   readonly schedule: (delayMs: number, run: () => void) => () => void;
+  /** Aborted when the node stops. */
+  readonly stopped?: StopSignal;
 }
 
 /** How long all of them have, and how long those that are slower than a quorum have after it. */
@@ -68,7 +78,14 @@ async function collect(
   const { witnesses, quorum } = deps.policy;
   const parsed = parseNote(request.note);
   if (!parsed.ok) throw new Error("The log's own checkpoint is not a note.");
-  const asking: Asking = { deps, known, request, note: parsed.value, calls: new Set(), hasEnded: false };
+  const asking: Asking = {
+    deps,
+    known,
+    request,
+    note: parsed.value,
+    calls: new Set(),
+    hasEnded: deps.stopped?.aborted === true,
+  };
   const lines = new Map<ReachedWitness, NoteSignature>();
   const faults = new Map<ReachedWitness, string>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -77,6 +94,9 @@ async function collect(
     if (lines.size + faults.size === witnesses.length) end();
     else if (lines.size >= quorum) timers.push(deps.schedule(lingerMs, end));
   };
+  const stop = (): void => end();
+  deps.stopped?.addEventListener("abort", stop);
+  if (asking.hasEnded) end();
   linger();
   for (const witness of witnesses)
     void askWitness(asking, witness)
@@ -87,6 +107,7 @@ async function collect(
       .then(linger);
   await ended;
   asking.hasEnded = true;
+  deps.stopped?.removeEventListener("abort", stop);
   for (const cancel of timers) cancel();
   for (const call of asking.calls) call.cancel();
   if (lines.size < quorum) return { missing: reasonOf(deps.policy, lines, faults) };

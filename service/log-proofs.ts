@@ -6,7 +6,7 @@
 import { formatHash, type Sha256 } from "../protocol/hash.ts";
 import type { LogEntry } from "../protocol/log/entries.ts";
 import { inclusionProof, type TiledTree } from "../protocol/log/proofs.ts";
-import { tilePath } from "../protocol/log/tiles.ts";
+import { type KnownRoots, tilePath } from "../protocol/log/tiles.ts";
 import type { ReasonCode, Refusal } from "../protocol/result.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
@@ -16,6 +16,8 @@ import type { Trust } from "../verifier/trust.ts";
 export interface LogTreeDeps {
   readonly log: Pick<LogStore, "read">;
   readonly sha256: Sha256;
+  /** What earlier proofs from the same log found. */
+  readonly known?: KnownRoots;
 }
 
 /** What can be read of the log to prove that it contains an entry. */
@@ -51,10 +53,11 @@ export async function findInLog(
 }
 
 /** The published tree. */
-export function publishedTree({ log, sha256 }: LogTreeDeps, { size }: StoredCheckpoint): TiledTree {
+export function publishedTree({ log, sha256, known }: LogTreeDeps, { size }: StoredCheckpoint): TiledTree {
   return {
     size,
     sha256,
+    known,
     read: async (tiles) => {
       const objects = await log.read(tiles.map(tilePath));
       return objects.map((bytes) => bytes ?? missingTile());

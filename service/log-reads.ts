@@ -10,9 +10,16 @@ import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import { verifierKeyOf } from "../protocol/log/note.ts";
 import { consistencyProof, inclusionProof } from "../protocol/log/proofs.ts";
-import { entriesPath, parseTilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
+import {
+  entriesPath,
+  type KnownRoots,
+  parseTilePath,
+  tileWidth,
+  widthInTree,
+} from "../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { problem } from "../protocol/problem.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
@@ -47,7 +54,13 @@ const checkpointSeconds = 5;
 const policySeconds = 300;
 const forEver = "public, max-age=31536000, immutable";
 
-export function createLogReads(deps: LogReadsDeps): LogReads {
+/** Roots of subtrees that are kept, in four megabytes at most. Those near the root are used again and again, and stay. */
+const knownRootsMax = 16_384;
+
+type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
+
+export function createLogReads(logDeps: LogReadsDeps): LogReads {
+  const deps: ReadDeps = { ...logDeps, known: new BoundedMap<string, Uint8Array>(knownRootsMax) };
   return {
     checkpoint: async () => {
       const checkpoint = await deps.log.readCheckpoint();
@@ -79,7 +92,7 @@ function answerText({ note }: StoredCheckpoint): Outcome {
   return { kind: "answer", status: 200, headers, body: note };
 }
 
-async function readInclusion(deps: LogReadsDeps, query: InclusionQuery): Promise<Outcome> {
+async function readInclusion(deps: ReadDeps, query: InclusionQuery): Promise<Outcome> {
   const asked = parseInclusion(query);
   if (isRefused(asked)) return asked;
   const checkpoint = await deps.log.readCheckpoint();
@@ -192,7 +205,7 @@ async function readEntry({ log }: LogReadsDeps, index: number, size: number): Pr
 }
 
 async function readConsistency(
-  deps: LogReadsDeps,
+  deps: ReadDeps,
   query: { readonly first: string | null; readonly second: string | null },
 ): Promise<Outcome> {
   const first = sizeOf(query.first);

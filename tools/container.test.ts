@@ -48,6 +48,11 @@ describe("the container image", () => {
     expect(folders.filter((name) => !used.has(name))).toEqual([]);
   });
 
+  it("gets the test vectors, which a node serves", () => {
+    expect([...allowed]).toContain("vectors");
+    expect(isLeftOut("vectors/index.json")).toBe(false);
+  });
+
   it("begins by leaving everything out", () => {
     expect(lines[0]).toBe("*");
   });

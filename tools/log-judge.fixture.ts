@@ -9,7 +9,7 @@ import { parseAnchors } from "../protocol/anchors.ts";
 import { sha256 } from "../protocol/hash.ts";
 import { noteKeyOf, verifierKeyOf } from "../protocol/log/note.ts";
 import { createVerifier } from "../verifier/verifier.ts";
-import { buildGoPrograms } from "./go-programs.fixture.ts";
+import { buildGoPrograms } from "./go-programs.ts";
 
 /** Where a log is read, and what says whose it is. */
 export interface JudgedLog {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleForBrowser, findBrowser, servePage, textOfPage } from "./browser.fixture.ts";
-import { buildGoPrograms, type GoPrograms } from "./go-programs.fixture.ts";
+import { buildGoPrograms, type GoPrograms } from "./go-programs.ts";
 import { root } from "./process.ts";
 import type { VectorCase, VectorFile } from "./vectors/case.ts";
 

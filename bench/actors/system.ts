@@ -7,7 +7,7 @@ import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import { type CounterProtocols, durableCounter, memoryCounter } from "./counter.ts";
 
-const timers: TimerPort = {
+export const timers: TimerPort = {
   schedule: (delayMs, run) => {
     const timer = setTimeout(run, delayMs);
     return () => clearTimeout(timer);

@@ -5,6 +5,9 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { sha256 } from "../../protocol/hash.ts";
+import { verifierKeyOf } from "../../protocol/log/note.ts";
+import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
 import { limitPresets } from "../http-config.ts";
 import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { examine } from "./examine.ts";
@@ -81,8 +84,11 @@ function safe(): Record<string, string | undefined> {
     SVC_KEY_REQUESTS_PER_SECOND: "50",
     SVC_KEY_QUERY_COST_PER_MINUTE: "6000",
     SVC_CONTENT_LISTS: at("lists.json"),
+    SVC_LOG_WITNESSES: witness,
   };
 }
+
+const witness = `${verifierKeyOf(noteKey("witness.example/w1", "cosignature", 1), sha256)} https://witness.example`;
 
 const withoutNodeTls: Env = {
   ...{ SVC_NODE_TLS_KEY_FILE: undefined, SVC_NODE_TLS_CERT_FILE: undefined, SVC_NODE_TLS_CA_FILE: undefined },
@@ -123,6 +129,8 @@ describe("a production configuration that is safe", () => {
     ["url_plain SVC_TOOLS_URL", { SVC_TOOLS_URL: "http://tools.example" }],
     ["proxies_missing SVC_TRUSTED_PROXIES", { SVC_TRUSTED_PROXIES: undefined }],
     ["lists_missing SVC_CONTENT_LISTS", { SVC_CONTENT_LISTS: undefined }],
+    ["log_unwitnessed SVC_LOG_WITNESSES", { SVC_LOG_WITNESSES: undefined }],
+    ["log_unwitnessed SVC_LOG_WITNESS_QUORUM", { SVC_LOG_WITNESS_QUORUM: "0" }],
     ["file_unreadable SVC_CONTENT_LISTS", { SVC_CONTENT_LISTS: "/nowhere/lists.json" }],
     ["file_unreadable SVC_BLOCKED_URLS", { SVC_BLOCKED_URLS: "/nowhere/urls.txt" }],
     ["file_unreadable SVC_AS_TABLE", { SVC_AS_TABLE: "/nowhere/as.txt" }],

@@ -11,6 +11,8 @@ export interface Finding {
   readonly problem: string;
   /** What to do. */
   readonly fix: string;
+  /** Not unsafe for the node or its callers, but less than production should have. It fails nothing. */
+  readonly warning?: true;
 }
 
 export type FindingCode =
@@ -26,6 +28,7 @@ export type FindingCode =
   | "proxies_missing"
   | "limit_missing"
   | "lists_missing"
+  | "log_unwitnessed"
   | "ops_hosts_missing"
   | "secret_weak"
   | "secret_shared"

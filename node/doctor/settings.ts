@@ -77,6 +77,7 @@ const checks: readonly Check[] = [
   urlFindings,
   limitFindings,
   listFindings,
+  witnessFindings,
   opsFindings,
   sandboxFindings,
   userFindings,
@@ -176,6 +177,21 @@ function listFindings({ contentLists }: NodeConfig): readonly Finding[] {
       problem:
         "is not set, so records may link to any host, and may use the name of any brand that no certificate has",
       fix: "Name the file of protected names and blocked hosts, the same on every node.",
+    },
+  ];
+}
+
+function witnessFindings({ log: { witnesses, quorum } }: NodeConfig): readonly Finding[] {
+  if (quorum > 0) return [];
+  return [
+    {
+      ...{
+        code: "log_unwitnessed",
+        where: witnesses.length === 0 ? "SVC_LOG_WITNESSES" : "SVC_LOG_WITNESS_QUORUM",
+      },
+      problem: `lets the log's checkpoints be published with 0 of ${witnesses.length} cosignatures, so nobody but its readers holds the log to one tree`,
+      fix: "Name witnesses that others run, and how many of them have to cosign (docs/log.md).",
+      warning: true,
     },
   ];
 }

@@ -22,6 +22,8 @@ export interface LogWitnesses extends AsyncDisposable {
   readonly cosign: Cosign;
   readonly witnesses: readonly WitnessAddress[];
   readonly policy: WitnessPolicy;
+  /** No witness is asked any more, and what was asked of one ends at once. */
+  stop(): void;
 }
 
 export interface LogWitnessesParts {
@@ -46,12 +48,15 @@ export async function openLogWitnesses(
     : [];
   const witnesses = hasOwn ? own.map(addressOf) : log.witnesses;
   const quorum = hasOwn ? own.length : log.quorum;
+  const stop = new AbortController();
   const cosign = createCollector({
     policy: { witnesses: witnesses.map(reachWitness), quorum },
+    stopped: stop.signal,
     ...{ crypto: nativeCrypto, now: parts.clock.now, schedule: nodeTimers.schedule },
   });
   return {
     ...{ cosign, witnesses, policy: { witnesses: witnesses.map(({ key }) => key), quorum } },
+    stop: () => stop.abort(),
     [Symbol.asyncDispose]: async () =>
       void (await Promise.all(own.map((witness) => witness[Symbol.asyncDispose]()))),
   };

@@ -17,7 +17,7 @@ import {
   verifierKeyOf,
 } from "../../protocol/log/note.ts";
 import { noteKey } from "../../protocol/log/signed-log.fixture.ts";
-import { buildGoPrograms } from "../../tools/go-programs.fixture.ts";
+import { buildGoPrograms } from "../../tools/go-programs.ts";
 import { startWitness } from "./witness-server.ts";
 
 const built = await buildGoPrograms({

@@ -1,14 +1,9 @@
 // Proofs from tiles: their cost grows with the logarithm of the tree, and no more than the tiles they need is in memory.
 
-import type { Sha256 } from "../hash.ts";
-import { consistencyRanges, inclusionRanges, type ReadTiles, rangeRoots } from "./tiles.ts";
+import { consistencyRanges, inclusionRanges, type RangeSource, rangeRoots } from "./tiles.ts";
 
 /** A tree of `size` leaves whose tiles can be read. */
-export interface TiledTree {
-  readonly size: number;
-  readonly read: ReadTiles;
-  readonly sha256: Sha256;
-}
+export type TiledTree = RangeSource;
 
 /** The root (RFC 6962 §2.1). */
 export async function treeRoot(tree: TiledTree): Promise<Uint8Array> {

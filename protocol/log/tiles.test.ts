@@ -108,6 +108,27 @@ describe("a tree of tiles", () => {
     expect(asked.length).toBeLessThanOrEqual(12);
   });
 
+  test("proves the same with the nodes that it knows, in any larger tree, and reads only tiles that it does not know", async () => {
+    const tiles = new Tiles();
+    const asked: TileId[] = [];
+    const read: ReadTiles = (wanted) => {
+      asked.push(...wanted);
+      return tiles.read(wanted);
+    };
+    const known = new Map<string, Uint8Array>();
+    await tiles.append(0, leaves.slice(0, 65_500));
+    await inclusionProof({ size: 65_500, read, sha256, known }, 700);
+    expect(asked.map(({ level }) => level)).toContain(1);
+    await tiles.append(65_500, leaves.slice(65_500));
+    const built = buildTree(leaves, sha256);
+    const tree = { size: leaves.length, read, sha256, known };
+    for (const index of [700, 513, 65_499, 66_099])
+      expect(await inclusionProof(tree, index)).toEqual(built.path(index));
+    asked.length = 0;
+    expect(await inclusionProof(tree, 700)).toEqual(built.path(700));
+    expect(asked.map(tilePath)).toEqual(["tile/0/002"]);
+  });
+
   test("refuses a tile of a wrong size", async () => {
     const read: ReadTiles = async (tiles) => tiles.map(({ width }) => new Uint8Array(width * 32 - 1));
     await expect(treeRoot({ size: 10, read, sha256 })).rejects.toThrow(TileFault);

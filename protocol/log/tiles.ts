@@ -4,7 +4,7 @@
 
 import { concatBytes } from "../bytes.ts";
 import type { Sha256 } from "../hash.ts";
-import { nodeHash } from "../merkle.ts";
+import { nodeHash, rootOfHashes } from "../merkle.ts";
 
 /** Hashes in a full tile, and the number of levels of the tree that one tile spans. */
 export const tileWidth = 256;
@@ -33,6 +33,15 @@ export interface TreeNode {
 export interface LeafRange {
   readonly start: number;
   readonly end: number;
+}
+
+/**
+ * Roots of complete subtrees of one log, as far as they are remembered. Such a root is the same in every larger tree, so it may be
+ * kept for as long as there is room.
+ */
+export interface KnownRoots {
+  get(name: string): Uint8Array | undefined;
+  set(name: string, root: Uint8Array): void;
 }
 
 /** Reads tiles, in the order asked for. Rejects where one is not there. */
@@ -158,29 +167,62 @@ function splitOf(leaves: number): number {
   return 2 ** heightOf(leaves - 1);
 }
 
-/** The roots of some ranges of a tree of `size` leaves: every tile that they need is read once, all of them together. */
+/** What ranges of a tree of `size` leaves are read from. */
+export interface RangeSource {
+  readonly size: number;
+  readonly read: ReadTiles;
+  readonly sha256: Sha256;
+  readonly known?: KnownRoots | undefined;
+}
+
+/** The roots of some ranges: every tile that they need and that does not follow from what is known is read once, all of them together. */
 export async function rangeRoots(
-  { size, read, sha256 }: { readonly size: number; readonly read: ReadTiles; readonly sha256: Sha256 },
+  { size, read, sha256, known }: RangeSource,
   ranges: readonly LeafRange[],
 ): Promise<readonly Uint8Array[]> {
   const needed = new Map<string, TileId>();
+  const roots = new Map<string, Uint8Array>();
   const subtrees = ranges.map((range) => subtreesOf(range));
+  const edge = ranges.find(({ end }) => end === size)?.start ?? size;
   for (const node of subtrees.flat()) {
+    const remembered = isRemembered(node, edge) ? known?.get(nameOf(node)) : undefined;
+    if (remembered !== undefined) {
+      roots.set(nameOf(node), remembered);
+      continue;
+    }
     const tile = tileOf(node, size);
-    needed.set(tilePath(tile), tile);
+    needed.set(tileName(tile), tile);
   }
   const tiles = [...needed.values()];
   const bytes = await read(tiles);
-  const byPath = new Map(tiles.map((tile, at) => [tilePath(tile), checkedTile(tile, bytes[at])]));
-  const hashOf = (node: TreeNode): Uint8Array => {
-    const hashes = byPath.get(tilePath(tileOf(node, size))) as Uint8Array;
-    return nodeInTile(node, hashes, sha256);
+  const byName = new Map(tiles.map((tile, at) => [tileName(tile), checkedTile(tile, bytes[at])]));
+  const rootOf = (node: TreeNode): Uint8Array => {
+    const remembered = roots.get(nameOf(node));
+    if (remembered !== undefined) return remembered;
+    const hashes = byName.get(tileName(tileOf(node, size))) as Uint8Array;
+    const root = nodeInTile(node, hashes, sha256);
+    if (isRemembered(node, edge)) known?.set(nameOf(node), root);
+    return root;
   };
   return subtrees.map((nodes) => {
-    const hashes = nodes.map(hashOf);
+    const hashes = nodes.map(rootOf);
     if (hashes.length === 0) return sha256(new Uint8Array());
     return hashes.reduceRight((right, left) => nodeHash(left, right, sha256));
   });
+}
+
+/** Whether a root is worth remembering: those over a full tile and more are few, and every proof needs those at the tree's right edge. */
+function isRemembered({ height, index }: TreeNode, edge: number): boolean {
+  return height >= tileHeight || (height > 0 && index * 2 ** height >= edge);
+}
+
+/** Names a tile of one tree, where its width follows. */
+function tileName({ level, index }: TileId): string {
+  return `${level}/${index}`;
+}
+
+function nameOf({ height, index }: TreeNode): string {
+  return `${height}/${index}`;
 }
 
 function checkedTile(tile: TileId, bytes: Uint8Array | undefined): Uint8Array {
@@ -205,18 +247,6 @@ function nodeInTile({ height, index }: TreeNode, hashes: Uint8Array, sha256: Sha
   const count = 2 ** (height % tileHeight);
   const first = (index * count) % tileWidth;
   return rootOfHashes(hashes.subarray(first * 32, (first + count) * 32), sha256);
-}
-
-/** The root over 2^n hashes. */
-function rootOfHashes(hashes: Uint8Array, sha256: Sha256): Uint8Array {
-  let level = hashes;
-  while (level.length > 32) {
-    const above = new Uint8Array(level.length / 2);
-    for (let at = 0; at < level.length; at += 64)
-      above.set(nodeHash(level.subarray(at, at + 32), level.subarray(at + 32, at + 64), sha256), at / 2);
-    level = above;
-  }
-  return level;
 }
 
 /**

@@ -8,13 +8,10 @@ import { keyDirectoryMembers } from "../key-directory.ts";
 import { keyEntryShape } from "../key-set.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import { fieldShape } from "../records/json-schema.ts";
-import { vocabularyNames } from "../records/vocabularies/vocabulary-document.ts";
 import {
   anyText,
   country,
   described,
-  dictionary,
-  either,
   flag,
   hash,
   integer,
@@ -38,7 +35,6 @@ import { removalActions } from "./removal.ts";
 import { sourceLine, webAddress } from "./retrieval.ts";
 
 const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
-const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 const issuance = {
   status: oneOf(certificateStatuses),
@@ -113,55 +109,6 @@ export const keyDirectoryAnswer = named(
     ...keyDirectoryMembers,
     statement: described(envelopeShape, "The same, signed: only this is trusted."),
   }),
-);
-
-export const projectionAnswer = named(
-  "ProjectionAnswer",
-  object({
-    version: text(64),
-    spec_version: counter,
-    sha256: hash,
-    record_type: oneOf(collectionNames),
-    field_map: described(dictionary(anyText), "Where each member of a row comes from, in a word."),
-    rules: listOf(
-      object({
-        member: anyText,
-        rule: oneOf([
-          ...["fact", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant", "by_country"],
-        ]),
-        from: optional(anyText),
-        each: optional(anyText),
-        value: optional(either(anyText, count, flag)),
-        country: optional(anyText),
-        as: optional(oneOf(["number", "text"])),
-      }),
-    ),
-    unsigned_fields: listOf(anyText),
-    serve_time_fields: listOf(anyText),
-    definition: object({
-      record_schema: anyText,
-      rules: dictionary(anyText),
-      row: anyText,
-      signature: anyText,
-      sha256: anyText,
-    }),
-  }),
-);
-
-const entries = listOf(object({ code: anyText, name: anyText }));
-const vocabularyHead = { name: oneOf(vocabularyNames), version: counter, standard: anyText };
-
-export const vocabularyAnswer = named(
-  "VocabularyAnswer",
-  either(
-    object({ ...vocabularyHead, entries }),
-    object({
-      ...vocabularyHead,
-      verticals: listOf(object({ code: anyText, name: anyText, categories: entries })),
-      lists: dictionary(entries),
-    }),
-    object({ ...vocabularyHead, pattern: anyText, rule: anyText }),
-  ),
 );
 
 /** What the page states. The answer and its statement have the same. */

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { link, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { utf8 } from "../../protocol/bytes.ts";
 import { logStoreConformance, type OpenLogStore } from "../log-store.conformance.ts";
+import { LogConflict } from "../log-store.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteLogStore } from "./log-store.ts";
 
@@ -47,6 +48,20 @@ it("F1: leaves the tiles as files under their own paths, and no draft", async ()
     "tile/0/000.p/1",
     "tile/entries/x001/000",
   ]);
+});
+
+it("F1: never writes into a draft that a crash left, which may already be the file itself", async () => {
+  const { home, opened } = openHome();
+  const object = { path: "tile/0/000", bytes: utf8("whole") };
+  await opened.store.write([object], []);
+  await link(join(home, "log/tile/0/000"), join(home, "log/tile/0/000.new"));
+  await expect(opened.store.write([{ ...object, bytes: utf8("other") }], [])).rejects.toThrow(LogConflict);
+  expect(await opened.store.read(["tile/0/000"])).toEqual([Buffer.from("whole")]);
+  await writeFile(join(home, "log/tile/0/001.new"), "torn");
+  await opened.store.write([{ path: "tile/0/001", bytes: utf8("next") }], []);
+  expect(await opened.store.read(["tile/0/001"])).toEqual([Buffer.from("next")]);
+  expect((await readdir(join(home, "log/tile/0"))).sort()).toEqual(["000", "001"]);
+  await opened.close();
 });
 
 it("F2: ends what it is writing before it is closed, and writes nothing afterwards", async () => {

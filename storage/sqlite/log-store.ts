@@ -4,7 +4,7 @@
 //       Leaves and checkpoints are committed after that, so they never name what a loss of power takes away.
 //   F2. Once it is closed, nothing more is written to the folder.
 
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readFile, rm, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { equalBytes } from "../../protocol/bytes.ts";
 import { parseTilePath } from "../../protocol/log/tiles.ts";
@@ -41,6 +41,7 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     if (row === undefined) return null;
     return { size: numberOf(row["size"]), root: textOf(row["root"]), note: textOf(row["note"]) };
   };
+  const flushed = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
   const keepFiles = async (objects: readonly LogObject[]): Promise<void> => {
@@ -58,13 +59,12 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     },
     write: async (objects, leaves) => {
       await keepFiles(objects);
-      await flushFolders(folder, objects);
+      await flushFolders(folder, objects, flushed);
       await database.write(() => {
         for (const { leaf, index } of leaves) {
+          if (put.run(leaf, index).changes === 1) continue;
           const known = findLeaf(leaf);
-          if (known !== null && known !== index)
-            throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
-          put.run(leaf, index);
+          if (known !== index) throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
         }
       });
     },
@@ -100,11 +100,9 @@ async function readObject(folder: string, path: string): Promise<Uint8Array | nu
 /** Creates the file, or finds the same bytes in it (L2). */
 async function keepFile(folder: string, { path, bytes }: LogObject): Promise<void> {
   const name = fileOf(folder, path);
-  await mkdir(dirname(name), { recursive: true, mode: 0o700 });
   const draft = `${name}.new`;
-  await rm(draft, { force: true });
   {
-    await using file = await open(draft, "wx", 0o600);
+    await using file = await openDraft(draft);
     await file.writeFile(bytes);
     await file.sync();
   }
@@ -114,24 +112,53 @@ async function keepFile(folder: string, { path, bytes }: LogObject): Promise<voi
     if (!isCode(error, "EEXIST")) throw error;
     if (!equalBytes(await readFile(name), bytes)) throw new LogConflict(`${path} has other bytes already.`);
   } finally {
-    await rm(draft, { force: true });
+    await unlink(draft);
   }
 }
 
-/** A name survives a loss of power only once its folder is on the disk, and so does the folder's own. */
-async function flushFolders(folder: string, objects: readonly LogObject[]): Promise<void> {
+/** A new file. A draft that a crash left may already have its own name as well, so it is removed and never written to. */
+async function openDraft(draft: string): Promise<FileHandle> {
+  try {
+    return await open(draft, "wx", 0o600);
+  } catch (error) {
+    if (isCode(error, "ENOENT")) await mkdir(dirname(draft), { recursive: true, mode: 0o700 });
+    else if (isCode(error, "EEXIST")) await rm(draft, { force: true });
+    else throw error;
+  }
+  return open(draft, "wx", 0o600);
+}
+
+/** Folders whose own names are known to be on the disk, at most; beyond that they are flushed again. */
+const flushedMax = 1_024;
+
+/**
+ * A name survives a loss of power only once its folder is on the disk, and so does the folder's own. Of a folder, only the names of
+ * objects change again and again; its own name is flushed once, by this process or an earlier one that nobody can ask.
+ */
+async function flushFolders(
+  folder: string,
+  objects: readonly LogObject[],
+  flushed: Set<string>,
+): Promise<void> {
   // Windows cannot open a folder; its file names are durable without this.
   if (process.platform === "win32") return;
   const folders = new Set<string>();
-  for (const { path } of objects)
-    for (let at = dirname(path); at !== "."; at = dirname(at)) folders.add(join(folder, at));
-  if (objects.length > 0) folders.add(folder);
+  const named = new Set<string>();
+  for (const { path } of objects) {
+    folders.add(join(folder, dirname(path)));
+    for (let at = dirname(path); at !== "." && !flushed.has(at); at = dirname(at)) {
+      folders.add(join(folder, dirname(at)));
+      named.add(at);
+    }
+  }
   await Promise.all(
     [...folders].map(async (name) => {
       await using opened = await open(name, "r");
       await opened.sync();
     }),
   );
+  if (flushed.size + named.size > flushedMax) flushed.clear();
+  for (const name of named) flushed.add(name);
 }
 
 function isCode(error: unknown, code: string): boolean {

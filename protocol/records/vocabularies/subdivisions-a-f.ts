@@ -35,8 +35,8 @@ export const subdivisionsAToF = `
     42 Narsingdi; 43 Narail; 44 Natore; 45 Chapai Nawabganj; 46 Nilphamari; 47 Noakhali; 48 Naogaon; 49 Pabna; 50 Pirojpur; 51 Patuakhali;
     52 Panchagarh; 53 Rajbari; 54 Rajshahi; 55 Rangpur; 56 Rangamati; 57 Sherpur; 58 Satkhira; 59 Sirajganj; 60 Sylhet; 61 Sunamganj; 62 Shariatpur;
     63 Tangail; 64 Thakurgaon; A Barishal; B Chattogram; C Dhaka; D Khulna; E Rajshahi; F Rangpur; G Sylhet; H Mymensingh
-  BE: BRU Brussels Hoofdstedelijk Gewest; VAN Antwerpen; VBR Vlaams-Brabant; VLG Vlaams Gewest; VLI Limburg; VOV Oost-Vlaanderen;
-    VWV West-Vlaanderen; WAL Waals Gewest; WBR Brabant wallon; WHT Hainaut; WLG Liège; WLX Luxembourg; WNA Namur
+  BE: BRU Brussels Hoofdstedelijk Gewest; VAN Antwerpen; VBR Vlaams-Brabant; VLG Vlaams Gewest; VLI Limburg; VOV Oost-Vlaanderen; VWV West-Vlaanderen;
+    WAL Waals Gewest; WBR Brabant wallon; WHT Hainaut; WLG Liège; WLX Luxembourg; WNA Namur
   BF: 01 Boucle du Mouhoun; 02 Cascades; 03 Centre; 04 Centre-Est; 05 Centre-Nord; 06 Centre-Ouest; 07 Centre-Sud; 08 Est; 09 Hauts-Bassins; 10 Nord;
     11 Plateau-Central; 12 Sahel; 13 Sud-Ouest; BAL Balé; BAM Bam; BAN Banwa; BAZ Bazèga; BGR Bougouriba; BLG Boulgou; BLK Boulkiemdé; COM Comoé;
     GAN Ganzourgou; GNA Gnagna; GOU Gourma; HOU Houet; IOB Ioba; KAD Kadiogo; KEN Kénédougou; KMD Komondjari; KMP Kompienga; KOP Koulpélogo;
@@ -60,8 +60,8 @@ export const subdivisionsAToF = `
     CS Central Andros; EG East Grand Bahama; EX Exuma; FP City of Freeport; GC Grand Cay; HI Harbour Island; HT Hope Town; IN Inagua; LI Long Island;
     MC Mangrove Cay; MG Mayaguana; MI Moore's Island; NE North Eleuthera; NO North Abaco; NP New Providence; NS North Andros; RC Rum Cay;
     RI Ragged Island; SA South Andros; SE South Eleuthera; SO South Abaco; SS San Salvador; SW Spanish Wells; WG West Grand Bahama
-  BT: 11 Paro; 12 Chhukha; 13 Haa; 14 Samtse; 15 Thimphu; 21 Tsirang; 22 Dagana; 23 Punakha; 24 Wangdue Phodrang; 31 Sarpang; 32 Trongsa;
-    33 Bumthang; 34 Zhemgang; 41 Trashigang; 42 Monggar; 43 Pema Gatshel; 44 Lhuentse; 45 Samdrup Jongkhar; GA Gasa; TY Trashi Yangtse
+  BT: 11 Paro; 12 Chhukha; 13 Haa; 14 Samtse; 15 Thimphu; 21 Tsirang; 22 Dagana; 23 Punakha; 24 Wangdue Phodrang; 31 Sarpang; 32 Trongsa; 33 Bumthang;
+    34 Zhemgang; 41 Trashigang; 42 Monggar; 43 Pema Gatshel; 44 Lhuentse; 45 Samdrup Jongkhar; GA Gasa; TY Trashi Yangtse
   BW: CE Central; CH Chobe; FR Francistown; GA Gaborone; GH Ghanzi; JW Jwaneng; KG Kgalagadi; KL Kgatleng; KW Kweneng; LO Lobatse; NE North East;
     NW North West; SE South East; SO Southern; SP Selibe Phikwe; ST Sowa Town
   BY: BR Brestskaya voblasts'; HM Horad Minsk; HO Homyel'skaya voblasts'; HR Hrodzyenskaya voblasts'; MA Mahilyowskaya voblasts';
@@ -76,9 +76,9 @@ export const subdivisionsAToF = `
     KG Kémo-Gribingui; LB Lobaye; MB Mbomou; MP Ombella-Mpoko; NM Nana-Mambéré; OP Ouham-Pendé; SE Sangha; UK Ouaka; VK Vakaga
   CG: 11 Bouenza; 12 Pool; 13 Sangha; 14 Plateaux; 15 Cuvette-Ouest; 16 Pointe-Noire; 2 Lékoumou; 5 Kouilou; 7 Likouala; 8 Cuvette; 9 Niari;
     BZV Brazzaville
-  CH: AG Aargau; AI Appenzell Innerrhoden; AR Appenzell Ausserrhoden; BE Bern; BL Basel-Landschaft; BS Basel-Stadt; FR Fribourg; GE Genève;
-    GL Glarus; GR Graubünden; JU Jura; LU Luzern; NE Neuchâtel; NW Nidwalden; OW Obwalden; SG Sankt Gallen; SH Schaffhausen; SO Solothurn; SZ Schwyz;
-    TG Thurgau; TI Ticino; UR Uri; VD Vaud; VS Valais; ZG Zug; ZH Zürich
+  CH: AG Aargau; AI Appenzell Innerrhoden; AR Appenzell Ausserrhoden; BE Bern; BL Basel-Landschaft; BS Basel-Stadt; FR Fribourg; GE Genève; GL Glarus;
+    GR Graubünden; JU Jura; LU Luzern; NE Neuchâtel; NW Nidwalden; OW Obwalden; SG Sankt Gallen; SH Schaffhausen; SO Solothurn; SZ Schwyz; TG Thurgau;
+    TI Ticino; UR Uri; VD Vaud; VS Valais; ZG Zug; ZH Zürich
   CI: AB Abidjan; BS Bas-Sassandra; CM Comoé; DN Denguélé; GD Gôh-Djiboua; LC Lacs; LG Lagunes; MG Montagnes; SM Sassandra-Marahoué; SV Savanes;
     VB Vallée du Bandama; WR Woroba; YM Yamoussoukro; ZZ Zanzan
   CL: AI Aisén del General Carlos Ibañez del Campo; AN Antofagasta; AP Arica y Parinacota; AR La Araucanía; AT Atacama; BI Biobío; CO Coquimbo;
@@ -98,9 +98,8 @@ export const subdivisionsAToF = `
   CU: 01 Pinar del Río; 03 La Habana; 04 Matanzas; 05 Villa Clara; 06 Cienfuegos; 07 Sancti Spíritus; 08 Ciego de Ávila; 09 Camagüey; 10 Las Tunas;
     11 Holguín; 12 Granma; 13 Santiago de Cuba; 14 Guantánamo; 15 Artemisa; 16 Mayabeque; 99 Isla de la Juventud
   CV: B Ilhas de Barlavento; BR Brava; BV Boa Vista; CA Santa Catarina; CF Santa Catarina do Fogo; CR Santa Cruz; MA Maio; MO Mosteiros; PA Paul;
-    PN Porto Novo; PR Praia; RB Ribeira Brava; RG Ribeira Grande; RS Ribeira Grande de Santiago; S Ilhas de Sotavento; SD São Domingos;
-    SF São Filipe; SL Sal; SM São Miguel; SO São Lourenço dos Órgãos; SS São Salvador do Mundo; SV São Vicente; TA Tarrafal;
-    TS Tarrafal de São Nicolau
+    PN Porto Novo; PR Praia; RB Ribeira Brava; RG Ribeira Grande; RS Ribeira Grande de Santiago; S Ilhas de Sotavento; SD São Domingos; SF São Filipe;
+    SL Sal; SM São Miguel; SO São Lourenço dos Órgãos; SS São Salvador do Mundo; SV São Vicente; TA Tarrafal; TS Tarrafal de São Nicolau
   CY: 01 Lefkosia; 02 Lemesos; 03 Larnaka; 04 Ammochostos; 05 Pafos; 06 Keryneia
   CZ: 10 Praha, Hlavní město; 20 Středočeský kraj; 201 Benešov; 202 Beroun; 203 Kladno; 204 Kolín; 205 Kutná Hora; 206 Mělník; 207 Mladá Boleslav;
     208 Nymburk; 209 Praha-východ; 20A Praha-západ; 20B Příbram; 20C Rakovník; 31 Jihočeský kraj; 311 České Budějovice; 312 Český Krumlov;
@@ -119,8 +118,8 @@ export const subdivisionsAToF = `
   DK: 015 København; 020 Frederiksborg; 025 Roskilde; 030 Vestsjælland; 035 Storstrøm; 040 Bornholm; 042 Fyn; 050 Sønderjylland; 055 Ribe; 060 Vejle;
     065 Ringkøbing; 070 Århus; 076 Viborg; 080 Nordjylland; 101 København; 147 Frederiksberg; 81 Region Nordjylland; 82 Region Midjylland;
     83 Region Syddanmark; 84 Region Hovedstaden; 85 Region Sjælland
-  DM: 02 Saint Andrew; 03 Saint David; 04 Saint George; 05 Saint John; 06 Saint Joseph; 07 Saint Luke; 08 Saint Mark; 09 Saint Patrick;
-    10 Saint Paul; 11 Saint Peter
+  DM: 02 Saint Andrew; 03 Saint David; 04 Saint George; 05 Saint John; 06 Saint Joseph; 07 Saint Luke; 08 Saint Mark; 09 Saint Patrick; 10 Saint Paul;
+    11 Saint Peter
   DO: 01 Distrito Nacional (Santo Domingo); 02 Azua; 03 Baoruco; 04 Barahona; 05 Dajabón; 06 Duarte; 07 Elías Piña; 08 El Seibo; 09 Espaillat;
     10 Independencia; 11 La Altagracia; 12 La Romana; 13 La Vega; 14 María Trinidad Sánchez; 15 Monte Cristi; 16 Pedernales; 17 Peravia;
     18 Puerto Plata; 19 Hermanas Mirabal; 20 Samaná; 21 San Cristóbal; 22 San Juan; 23 San Pedro de Macorís; 24 Sánchez Ramírez; 25 Santiago;
@@ -128,13 +127,13 @@ export const subdivisionsAToF = `
     34 Cibao Noroeste; 35 Cibao Norte; 36 Cibao Sur; 37 El Valle; 38 Enriquillo; 39 Higuamo; 40 Ozama; 41 Valdesia; 42 Yuma
   DZ: 01 Adrar; 02 Chlef; 03 Laghouat; 04 Oum el Bouaghi; 05 Batna; 06 Béjaïa; 07 Biskra; 08 Béchar; 09 Blida; 10 Bouira; 11 Tamanrasset; 12 Tébessa;
     13 Tlemcen; 14 Tiaret; 15 Tizi Ouzou; 16 Alger; 17 Djelfa; 18 Jijel; 19 Sétif; 20 Saïda; 21 Skikda; 22 Sidi Bel Abbès; 23 Annaba; 24 Guelma;
-    25 Constantine; 26 Médéa; 27 Mostaganem; 28 M'sila; 29 Mascara; 30 Ouargla; 31 Oran; 32 El Bayadh; 33 Illizi; 34 Bordj Bou Arréridj;
-    35 Boumerdès; 36 El Tarf; 37 Tindouf; 38 Tissemsilt; 39 El Oued; 40 Khenchela; 41 Souk Ahras; 42 Tipaza; 43 Mila; 44 Aïn Defla; 45 Naama;
-    46 Aïn Témouchent; 47 Ghardaïa; 48 Relizane; 49 Timimoun; 50 Bordj Badji Mokhtar; 51 Ouled Djellal; 52 Béni Abbès; 53 In Salah; 54 In Guezzam;
-    55 Touggourt; 56 Djanet; 57 El Meghaier; 58 El Meniaa
+    25 Constantine; 26 Médéa; 27 Mostaganem; 28 M'sila; 29 Mascara; 30 Ouargla; 31 Oran; 32 El Bayadh; 33 Illizi; 34 Bordj Bou Arréridj; 35 Boumerdès;
+    36 El Tarf; 37 Tindouf; 38 Tissemsilt; 39 El Oued; 40 Khenchela; 41 Souk Ahras; 42 Tipaza; 43 Mila; 44 Aïn Defla; 45 Naama; 46 Aïn Témouchent;
+    47 Ghardaïa; 48 Relizane; 49 Timimoun; 50 Bordj Badji Mokhtar; 51 Ouled Djellal; 52 Béni Abbès; 53 In Salah; 54 In Guezzam; 55 Touggourt;
+    56 Djanet; 57 El Meghaier; 58 El Meniaa
   EC: A Azuay; B Bolívar; C Carchi; D Orellana; E Esmeraldas; F Cañar; G Guayas; H Chimborazo; I Imbabura; L Loja; M Manabí; N Napo; O El Oro;
-    P Pichincha; R Los Ríos; S Morona Santiago; SD Santo Domingo de los Tsáchilas; SE Santa Elena; T Tungurahua; U Sucumbíos; W Galápagos;
-    X Cotopaxi; Y Pastaza; Z Zamora Chinchipe
+    P Pichincha; R Los Ríos; S Morona Santiago; SD Santo Domingo de los Tsáchilas; SE Santa Elena; T Tungurahua; U Sucumbíos; W Galápagos; X Cotopaxi;
+    Y Pastaza; Z Zamora Chinchipe
   EE: 130 Alutaguse; 141 Anija; 142 Antsla; 171 Elva; 184 Haapsalu; 191 Haljala; 198 Harku; 205 Hiiumaa; 214 Häädemeeste; 245 Jõelähtme; 247 Jõgeva;
     251 Jõhvi; 255 Järva; 272 Kadrina; 283 Kambja; 284 Kanepi; 291 Kastre; 293 Kehtna; 296 Keila; 303 Kihnu; 305 Kiili; 317 Kohila; 321 Kohtla-Järve;
     338 Kose; 353 Kuusalu; 37 Harjumaa; 39 Hiiumaa; 424 Loksa; 430 Lääneranna; 431 Lääne-Harju; 432 Luunja; 441 Lääne-Nigula; 442 Lüganuse;
@@ -150,10 +149,10 @@ export const subdivisionsAToF = `
   ER: AN Ansabā; DK Janūbī al Baḩrī al Aḩmar; DU Al Janūbī; GB Qāsh-Barkah; MA Al Awsaţ; SK Shimālī al Baḩrī al Aḩmar
   ES: A Alicante; AB Albacete; AL Almería; AN Andalucía; AR Aragón; AS Asturias, Principado de; AV Ávila; B Barcelona; BA Badajoz; BI Bizkaia;
     BU Burgos; C A Coruña; CA Cádiz; CB Cantabria; CC Cáceres; CE Ceuta; CL Castilla y León; CM Castilla-La Mancha; CN Canarias; CO Córdoba;
-    CR Ciudad Real; CS Castellón; CT Catalunya; CU Cuenca; EX Extremadura; GA Galicia; GC Las Palmas; GI Girona; GR Granada; GU Guadalajara;
-    H Huelva; HU Huesca; IB Illes Balears; J Jaén; L Lleida; LE León; LO La Rioja; LU Lugo; M Madrid; MA Málaga; MC Murcia, Región de;
-    MD Madrid, Comunidad de; ML Melilla; MU Murcia; NA Navarra; NC Navarra, Comunidad Foral de; O Asturias; OR Ourense; P Palencia; PM Illes Balears;
-    PO Pontevedra; PV País Vasco; RI La Rioja; S Cantabria; SA Salamanca; SE Sevilla; SG Segovia; SO Soria; SS Gipuzkoa; T Tarragona; TE Teruel;
+    CR Ciudad Real; CS Castellón; CT Catalunya; CU Cuenca; EX Extremadura; GA Galicia; GC Las Palmas; GI Girona; GR Granada; GU Guadalajara; H Huelva;
+    HU Huesca; IB Illes Balears; J Jaén; L Lleida; LE León; LO La Rioja; LU Lugo; M Madrid; MA Málaga; MC Murcia, Región de; MD Madrid, Comunidad de;
+    ML Melilla; MU Murcia; NA Navarra; NC Navarra, Comunidad Foral de; O Asturias; OR Ourense; P Palencia; PM Illes Balears; PO Pontevedra;
+    PV País Vasco; RI La Rioja; S Cantabria; SA Salamanca; SE Sevilla; SG Segovia; SO Soria; SS Gipuzkoa; T Tarragona; TE Teruel;
     TF Santa Cruz de Tenerife; TO Toledo; V Valencia; VA Valladolid; VC Valenciana, Comunidad; VI Álava; Z Zaragoza; ZA Zamora
   ET: AA Ādīs Ābeba; AF Āfar; AM Āmara; BE Bīnshangul Gumuz; DD Dirē Dawa; GA Gambēla Hizboch; HA Hārerī Hizb; OR Oromīya; SI Sīdama;
     SN YeDebub Bihēroch Bihēreseboch na Hizboch; SO Sumalē; SW YeDebub M‘irab Ītyop’iya Hizboch; TI Tigray
@@ -164,17 +163,17 @@ export const subdivisionsAToF = `
     13 Serua; 14 Tailevu; C Central; E Eastern; N Northern; R Rotuma; W Western
   FM: KSA Kosrae; PNI Pohnpei; TRK Chuuk; YAP Yap
   FR: 01 Ain; 02 Aisne; 03 Allier; 04 Alpes-de-Haute-Provence; 05 Hautes-Alpes; 06 Alpes-Maritimes; 07 Ardèche; 08 Ardennes; 09 Ariège; 10 Aube;
-    11 Aude; 12 Aveyron; 13 Bouches-du-Rhône; 14 Calvados; 15 Cantal; 16 Charente; 17 Charente-Maritime; 18 Cher; 19 Corrèze; 20R Corse;
-    21 Côte-d'Or; 22 Côtes-d'Armor; 23 Creuse; 24 Dordogne; 25 Doubs; 26 Drôme; 27 Eure; 28 Eure-et-Loir; 29 Finistère; 2A Corse-du-Sud;
-    2B Haute-Corse; 30 Gard; 31 Haute-Garonne; 32 Gers; 33 Gironde; 34 Hérault; 35 Ille-et-Vilaine; 36 Indre; 37 Indre-et-Loire; 38 Isère; 39 Jura;
-    40 Landes; 41 Loir-et-Cher; 42 Loire; 43 Haute-Loire; 44 Loire-Atlantique; 45 Loiret; 46 Lot; 47 Lot-et-Garonne; 48 Lozère; 49 Maine-et-Loire;
-    50 Manche; 51 Marne; 52 Haute-Marne; 53 Mayenne; 54 Meurthe-et-Moselle; 55 Meuse; 56 Morbihan; 57 Moselle; 58 Nièvre; 59 Nord; 60 Oise; 61 Orne;
-    62 Pas-de-Calais; 63 Puy-de-Dôme; 64 Pyrénées-Atlantiques; 65 Hautes-Pyrénées; 66 Pyrénées-Orientales; 67 Bas-Rhin; 68 Haut-Rhin; 69 Rhône;
-    69M Métropole de Lyon; 6AE Alsace; 70 Haute-Saône; 71 Saône-et-Loire; 72 Sarthe; 73 Savoie; 74 Haute-Savoie; 75C Paris; 76 Seine-Maritime;
-    77 Seine-et-Marne; 78 Yvelines; 79 Deux-Sèvres; 80 Somme; 81 Tarn; 82 Tarn-et-Garonne; 83 Var; 84 Vaucluse; 85 Vendée; 86 Vienne;
-    87 Haute-Vienne; 88 Vosges; 89 Yonne; 90 Territoire de Belfort; 91 Essonne; 92 Hauts-de-Seine; 93 Seine-Saint-Denis; 94 Val-de-Marne;
-    95 Val-d'Oise; 971 Guadeloupe; 972 Martinique; 973 Guyane (française); 974 La Réunion; 976 Mayotte; ARA Auvergne-Rhône-Alpes;
-    BFC Bourgogne-Franche-Comté; BL Saint-Barthélemy; BRE Bretagne; CP Clipperton; CVL Centre-Val de Loire; GES Grand Est; HDF Hauts-de-France;
-    IDF Île-de-France; MF Saint-Martin; NAQ Nouvelle-Aquitaine; NC Nouvelle-Calédonie; NOR Normandie; OCC Occitanie; PAC Provence-Alpes-Côte-d’Azur;
-    PDL Pays-de-la-Loire; PF Polynésie française; PM Saint-Pierre-et-Miquelon; TF Terres australes françaises; WF Wallis-et-Futuna
+    11 Aude; 12 Aveyron; 13 Bouches-du-Rhône; 14 Calvados; 15 Cantal; 16 Charente; 17 Charente-Maritime; 18 Cher; 19 Corrèze; 20R Corse; 21 Côte-d'Or;
+    22 Côtes-d'Armor; 23 Creuse; 24 Dordogne; 25 Doubs; 26 Drôme; 27 Eure; 28 Eure-et-Loir; 29 Finistère; 2A Corse-du-Sud; 2B Haute-Corse; 30 Gard;
+    31 Haute-Garonne; 32 Gers; 33 Gironde; 34 Hérault; 35 Ille-et-Vilaine; 36 Indre; 37 Indre-et-Loire; 38 Isère; 39 Jura; 40 Landes; 41 Loir-et-Cher;
+    42 Loire; 43 Haute-Loire; 44 Loire-Atlantique; 45 Loiret; 46 Lot; 47 Lot-et-Garonne; 48 Lozère; 49 Maine-et-Loire; 50 Manche; 51 Marne;
+    52 Haute-Marne; 53 Mayenne; 54 Meurthe-et-Moselle; 55 Meuse; 56 Morbihan; 57 Moselle; 58 Nièvre; 59 Nord; 60 Oise; 61 Orne; 62 Pas-de-Calais;
+    63 Puy-de-Dôme; 64 Pyrénées-Atlantiques; 65 Hautes-Pyrénées; 66 Pyrénées-Orientales; 67 Bas-Rhin; 68 Haut-Rhin; 69 Rhône; 69M Métropole de Lyon;
+    6AE Alsace; 70 Haute-Saône; 71 Saône-et-Loire; 72 Sarthe; 73 Savoie; 74 Haute-Savoie; 75C Paris; 76 Seine-Maritime; 77 Seine-et-Marne;
+    78 Yvelines; 79 Deux-Sèvres; 80 Somme; 81 Tarn; 82 Tarn-et-Garonne; 83 Var; 84 Vaucluse; 85 Vendée; 86 Vienne; 87 Haute-Vienne; 88 Vosges;
+    89 Yonne; 90 Territoire de Belfort; 91 Essonne; 92 Hauts-de-Seine; 93 Seine-Saint-Denis; 94 Val-de-Marne; 95 Val-d'Oise; 971 Guadeloupe;
+    972 Martinique; 973 Guyane (française); 974 La Réunion; 976 Mayotte; ARA Auvergne-Rhône-Alpes; BFC Bourgogne-Franche-Comté; BL Saint-Barthélemy;
+    BRE Bretagne; CP Clipperton; CVL Centre-Val de Loire; GES Grand Est; HDF Hauts-de-France; IDF Île-de-France; MF Saint-Martin;
+    NAQ Nouvelle-Aquitaine; NC Nouvelle-Calédonie; NOR Normandie; OCC Occitanie; PAC Provence-Alpes-Côte-d’Azur; PDL Pays-de-la-Loire;
+    PF Polynésie française; PM Saint-Pierre-et-Miquelon; TF Terres australes françaises; WF Wallis-et-Futuna
 `;

@@ -28,25 +28,25 @@ export const subdivisionsMToR = `
     UJA Ujae; UTI Utrik; WTH Wotho; WTJ Wotje
   MK: 101 Veles; 102 Gradsko; 103 Demir Kapija; 104 Kavadarci; 105 Lozovo; 106 Negotino; 107 Rosoman; 108 Sveti Nikole; 109 Čaška; 201 Berovo;
     202 Vinica; 203 Delčevo; 204 Zrnovci; 205 Karbinci; 206 Kočani; 207 Makedonska Kamenica; 208 Pehčevo; 209 Probištip; 210 Češinovo-Obleševo;
-    211 Štip; 301 Vevčani; 303 Debar; 304 Debrca; 307 Kičevo; 308 Makedonski Brod; 310 Ohrid; 311 Plasnica; 312 Struga; 313 Centar Župa;
-    401 Bogdanci; 402 Bosilovo; 403 Valandovo; 404 Vasilevo; 405 Gevgelija; 406 Dojran; 407 Konče; 408 Novo Selo; 409 Radoviš; 410 Strumica;
-    501 Bitola; 502 Demir Hisar; 503 Dolneni; 504 Krivogaštani; 505 Kruševo; 506 Mogila; 507 Novaci; 508 Prilep; 509 Resen; 601 Bogovinje;
-    602 Brvenica; 603 Vrapčište; 604 Gostivar; 605 Želino; 606 Jegunovce; 607 Mavrovo i Rostuše; 608 Tearce; 609 Tetovo; 701 Kratovo;
-    702 Kriva Palanka; 703 Kumanovo; 704 Lipkovo; 705 Rankovce; 706 Staro Nagoričane; 801 Aerodrom; 802 Aračinovo; 803 Butel; 804 Gazi Baba;
-    805 Gjorče Petrov; 806 Zelenikovo; 807 Ilinden; 808 Karpoš; 809 Kisela Voda; 810 Petrovec; 811 Saraj; 812 Sopište; 813 Studeničani; 814 Centar;
-    815 Čair; 816 Čučer-Sandevo; 817 Šuto Orizari
+    211 Štip; 301 Vevčani; 303 Debar; 304 Debrca; 307 Kičevo; 308 Makedonski Brod; 310 Ohrid; 311 Plasnica; 312 Struga; 313 Centar Župa; 401 Bogdanci;
+    402 Bosilovo; 403 Valandovo; 404 Vasilevo; 405 Gevgelija; 406 Dojran; 407 Konče; 408 Novo Selo; 409 Radoviš; 410 Strumica; 501 Bitola;
+    502 Demir Hisar; 503 Dolneni; 504 Krivogaštani; 505 Kruševo; 506 Mogila; 507 Novaci; 508 Prilep; 509 Resen; 601 Bogovinje; 602 Brvenica;
+    603 Vrapčište; 604 Gostivar; 605 Želino; 606 Jegunovce; 607 Mavrovo i Rostuše; 608 Tearce; 609 Tetovo; 701 Kratovo; 702 Kriva Palanka;
+    703 Kumanovo; 704 Lipkovo; 705 Rankovce; 706 Staro Nagoričane; 801 Aerodrom; 802 Aračinovo; 803 Butel; 804 Gazi Baba; 805 Gjorče Petrov;
+    806 Zelenikovo; 807 Ilinden; 808 Karpoš; 809 Kisela Voda; 810 Petrovec; 811 Saraj; 812 Sopište; 813 Studeničani; 814 Centar; 815 Čair;
+    816 Čučer-Sandevo; 817 Šuto Orizari
   ML: 1 Kayes; 10 Taoudénit; 2 Koulikoro; 3 Sikasso; 4 Ségou; 5 Mopti; 6 Tombouctou; 7 Gao; 8 Kidal; 9 Ménaka; BKO Bamako
   MM: 01 Sagaing; 02 Bago; 03 Magway; 04 Mandalay; 05 Tanintharyi; 06 Yangon; 07 Ayeyarwady; 11 Kachin; 12 Kayah; 13 Kayin; 14 Chin; 15 Mon;
     16 Rakhine; 17 Shan; 18 Nay Pyi Taw
   MN: 035 Orhon; 037 Darhan uul; 039 Hentiy; 041 Hövsgöl; 043 Hovd; 046 Uvs; 047 Töv; 049 Selenge; 051 Sühbaatar; 053 Ömnögovĭ; 055 Övörhangay;
-    057 Dzavhan; 059 Dundgovĭ; 061 Dornod; 063 Dornogovĭ; 064 Govĭ-Sümber; 065 Govĭ-Altay; 067 Bulgan; 069 Bayanhongor; 071 Bayan-Ölgiy;
-    073 Arhangay; 1 Ulaanbaatar
+    057 Dzavhan; 059 Dundgovĭ; 061 Dornod; 063 Dornogovĭ; 064 Govĭ-Sümber; 065 Govĭ-Altay; 067 Bulgan; 069 Bayanhongor; 071 Bayan-Ölgiy; 073 Arhangay;
+    1 Ulaanbaatar
   MR: 01 Hodh ech Chargui; 02 Hodh el Gharbi; 03 Assaba; 04 Gorgol; 05 Brakna; 06 Trarza; 07 Adrar; 08 Dakhlet Nouâdhibou; 09 Tagant; 10 Guidimaka;
     11 Tiris Zemmour; 12 Inchiri; 13 Nuwākshūţ al Gharbīyah; 14 Nuwākshūţ ash Shamālīyah; 15 Nuwākshūţ al Janūbīyah
   MT: 01 Attard; 02 Balzan; 03 Birgu; 04 Birkirkara; 05 Birżebbuġa; 06 Bormla; 07 Dingli; 08 Fgura; 09 Floriana; 10 Fontana; 11 Gudja; 12 Gżira;
     13 Għajnsielem; 14 Għarb; 15 Għargħur; 16 Għasri; 17 Għaxaq; 18 Ħamrun; 19 Iklin; 20 Isla; 21 Kalkara; 22 Kerċem; 23 Kirkop; 24 Lija; 25 Luqa;
-    26 Marsa; 27 Marsaskala; 28 Marsaxlokk; 29 Mdina; 30 Mellieħa; 31 Mġarr; 32 Mosta; 33 Mqabba; 34 Msida; 35 Mtarfa; 36 Munxar; 37 Nadur;
-    38 Naxxar; 39 Paola; 40 Pembroke; 41 Pietà; 42 Qala; 43 Qormi; 44 Qrendi; 45 Rabat Għawdex; 46 Rabat Malta; 47 Safi; 48 San Ġiljan; 49 San Ġwann;
+    26 Marsa; 27 Marsaskala; 28 Marsaxlokk; 29 Mdina; 30 Mellieħa; 31 Mġarr; 32 Mosta; 33 Mqabba; 34 Msida; 35 Mtarfa; 36 Munxar; 37 Nadur; 38 Naxxar;
+    39 Paola; 40 Pembroke; 41 Pietà; 42 Qala; 43 Qormi; 44 Qrendi; 45 Rabat Għawdex; 46 Rabat Malta; 47 Safi; 48 San Ġiljan; 49 San Ġwann;
     50 San Lawrenz; 51 San Pawl il-Baħar; 52 Sannat; 53 Santa Luċija; 54 Santa Venera; 55 Siġġiewi; 56 Sliema; 57 Swieqi; 58 Ta' Xbiex; 59 Tarxien;
     60 Valletta; 61 Xagħra; 62 Xewkija; 63 Xgħajra; 64 Żabbar; 65 Żebbuġ Għawdex; 66 Żebbuġ Malta; 67 Żejtun; 68 Żurrieq
   MU: AG Agalega Islands; BL Black River; CC Cargados Carajos Shoals; FL Flacq; GP Grand Port; MO Moka; PA Pamplemousses; PL Port Louis;
@@ -68,9 +68,9 @@ export const subdivisionsMToR = `
   NA: CA Zambezi; ER Erongo; HA Hardap; KA //Karas; KE Kavango East; KH Khomas; KU Kunene; KW Kavango West; OD Otjozondjupa; OH Omaheke; ON Oshana;
     OS Omusati; OT Oshikoto; OW Ohangwena
   NE: 1 Agadez; 2 Diffa; 3 Dosso; 4 Maradi; 5 Tahoua; 6 Tillabéri; 7 Zinder; 8 Niamey
-  NG: AB Abia; AD Adamawa; AK Akwa Ibom; AN Anambra; BA Bauchi; BE Benue; BO Borno; BY Bayelsa; CR Cross River; DE Delta; EB Ebonyi; ED Edo;
-    EK Ekiti; EN Enugu; FC Abuja Federal Capital Territory; GO Gombe; IM Imo; JI Jigawa; KD Kaduna; KE Kebbi; KN Kano; KO Kogi; KT Katsina; KW Kwara;
-    LA Lagos; NA Nasarawa; NI Niger; OG Ogun; ON Ondo; OS Osun; OY Oyo; PL Plateau; RI Rivers; SO Sokoto; TA Taraba; YO Yobe; ZA Zamfara
+  NG: AB Abia; AD Adamawa; AK Akwa Ibom; AN Anambra; BA Bauchi; BE Benue; BO Borno; BY Bayelsa; CR Cross River; DE Delta; EB Ebonyi; ED Edo; EK Ekiti;
+    EN Enugu; FC Abuja Federal Capital Territory; GO Gombe; IM Imo; JI Jigawa; KD Kaduna; KE Kebbi; KN Kano; KO Kogi; KT Katsina; KW Kwara; LA Lagos;
+    NA Nasarawa; NI Niger; OG Ogun; ON Ondo; OS Osun; OY Oyo; PL Plateau; RI Rivers; SO Sokoto; TA Taraba; YO Yobe; ZA Zamfara
   NI: AN Costa Caribe Norte; AS Costa Caribe Sur; BO Boaco; CA Carazo; CI Chinandega; CO Chontales; ES Estelí; GR Granada; JI Jinotega; LE León;
     MD Madriz; MN Managua; MS Masaya; MT Matagalpa; NS Nueva Segovia; RI Rivas; SJ Río San Juan
   NL: AW Aruba; BQ1 Bonaire; BQ2 Saba; BQ3 Sint Eustatius; CW Curaçao; DR Drenthe; FL Flevoland; FR Fryslân; GE Gelderland; GR Groningen; LI Limburg;

@@ -23,13 +23,13 @@ export const subdivisionsSToZ = `
     021 Dobrova-Polhov Gradec; 022 Dol pri Ljubljani; 023 Domžale; 024 Dornava; 025 Dravograd; 026 Duplek; 027 Gorenja vas-Poljane; 028 Gorišnica;
     029 Gornja Radgona; 030 Gornji Grad; 031 Gornji Petrovci; 032 Grosuplje; 033 Šalovci; 034 Hrastnik; 035 Hrpelje-Kozina; 036 Idrija; 037 Ig;
     038 Ilirska Bistrica; 039 Ivančna Gorica; 040 Izola; 041 Jesenice; 042 Juršinci; 043 Kamnik; 044 Kanal ob Soči; 045 Kidričevo; 046 Kobarid;
-    047 Kobilje; 048 Kočevje; 049 Komen; 050 Koper; 051 Kozje; 052 Kranj; 053 Kranjska Gora; 054 Krško; 055 Kungota; 056 Kuzma; 057 Laško;
-    058 Lenart; 059 Lendava; 060 Litija; 061 Ljubljana; 062 Ljubno; 063 Ljutomer; 064 Logatec; 065 Loška dolina; 066 Loški Potok; 067 Luče;
-    068 Lukovica; 069 Majšperk; 070 Maribor; 071 Medvode; 072 Mengeš; 073 Metlika; 074 Mežica; 075 Miren-Kostanjevica; 076 Mislinja; 077 Moravče;
+    047 Kobilje; 048 Kočevje; 049 Komen; 050 Koper; 051 Kozje; 052 Kranj; 053 Kranjska Gora; 054 Krško; 055 Kungota; 056 Kuzma; 057 Laško; 058 Lenart;
+    059 Lendava; 060 Litija; 061 Ljubljana; 062 Ljubno; 063 Ljutomer; 064 Logatec; 065 Loška dolina; 066 Loški Potok; 067 Luče; 068 Lukovica;
+    069 Majšperk; 070 Maribor; 071 Medvode; 072 Mengeš; 073 Metlika; 074 Mežica; 075 Miren-Kostanjevica; 076 Mislinja; 077 Moravče;
     078 Moravske Toplice; 079 Mozirje; 080 Murska Sobota; 081 Muta; 082 Naklo; 083 Nazarje; 084 Nova Gorica; 085 Novo Mesto; 086 Odranci; 087 Ormož;
     088 Osilnica; 089 Pesnica; 090 Piran; 091 Pivka; 092 Podčetrtek; 093 Podvelka; 094 Postojna; 095 Preddvor; 096 Ptuj; 097 Puconci; 098 Rače-Fram;
-    099 Radeče; 100 Radenci; 101 Radlje ob Dravi; 102 Radovljica; 103 Ravne na Koroškem; 104 Ribnica; 105 Rogašovci; 106 Rogaška Slatina;
-    107 Rogatec; 108 Ruše; 109 Semič; 110 Sevnica; 111 Sežana; 112 Slovenj Gradec; 113 Slovenska Bistrica; 114 Slovenske Konjice; 115 Starše;
+    099 Radeče; 100 Radenci; 101 Radlje ob Dravi; 102 Radovljica; 103 Ravne na Koroškem; 104 Ribnica; 105 Rogašovci; 106 Rogaška Slatina; 107 Rogatec;
+    108 Ruše; 109 Semič; 110 Sevnica; 111 Sežana; 112 Slovenj Gradec; 113 Slovenska Bistrica; 114 Slovenske Konjice; 115 Starše;
     116 Sveti Jurij ob Ščavnici; 117 Šenčur; 118 Šentilj; 119 Šentjernej; 120 Šentjur; 121 Škocjan; 122 Škofja Loka; 123 Škofljica;
     124 Šmarje pri Jelšah; 125 Šmartno ob Paki; 126 Šoštanj; 127 Štore; 128 Tolmin; 129 Trbovlje; 130 Trebnje; 131 Tržič; 132 Turnišče; 133 Velenje;
     134 Velike Lašče; 135 Videm; 136 Vipava; 137 Vitanje; 138 Vodice; 139 Vojnik; 140 Vrhnika; 141 Vuzenica; 142 Zagorje ob Savi; 143 Zavrč;
@@ -71,8 +71,8 @@ export const subdivisionsSToZ = `
     48 Nakhon Phanom; 49 Mukdahan; 50 Chiang Mai; 51 Lamphun; 52 Lampang; 53 Uttaradit; 54 Phrae; 55 Nan; 56 Phayao; 57 Chiang Rai; 58 Mae Hong Son;
     60 Nakhon Sawan; 61 Uthai Thani; 62 Kamphaeng Phet; 63 Tak; 64 Sukhothai; 65 Phitsanulok; 66 Phichit; 67 Phetchabun; 70 Ratchaburi;
     71 Kanchanaburi; 72 Suphan Buri; 73 Nakhon Pathom; 74 Samut Sakhon; 75 Samut Songkhram; 76 Phetchaburi; 77 Prachuap Khiri Khan;
-    80 Nakhon Si Thammarat; 81 Krabi; 82 Phangnga; 83 Phuket; 84 Surat Thani; 85 Ranong; 86 Chumphon; 90 Songkhla; 91 Satun; 92 Trang;
-    93 Phatthalung; 94 Pattani; 95 Yala; 96 Narathiwat; S Phatthaya
+    80 Nakhon Si Thammarat; 81 Krabi; 82 Phangnga; 83 Phuket; 84 Surat Thani; 85 Ranong; 86 Chumphon; 90 Songkhla; 91 Satun; 92 Trang; 93 Phatthalung;
+    94 Pattani; 95 Yala; 96 Narathiwat; S Phatthaya
   TJ: DU Dushanbe; GB Kŭhistoni Badakhshon; KT Khatlon; RA nohiyahoi tobei jumhurí; SU Sughd
   TL: AL Aileu; AN Ainaro; BA Baucau; BO Bobonaro; CO Cova Lima; DI Díli; ER Ermera; LA Lautém; LI Liquiça; MF Manufahi; MT Manatuto;
     OE Oé-Cusse Ambeno; VI Viqueque
@@ -85,9 +85,9 @@ export const subdivisionsSToZ = `
     13 Bitlis; 14 Bolu; 15 Burdur; 16 Bursa; 17 Çanakkale; 18 Çankırı; 19 Çorum; 20 Denizli; 21 Diyarbakır; 22 Edirne; 23 Elazığ; 24 Erzincan;
     25 Erzurum; 26 Eskişehir; 27 Gaziantep; 28 Giresun; 29 Gümüşhane; 30 Hakkâri; 31 Hatay; 32 Isparta; 33 Mersin; 34 İstanbul; 35 İzmir; 36 Kars;
     37 Kastamonu; 38 Kayseri; 39 Kırklareli; 40 Kırşehir; 41 Kocaeli; 42 Konya; 43 Kütahya; 44 Malatya; 45 Manisa; 46 Kahramanmaraş; 47 Mardin;
-    48 Muğla; 49 Muş; 50 Nevşehir; 51 Niğde; 52 Ordu; 53 Rize; 54 Sakarya; 55 Samsun; 56 Siirt; 57 Sinop; 58 Sivas; 59 Tekirdağ; 60 Tokat;
-    61 Trabzon; 62 Tunceli; 63 Şanlıurfa; 64 Uşak; 65 Van; 66 Yozgat; 67 Zonguldak; 68 Aksaray; 69 Bayburt; 70 Karaman; 71 Kırıkkale; 72 Batman;
-    73 Şırnak; 74 Bartın; 75 Ardahan; 76 Iğdır; 77 Yalova; 78 Karabük; 79 Kilis; 80 Osmaniye; 81 Düzce
+    48 Muğla; 49 Muş; 50 Nevşehir; 51 Niğde; 52 Ordu; 53 Rize; 54 Sakarya; 55 Samsun; 56 Siirt; 57 Sinop; 58 Sivas; 59 Tekirdağ; 60 Tokat; 61 Trabzon;
+    62 Tunceli; 63 Şanlıurfa; 64 Uşak; 65 Van; 66 Yozgat; 67 Zonguldak; 68 Aksaray; 69 Bayburt; 70 Karaman; 71 Kırıkkale; 72 Batman; 73 Şırnak;
+    74 Bartın; 75 Ardahan; 76 Iğdır; 77 Yalova; 78 Karabük; 79 Kilis; 80 Osmaniye; 81 Düzce
   TT: ARI Arima; CHA Chaguanas; CTT Couva-Tabaquite-Talparo; DMN Diego Martin; MRC Mayaro-Rio Claro; PED Penal-Debe; POS Port of Spain;
     PRT Princes Town; PTF Point Fortin; SFO San Fernando; SGE Sangre Grande; SIP Siparia; SJL San Juan-Laventille; TOB Tobago; TUP Tunapuna-Piarco
   TV: FUN Funafuti; NIT Niutao; NKF Nukufetau; NKL Nukulaelae; NMA Nanumea; NMG Nanumaga; NUI Nui; VAI Vaitupu
@@ -102,18 +102,18 @@ export const subdivisionsSToZ = `
     59 Sumska oblast; 61 Ternopilska oblast; 63 Kharkivska oblast; 65 Khersonska oblast; 68 Khmelnytska oblast; 71 Cherkaska oblast;
     74 Chernihivska oblast; 77 Chernivetska oblast
   UG: 101 Kalangala; 102 Kampala; 103 Kiboga; 104 Luwero; 105 Masaka; 106 Mpigi; 107 Mubende; 108 Mukono; 109 Nakasongola; 110 Rakai; 111 Sembabule;
-    112 Kayunga; 113 Wakiso; 114 Lyantonde; 115 Mityana; 116 Nakaseke; 117 Buikwe; 118 Bukomansibi; 119 Butambala; 120 Buvuma; 121 Gomba;
-    122 Kalungu; 123 Kyankwanzi; 124 Lwengo; 125 Kyotera; 126 Kasanda; 201 Bugiri; 202 Busia; 203 Iganga; 204 Jinja; 205 Kamuli; 206 Kapchorwa;
-    207 Katakwi; 208 Kumi; 209 Mbale; 210 Pallisa; 211 Soroti; 212 Tororo; 213 Kaberamaido; 214 Mayuge; 215 Sironko; 216 Amuria; 217 Budaka;
-    218 Bududa; 219 Bukedea; 220 Bukwo; 221 Butaleja; 222 Kaliro; 223 Manafwa; 224 Namutumba; 225 Bulambuli; 226 Buyende; 227 Kibuku; 228 Kween;
-    229 Luuka; 230 Namayingo; 231 Ngora; 232 Serere; 233 Butebo; 234 Namisindwa; 235 Bugweri; 236 Kapelebyong; 237 Kalaki; 301 Adjumani; 302 Apac;
-    303 Arua; 304 Gulu; 305 Kitgum; 306 Kotido; 307 Lira; 308 Moroto; 309 Moyo; 310 Nebbi; 311 Nakapiripirit; 312 Pader; 313 Yumbe; 314 Abim;
-    315 Amolatar; 316 Amuru; 317 Dokolo; 318 Kaabong; 319 Koboko; 320 Maracha; 321 Oyam; 322 Agago; 323 Alebtong; 324 Amudat; 325 Kole; 326 Lamwo;
-    327 Napak; 328 Nwoya; 329 Otuke; 330 Zombo; 331 Omoro; 332 Pakwach; 333 Kwania; 334 Nabilatuk; 335 Karenga; 336 Madi-Okollo; 337 Obongi;
-    401 Bundibugyo; 402 Bushenyi; 403 Hoima; 404 Kabale; 405 Kabarole; 406 Kasese; 407 Kibaale; 408 Kisoro; 409 Masindi; 410 Mbarara; 411 Ntungamo;
-    412 Rukungiri; 413 Kamwenge; 414 Kanungu; 415 Kyenjojo; 416 Buliisa; 417 Ibanda; 418 Isingiro; 419 Kiruhura; 420 Buhweju; 421 Kiryandongo;
-    422 Kyegegwa; 423 Mitooma; 424 Ntoroko; 425 Rubirizi; 426 Sheema; 427 Kagadi; 428 Kakumiro; 429 Rubanda; 430 Bunyangabu; 431 Rukiga; 432 Kikuube;
-    433 Kazo; 434 Kitagwenda; 435 Rwampara; C Central; E Eastern; N Northern; W Western
+    112 Kayunga; 113 Wakiso; 114 Lyantonde; 115 Mityana; 116 Nakaseke; 117 Buikwe; 118 Bukomansibi; 119 Butambala; 120 Buvuma; 121 Gomba; 122 Kalungu;
+    123 Kyankwanzi; 124 Lwengo; 125 Kyotera; 126 Kasanda; 201 Bugiri; 202 Busia; 203 Iganga; 204 Jinja; 205 Kamuli; 206 Kapchorwa; 207 Katakwi;
+    208 Kumi; 209 Mbale; 210 Pallisa; 211 Soroti; 212 Tororo; 213 Kaberamaido; 214 Mayuge; 215 Sironko; 216 Amuria; 217 Budaka; 218 Bududa;
+    219 Bukedea; 220 Bukwo; 221 Butaleja; 222 Kaliro; 223 Manafwa; 224 Namutumba; 225 Bulambuli; 226 Buyende; 227 Kibuku; 228 Kween; 229 Luuka;
+    230 Namayingo; 231 Ngora; 232 Serere; 233 Butebo; 234 Namisindwa; 235 Bugweri; 236 Kapelebyong; 237 Kalaki; 301 Adjumani; 302 Apac; 303 Arua;
+    304 Gulu; 305 Kitgum; 306 Kotido; 307 Lira; 308 Moroto; 309 Moyo; 310 Nebbi; 311 Nakapiripirit; 312 Pader; 313 Yumbe; 314 Abim; 315 Amolatar;
+    316 Amuru; 317 Dokolo; 318 Kaabong; 319 Koboko; 320 Maracha; 321 Oyam; 322 Agago; 323 Alebtong; 324 Amudat; 325 Kole; 326 Lamwo; 327 Napak;
+    328 Nwoya; 329 Otuke; 330 Zombo; 331 Omoro; 332 Pakwach; 333 Kwania; 334 Nabilatuk; 335 Karenga; 336 Madi-Okollo; 337 Obongi; 401 Bundibugyo;
+    402 Bushenyi; 403 Hoima; 404 Kabale; 405 Kabarole; 406 Kasese; 407 Kibaale; 408 Kisoro; 409 Masindi; 410 Mbarara; 411 Ntungamo; 412 Rukungiri;
+    413 Kamwenge; 414 Kanungu; 415 Kyenjojo; 416 Buliisa; 417 Ibanda; 418 Isingiro; 419 Kiruhura; 420 Buhweju; 421 Kiryandongo; 422 Kyegegwa;
+    423 Mitooma; 424 Ntoroko; 425 Rubirizi; 426 Sheema; 427 Kagadi; 428 Kakumiro; 429 Rubanda; 430 Bunyangabu; 431 Rukiga; 432 Kikuube; 433 Kazo;
+    434 Kitagwenda; 435 Rwampara; C Central; E Eastern; N Northern; W Western
   UM: 67 Johnston Atoll; 71 Midway Islands; 76 Navassa Island; 79 Wake Island; 81 Baker Island; 84 Howland Island; 86 Jarvis Island; 89 Kingman Reef;
     95 Palmyra Atoll
   US: AK Alaska; AL Alabama; AR Arkansas; AS American Samoa; AZ Arizona; CA California; CO Colorado; CT Connecticut; DC District of Columbia;
@@ -123,21 +123,20 @@ export const subdivisionsSToZ = `
     OR Oregon; PA Pennsylvania; PR Puerto Rico; RI Rhode Island; SC South Carolina; SD South Dakota; TN Tennessee; TX Texas;
     UM United States Minor Outlying Islands; UT Utah; VA Virginia; VI United States Virgin Islands; VT Vermont; WA Washington; WI Wisconsin;
     WV West Virginia; WY Wyoming
-  UY: AR Artigas; CA Canelones; CL Cerro Largo; CO Colonia; DU Durazno; FD Florida; FS Flores; LA Lavalleja; MA Maldonado; MO Montevideo;
-    PA Paysandú; RN Río Negro; RO Rocha; RV Rivera; SA Salto; SJ San José; SO Soriano; TA Tacuarembó; TT Treinta y Tres
+  UY: AR Artigas; CA Canelones; CL Cerro Largo; CO Colonia; DU Durazno; FD Florida; FS Flores; LA Lavalleja; MA Maldonado; MO Montevideo; PA Paysandú;
+    RN Río Negro; RO Rocha; RV Rivera; SA Salto; SJ San José; SO Soriano; TA Tacuarembó; TT Treinta y Tres
   UZ: AN Andijon; BU Buxoro; FA Farg‘ona; JI Jizzax; NG Namangan; NW Navoiy; QA Qashqadaryo; QR Qoraqalpog‘iston Respublikasi; SA Samarqand;
     SI Sirdaryo; SU Surxondaryo; TK Toshkent; TO Toshkent; XO Xorazm
   VC: 01 Charlotte; 02 Saint Andrew; 03 Saint David; 04 Saint George; 05 Saint Patrick; 06 Grenadines
   VE: A Distrito Capital; B Anzoátegui; C Apure; D Aragua; E Barinas; F Bolívar; G Carabobo; H Cojedes; I Falcón; J Guárico; K Lara; L Mérida;
     M Miranda; N Monagas; O Nueva Esparta; P Portuguesa; R Sucre; S Táchira; T Trujillo; U Yaracuy; V Zulia; W Dependencias Federales; X La Guaira;
     Y Delta Amacuro; Z Amazonas
-  VN: 01 Lai Châu; 02 Lào Cai; 03 Hà Giang; 04 Cao Bằng; 05 Sơn La; 06 Yên Bái; 07 Tuyên Quang; 09 Lạng Sơn; 13 Quảng Ninh; 14 Hòa Bình;
-    18 Ninh Bình; 20 Thái Bình; 21 Thanh Hóa; 22 Nghệ An; 23 Hà Tĩnh; 24 Quảng Bình; 25 Quảng Trị; 26 Thừa Thiên-Huế; 27 Quảng Nam; 28 Kon Tum;
-    29 Quảng Ngãi; 30 Gia Lai; 31 Bình Định; 32 Phú Yên; 33 Đắk Lắk; 34 Khánh Hòa; 35 Lâm Đồng; 36 Ninh Thuận; 37 Tây Ninh; 39 Đồng Nai;
-    40 Bình Thuận; 41 Long An; 43 Bà Rịa - Vũng Tàu; 44 An Giang; 45 Đồng Tháp; 46 Tiền Giang; 47 Kiến Giang; 49 Vĩnh Long; 50 Bến Tre; 51 Trà Vinh;
-    52 Sóc Trăng; 53 Bắc Kạn; 54 Bắc Giang; 55 Bạc Liêu; 56 Bắc Ninh; 57 Bình Dương; 58 Bình Phước; 59 Cà Mau; 61 Hải Dương; 63 Hà Nam; 66 Hưng Yên;
-    67 Nam Định; 68 Phú Thọ; 69 Thái Nguyên; 70 Vĩnh Phúc; 71 Điện Biên; 72 Đắk Nông; 73 Hậu Giang; CT Cần Thơ; DN Đà Nẵng; HN Hà Nội; HP Hải Phòng;
-    SG Hồ Chí Minh
+  VN: 01 Lai Châu; 02 Lào Cai; 03 Hà Giang; 04 Cao Bằng; 05 Sơn La; 06 Yên Bái; 07 Tuyên Quang; 09 Lạng Sơn; 13 Quảng Ninh; 14 Hòa Bình; 18 Ninh Bình;
+    20 Thái Bình; 21 Thanh Hóa; 22 Nghệ An; 23 Hà Tĩnh; 24 Quảng Bình; 25 Quảng Trị; 26 Thừa Thiên-Huế; 27 Quảng Nam; 28 Kon Tum; 29 Quảng Ngãi;
+    30 Gia Lai; 31 Bình Định; 32 Phú Yên; 33 Đắk Lắk; 34 Khánh Hòa; 35 Lâm Đồng; 36 Ninh Thuận; 37 Tây Ninh; 39 Đồng Nai; 40 Bình Thuận; 41 Long An;
+    43 Bà Rịa - Vũng Tàu; 44 An Giang; 45 Đồng Tháp; 46 Tiền Giang; 47 Kiến Giang; 49 Vĩnh Long; 50 Bến Tre; 51 Trà Vinh; 52 Sóc Trăng; 53 Bắc Kạn;
+    54 Bắc Giang; 55 Bạc Liêu; 56 Bắc Ninh; 57 Bình Dương; 58 Bình Phước; 59 Cà Mau; 61 Hải Dương; 63 Hà Nam; 66 Hưng Yên; 67 Nam Định; 68 Phú Thọ;
+    69 Thái Nguyên; 70 Vĩnh Phúc; 71 Điện Biên; 72 Đắk Nông; 73 Hậu Giang; CT Cần Thơ; DN Đà Nẵng; HN Hà Nội; HP Hải Phòng; SG Hồ Chí Minh
   VU: MAP Malampa; PAM Pénama; SAM Sanma; SEE Shéfa; TAE Taféa; TOB Torba
   WF: AL Alo; SG Sigave; UV Uvea
   WS: AA A'ana; AL Aiga-i-le-Tai; AT Atua; FA Fa'asaleleaga; GE Gaga'emauga; GI Gagaifomauga; PA Palauli; SA Satupa'itea; TU Tuamasaga;

@@ -78,6 +78,14 @@ export function vocabularyDocument(name: VocabularyName, version?: number): Voca
   return earlier.find((each) => each.name === name && each.version === version) ?? null;
 }
 
+/** Every version of a vocabulary, the latest first. */
+export function vocabularyVersions(
+  name: VocabularyName,
+): readonly [VocabularyDocument, ...VocabularyDocument[]] {
+  const before = earlier.filter((each) => each.name === name);
+  return [documents[name], ...before.sort((a, b) => b.version - a.version)];
+}
+
 function listDocument(name: VocabularyName, list: CodeList): VocabularyDocument {
   return { name, version: list.version, standard: list.standard, entries: list.entries };
 }

@@ -1,0 +1,166 @@
+// Child process: writers append leaves to the log's sequencer, which is composed as in a node on the embedded store. Each waits
+// until the committed tree head contains its leaf before it appends the next.
+
+import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { join } from "node:path";
+import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
+import { logSequencerActor } from "../../actors/log-sequencer/definition.ts";
+import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
+import { logRef } from "../../actors/messages/refs.ts";
+import { createActorSystem } from "../../actors/system/runtime.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { parseBase64Url } from "../../protocol/bytes.ts";
+import { formatNote, logMessage, logSignature } from "../../protocol/log/note.ts";
+import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor-store.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
+import { timers } from "../actors/system.ts";
+import { answerParent } from "../answer-parent.ts";
+import { benchEntry } from "./entries.ts";
+
+export interface AppendLoad {
+  /** An empty folder. */
+  readonly folder: string;
+  readonly writers: number;
+  /** Entries before the clock starts. */
+  readonly warmUp: number;
+  readonly entries: number;
+}
+
+export interface AppendResult {
+  readonly elapsedMs: number;
+  /** Leaves of the tree, with the checkpoints that became leaves. */
+  readonly size: number;
+  /** Tree heads that were committed. */
+  readonly heads: number;
+  /** Heap in use after the last entry, less that after the warm-up. */
+  readonly addedHeapBytes: number;
+}
+
+const origin = "bench.invalid/log";
+
+async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
+  await using database = SqliteDatabase.open(join(folder, "store.db"));
+  await using log = openSqliteLogStore({ database, folder: join(folder, "log") });
+  const sequenced = new Sequenced();
+  const system = createActorSystem({
+    store: sequenced.watchHeads(openSqliteActorStore(database, { now: Date.now })),
+    definitions: [logSequencerActor({ origin, intervals: { leafMs: 0, receiptsMs: 0 } })],
+    activities: logSequencerActivities({
+      ...{ log: sequenced.watchLeaves(log), origin, sha256: nativeCrypto.sha256, sign: noteSigner() },
+      cosign: async ({ note }) => ({ note }),
+    }),
+    clock: { now: Date.now },
+    timers,
+    entropy: { newOperationId: randomUUID },
+    owner: `bench/${process.pid}`,
+    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
+  });
+  let next = 0;
+  const writer = async (upTo: number): Promise<void> => {
+    while (next < upTo) {
+      const entry = benchEntry(next);
+      next += 1;
+      const waiting = sequenced.waitFor(entry.leaf);
+      await system.ask(logRef(), { type: "log.append", entries: [entry] });
+      await waiting;
+    }
+  };
+  const append = (upTo: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: writers }, () => writer(upTo)));
+  await append(warmUp);
+  const heapBefore = heapInUse();
+  const headsBefore = sequenced.heads;
+  const startedMs = performance.now();
+  await append(warmUp + entries);
+  const elapsedMs = performance.now() - startedMs;
+  const addedHeapBytes = heapInUse() - heapBefore;
+  await system.drain(10_000);
+  return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
+}
+
+function heapInUse(): number {
+  if (globalThis.gc === undefined) throw new Error("start this with --expose-gc");
+  globalThis.gc();
+  globalThis.gc();
+  return process.memoryUsage().heapUsed;
+}
+
+function noteSigner(): (text: string) => Promise<string> {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const bytes = parseBase64Url(publicKey.export({ format: "jwk" }).x ?? "") ?? new Uint8Array();
+  const key = { name: "svc-log", kind: "log", publicKey: bytes } as const;
+  return async (text) => {
+    const signature = logSignature(key, sign(null, logMessage(text), privateKey), nativeCrypto.sha256);
+    return formatNote({ text, signatures: [signature] });
+  };
+}
+
+/** Tells when a leaf is in the committed tree: where leaves are, the log store is told, and the head is committed by the actor. */
+class Sequenced {
+  size = 0;
+  heads = 0;
+  readonly #waiting = new Map<string, () => void>();
+  #written: { readonly leaf: string; readonly index: number }[] = [];
+
+  waitFor(leaf: string): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(leaf, resolve));
+  }
+
+  watchLeaves(log: LogStore): LogStore {
+    return {
+      ...log,
+      write: async (objects, leaves) => {
+        await log.write(objects, leaves);
+        this.#written.push(...leaves);
+      },
+    };
+  }
+
+  watchHeads(store: ActorStore): ActorStore {
+    return {
+      claim: (ref, owner) => store.claim(ref, owner),
+      readRows: (ref, selections) => store.readRows(ref, selections),
+      readHead: (ref) => store.readHead(ref),
+      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      commit: async (commit) => {
+        const outcome = await store.commit(commit);
+        const head = outcome.status === "applied" ? writtenHead(commit) : null;
+        if (head !== null) this.#advance(head);
+        return outcome;
+      },
+    };
+  }
+
+  #advance({ size }: TreeHead): void {
+    this.size = size;
+    this.heads += 1;
+    const behind: { leaf: string; index: number }[] = [];
+    for (const place of this.#written) {
+      if (place.index >= size) behind.push(place);
+      else this.#tell(place.leaf);
+    }
+    this.#written = behind;
+  }
+
+  #tell(leaf: string): void {
+    this.#waiting.get(leaf)?.();
+    this.#waiting.delete(leaf);
+  }
+}
+
+/** The tree head that a commit makes current; null for a commit that makes none. */
+function writtenHead({ puts }: ActorCommit): TreeHead | null {
+  for (const { rt, body } of puts) {
+    if (rt !== rowTable.event || !body.includes('"log.written"')) continue;
+    const { e } = JSON.parse(body) as { e: { type: string; head?: TreeHead }[] };
+    const written = e.findLast(({ type }) => type === "log.written");
+    if (written?.head !== undefined) return written.head;
+  }
+  return null;
+}
+
+answerParent({ run });

@@ -1,0 +1,62 @@
+// The measured processes of the log do what their figures say: the leaves are in the tree, and the proofs lead to its root.
+
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseBundle, parseEntry } from "../../protocol/log/entries.ts";
+import { buildGoPrograms } from "../../tools/go-programs.ts";
+import { Child } from "../child.ts";
+import type { AppendLoad, AppendResult } from "./append.ts";
+import { benchEntry } from "./entries.ts";
+import type { BuildLoad, ProofLoad } from "./proofs.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-bench-log-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const start = (path: string): Child => Child.start(path, { profileTo: null, nodeOptions: ["--expose-gc"] });
+
+describe("the benchmark of the log", () => {
+  it("counts a leaf when the committed tree contains it", async () => {
+    await mkdir(join(folder, "ours"));
+    await using child = start("log/append.ts");
+    const load: AppendLoad = { folder: join(folder, "ours"), writers: 4, warmUp: 8, entries: 40 };
+    const { size, heads } = await child.call<AppendResult>("run", load);
+    expect(size).toBeGreaterThanOrEqual(48);
+    expect(heads).toBeGreaterThanOrEqual(10);
+  });
+
+  it("proves every leaf that it asks for, and notices a tile that was changed", async () => {
+    await using child = start("log/proofs.ts");
+    const build: BuildLoad = { folder, size: 1_000 };
+    await child.call("build", build);
+    const load: ProofLoad = { folder, indexes: [0, 255, 256, 700, 999] };
+    expect(await child.call<number>("prove", load)).toBeGreaterThan(0);
+    expect(await child.call<number>("readTiles", load)).toBeGreaterThan(0);
+    const tile = join(folder, "log/tile/0/002");
+    const bytes = await readFile(tile);
+    bytes[0] = (bytes[0] ?? 0) ^ 1;
+    await writeFile(tile, bytes);
+    await expect(child.call("prove", load)).rejects.toThrow("the proof of leaf 700 is wrong");
+  });
+
+  it("has a floor that appends the same entries", async () => {
+    const built = await buildGoPrograms({ append: "./append-floor" });
+    if (built === null) return;
+    try {
+      const to = join(folder, "floor");
+      const { stdout } = await promisify(execFile)(built.paths.append, [to, "4", "4", "8"]);
+      expect(Number(stdout)).toBeGreaterThan(0);
+      const bundle = parseBundle(await readFile(join(to, "tile/entries/000.p/12")), 12) ?? [];
+      const leaves = bundle.map((bytes) => parseEntry(bytes)?.leaf).toSorted();
+      expect(leaves).toEqual(Array.from({ length: 12 }, (_, at) => benchEntry(at).leaf).toSorted());
+    } finally {
+      await rm(built.folder, { recursive: true });
+    }
+  });
+});

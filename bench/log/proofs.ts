@@ -1,0 +1,169 @@
+// Child process: inclusion reads of a log on the embedded store, and bare reads of the same tiles.
+
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readTilesOf } from "../../actors/log-sequencer/activities.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { formatHash, parseHash } from "../../protocol/hash.ts";
+import { entryBytes, entryHash, formatBundle } from "../../protocol/log/entries.ts";
+import { formatCheckpoint } from "../../protocol/log/note.ts";
+import { inclusionProof, treeRoot } from "../../protocol/log/proofs.ts";
+import {
+  entriesPath,
+  extendTree,
+  newTiles,
+  type ReadTiles,
+  tilePath,
+  tileWidth,
+  widthInTree,
+} from "../../protocol/log/tiles.ts";
+import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
+import { createLogReads } from "../../service/log-reads.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
+import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
+import { answerParent } from "../answer-parent.ts";
+import { benchEntry } from "./entries.ts";
+
+export interface BuildLoad {
+  readonly folder: string;
+  readonly size: number;
+}
+
+export interface ProofLoad {
+  readonly folder: string;
+  /** The leaves that are asked for, one after another. */
+  readonly indexes: readonly number[];
+}
+
+export interface ReadMemory {
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+}
+
+const { sha256 } = nativeCrypto;
+/** Leaves that are written at once while a log is built. */
+const atOnce = 64 * tileWidth;
+const logFolder = "log";
+
+/** Writes a log of `size` leaves as the sequencer would, without the sequencer. */
+async function build({ folder, size }: BuildLoad): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await using opened = open(folder);
+  const { log } = opened;
+  const tree = { read: readTilesOf(log), sha256 };
+  for (let from = 0; from < size; from += atOnce) {
+    const to = Math.min(size, from + atOnce);
+    const entries = Array.from({ length: to - from }, (_, at) => benchEntry(from + at));
+    const bytes = entries.map(entryBytes);
+    const hashes = bytes.map((each) => leafHash(each, sha256));
+    const tiles = await extendTree({ ...tree, size: from }, hashes);
+    // A batch begins with a full tile, so no partial one is continued on the lowest level.
+    const bundles = newTiles(from, to).filter(({ level }) => level === 0);
+    await log.write(
+      [
+        ...tiles.map((tile) => ({ path: tilePath(tile), bytes: tile.hashes })),
+        ...bundles.map(({ index, width }) => {
+          const first = index * tileWidth - from;
+          return {
+            path: entriesPath({ index, width }),
+            bytes: formatBundle(bytes.slice(first, first + width)),
+          };
+        }),
+      ],
+      entries.map(({ leaf }, at) => ({ leaf, index: from + at })),
+    );
+  }
+  const root = await treeRoot({ ...tree, size });
+  const note = formatCheckpoint({ origin: "bench.invalid/log", size, root, extensions: [] });
+  await log.publish({ size, root: formatHash(root), note });
+}
+
+/** Milliseconds that the inclusion reads took. Every proof is verified first. */
+async function prove({ folder, indexes }: ProofLoad): Promise<number> {
+  await using opened = open(folder);
+  const { log, reads } = opened;
+  const checkpoint = await log.readCheckpoint();
+  const root = parseHash(checkpoint?.root ?? "");
+  for (const index of indexes) {
+    const entry = benchEntry(index);
+    const { proof, tree_size: treeSize } = await inclusionOf(reads, entry.leaf);
+    const path = proof.map((hash) => parseHash(hash) ?? new Uint8Array());
+    const leadsTo = rootFromPath({ leafHash: entryHash(entry, sha256), index, treeSize, path }, sha256);
+    if (root === null || leadsTo === null || formatHash(leadsTo) !== formatHash(root))
+      throw new Error(`the proof of leaf ${index} is wrong`);
+  }
+  const leaves = indexes.map((index) => benchEntry(index).leaf);
+  const startedMs = performance.now();
+  for (const leaf of leaves) await reads.inclusion({ leaf, region: null, name: null });
+  return performance.now() - startedMs;
+}
+
+async function inclusionOf(
+  reads: ReturnType<typeof createLogReads>,
+  leaf: string,
+): Promise<{ readonly proof: readonly string[]; readonly tree_size: number }> {
+  const outcome = await reads.inclusion({ leaf, region: null, name: null });
+  if (outcome.kind !== "answer") throw new Error(`${leaf}: ${JSON.stringify(outcome)}`);
+  return JSON.parse(Buffer.from(outcome.body).toString());
+}
+
+/** Milliseconds that bare reads took of exactly the tiles and the bundle from which each inclusion read follows. */
+async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
+  const needed: (readonly string[])[] = [];
+  {
+    await using opened = open(folder);
+    const size = (await opened.log.readCheckpoint())?.size ?? 0;
+    const stored = readTilesOf(opened.log);
+    for (const index of indexes) {
+      const bundle = Math.floor(index / tileWidth);
+      const paths = [entriesPath({ index: bundle, width: widthInTree(0, bundle, size) })];
+      const read: ReadTiles = (tiles) => {
+        paths.push(...tiles.map(tilePath));
+        return stored(tiles);
+      };
+      await inclusionProof({ size, read, sha256 }, index);
+      needed.push(paths.map((path) => join(folder, logFolder, path)));
+    }
+  }
+  const run = async (): Promise<void> => {
+    for (const paths of needed) await Promise.all(paths.map((path) => readFile(path)));
+  };
+  await run();
+  const startedMs = performance.now();
+  await run();
+  return performance.now() - startedMs;
+}
+
+/** What the process holds after the reads, beyond what it held before; the page cache of the store is bounded, and small here. */
+async function memory({ folder, indexes }: ProofLoad): Promise<ReadMemory> {
+  await using opened = open(folder);
+  opened.database.db.exec("PRAGMA cache_size = -2048");
+  for (const index of indexes) await inclusionOf(opened.reads, benchEntry(index).leaf);
+  if (globalThis.gc === undefined) throw new Error("start this with --expose-gc");
+  globalThis.gc();
+  globalThis.gc();
+  const { rss, heapUsed } = process.memoryUsage();
+  return { residentBytes: rss, heapBytes: heapUsed };
+}
+
+function open(folder: string) {
+  const database = SqliteDatabase.open(join(folder, "store.db"));
+  const log = openSqliteLogStore({ database, folder: join(folder, logFolder) });
+  return {
+    database,
+    log,
+    reads: createLogReads({
+      log,
+      receipts: openSqliteReceiptStore(database),
+      sha256,
+      policy: { quorum: 0, witnesses: [] },
+    }),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await log[Symbol.asyncDispose]();
+      database.close();
+    },
+  };
+}
+
+answerParent({ build, prove, readTiles, memory });

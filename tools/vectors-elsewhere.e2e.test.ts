@@ -74,6 +74,20 @@ describe("the second verifier", () => {
   });
 });
 
+describe("evidence with the proofs of the log", () => {
+  it("is refused by the second verifier with any one byte changed", async ({ skip }) => {
+    if (go === null) skip();
+    const whole = cases.find(({ name }) => name === "evidence: proofs: whole");
+    const { trust } = JSON.parse(await readFile(join(folder, "trust.json"), "utf8"));
+    const [anchors, file] = [join(home, "anchors.json"), join(home, "evidence.json")];
+    await writeFile(anchors, JSON.stringify(trust[whole?.trust ?? ""].anchors));
+    const bytes = Buffer.from(String(whole?.input["file_base64"]), "base64");
+    await writeFile(file, bytes);
+    const { stdout } = await promisify(execFile)(go?.paths.second ?? "", [anchors, file, "1"]);
+    expect(JSON.parse(stdout)).toEqual({ valid: true, bytes: bytes.length, accepted: [] });
+  }, 1_800_000);
+});
+
 describe("the verifier in a browser", () => {
   it.skipIf(browser === null && process.env["CI"] === undefined)("finds what the vectors say", async () => {
     const { files } = JSON.parse(await readFile(join(folder, "index.json"), "utf8"));

@@ -70,6 +70,27 @@ func readFetched(body []byte) *fetched {
 const dayOfKeys = 86_400_000
 
 func (t *trust) fetchAnswer(f *fetched, in object) outcomes {
+	found := t.record(f, in)
+	_, certID := sealedPayload(f.answer["seal"])
+	found.sourceLine(f.answer, hashOf(f.record), certID)
+	if leaf, there := sub(f.answer, "provenance")["log_leaf"].(string); there && leaf != hashOf([]byte(canonical(sealOf(f.answer["seal"])))) {
+		found["answer"] = "hash_mismatch"
+	}
+	return found
+}
+
+// sealOf is the envelope of a seal.
+func sealOf(seal any) any {
+	if pushed, ok := seal.(object); ok {
+		if inner, there := pushed["batch_seal"]; there {
+			return inner
+		}
+	}
+	return seal
+}
+
+// record judges a record that was served, by whatever it is shown.
+func (t *trust) record(f *fetched, in object) outcomes {
 	found := outcomes{}
 	answer, hash := f.answer, hashOf(f.record)
 	receipt, reason := t.receipt(answer["receipt"], given(in))
@@ -82,13 +103,16 @@ func (t *trust) fetchAnswer(f *fetched, in object) outcomes {
 		}
 	}
 	found.note("receipt", reason)
-	payload, certID := sealedPayload(answer["seal"])
+	payload, _ := sealedPayload(answer["seal"])
 	stated, reason := t.sidecar(answer["sidecar"])
 	if reason == "" {
 		reason = concerns(stated, sidecarSubject{text(answer, "record_id"), text(answer, "business_uuid"), hash, payload})
 	}
 	found.note("sidecar", reason)
-	found.sourceLine(answer, hash, certID)
+	isNamed := typeOfRecord(text(answer, "record_id")) == text(answer, "type") && (payload == nil || payload["record_type"] == answer["type"])
+	if !isNamed {
+		found["answer"] = "record_type_mismatch"
+	}
 	t.published(f, in, found, served)
 	return found
 }
@@ -100,10 +124,7 @@ func given(in object) object {
 }
 
 func sealedPayload(seal any) (object, string) {
-	envelope, _ := seal.(object)
-	if inner, there := envelope["batch_seal"]; there {
-		envelope, _ = inner.(object)
-	}
+	envelope, _ := sealOf(seal).(object)
 	value, _ := parseJSON(decode64(envelope["payload"]))
 	payload, _ := value.(object)
 	return payload, text(payload, "cert_id")
@@ -171,17 +192,26 @@ func (t *trust) published(f *fetched, in object, found outcomes, served string) 
 func (t *trust) sealed(f *fetched, in object, found outcomes, business sealInput) {
 	answer := f.answer
 	policies := object(nil)
-	if policy := sub(answer, "ai_policy"); policy != nil {
+	if policy := sub(answer, "ai_policy"); policy != nil && policy["seal"] != nil {
 		of := business
 		of.document, of.bytes, of.seal = "ai_policy", f.policy, policy["seal"]
 		seal, reason := t.seal(of)
 		if reason == "" && seal.payload["ai_policy_version"] != policy["version"] {
 			reason = "ai_policy_version_mismatch"
 		}
+		if reason == "" && isOlderPolicy(answer) {
+			reason = "ai_policy_version_mismatch"
+		}
 		found.note("ai_policy", reason)
 		if reason == "" {
 			version := object{"version": policy["version"], "live_from": seal.payload["sealed_at"]}
 			policies = object{"versions": []any{version}, "complete": false, "uncertain_ms": float64(sealerSkew)}
+		}
+	}
+	if sub(answer, "ai_policy")["seal"] == nil {
+		found["ai_policy"] = "ok"
+		if isOlderPolicy(answer) {
+			found["ai_policy"] = "ai_policy_version_mismatch"
 		}
 	}
 	of := business
@@ -198,6 +228,12 @@ func (t *trust) sealed(f *fetched, in object, found outcomes, business sealInput
 	}
 }
 
+// isOlderPolicy says whether the AI policy of an answer is older than the one that its record was sealed under.
+func isOlderPolicy(answer object) bool {
+	payload, _ := sealedPayload(answer["seal"])
+	return count(sub(answer, "ai_policy"), "version") < count(payload, "ai_policy_version")
+}
+
 // isEvidence is an evidence file of format 1.
 var isEvidence = closed(map[string]member{
 	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isObject), "search": maybe(isObject),
@@ -208,6 +244,9 @@ var isEvidence = closed(map[string]member{
 func evidence(a *anchors, file []byte) outcomes {
 	value, spans, ok := parseWithSpans(file)
 	given, _ := value.(object)
+	if ok && given["format"] == "svc-evidence/2" {
+		return proofs(a, file, given)
+	}
 	_, isFetched := given["fetched"]
 	_, isSearch := given["search"]
 	if !ok || !isEvidence(value) || isFetched == isSearch {

@@ -8,20 +8,21 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"math/big"
+	"strconv"
+	"sync"
 
 	"filippo.io/mldsa"
 )
 
 // jwk is a public key; its algorithm follows from it.
 type jwk struct {
-	alg    string
-	id     string
-	ed     ed25519.PublicKey
-	ec     *ecdsa.PublicKey
-	dsa    *mldsa.PublicKey
-	ecX    []byte
-	ecY    []byte
-	source object
+	alg string
+	id  string
+	ed  ed25519.PublicKey
+	ec  *ecdsa.PublicKey
+	dsa *mldsa.PublicKey
+	ecX []byte
+	ecY []byte
 }
 
 func parseKey(value any) *jwk {
@@ -50,7 +51,7 @@ func parseKey(value any) *jwk {
 		if x == nil {
 			return nil
 		}
-		return &jwk{alg: "Ed25519", id: thumbprint("crv", "kty", "x"), ed: x, ecX: x, source: given}
+		return &jwk{alg: "Ed25519", id: thumbprint("crv", "kty", "x"), ed: x, ecX: x}
 	case len(given) == 4 && given["kty"] == "EC" && given["crv"] == "P-256":
 		x, y := bytes("x", 32), bytes("y", 32)
 		if x == nil || y == nil {
@@ -60,22 +61,39 @@ func parseKey(value any) *jwk {
 		if _, err := key.ECDH(); err != nil {
 			return nil
 		}
-		return &jwk{alg: "ES256", id: thumbprint("crv", "kty", "x", "y"), ec: key, ecX: x, ecY: y, source: given}
+		return &jwk{alg: "ES256", id: thumbprint("crv", "kty", "x", "y"), ec: key, ecX: x, ecY: y}
 	case len(given) == 3 && given["kty"] == "AKP" && given["alg"] == "ML-DSA-65":
+		if known, ok := parsed.Load(text(given, "pub")); ok {
+			return known.(*jwk)
+		}
 		pub := bytes("pub", 1952)
 		key, err := mldsa.NewPublicKey(mldsa.MLDSA65(), pub)
 		if pub == nil || err != nil {
 			return nil
 		}
-		return &jwk{alg: "ML-DSA-65", id: thumbprint("alg", "kty", "pub"), dsa: key, source: given}
+		found := &jwk{alg: "ML-DSA-65", id: thumbprint("alg", "kty", "pub"), dsa: key}
+		parsed.Store(text(given, "pub"), found)
+		return found
 	}
 	return nil
 }
 
 func isKey(value any) bool { return parseKey(value) != nil }
 
-// verify checks a raw signature; of P-256, r and s.
+// verify checks a raw signature; of P-256, r and s. It remembers what was right: the same documents come again and again.
 func (k *jwk) verify(message, sig []byte) bool {
+	sum := sha256.Sum256([]byte(k.id + "|" + strconv.Itoa(len(message)) + "|" + string(message) + string(sig)))
+	if _, known := verified.Load(sum); known {
+		return true
+	}
+	if !k.verifyNow(message, sig) {
+		return false
+	}
+	verified.Store(sum, true)
+	return true
+}
+
+func (k *jwk) verifyNow(message, sig []byte) bool {
 	switch k.alg {
 	case "Ed25519":
 		return len(sig) == ed25519.SignatureSize && ed25519.Verify(k.ed, message, sig)
@@ -90,6 +108,11 @@ func (k *jwk) verify(message, sig []byte) bool {
 	}
 }
 
+// parsed remembers the keys of ML-DSA, which take long to read.
+var parsed sync.Map
+
+var verified sync.Map
+
 // cose is the key as an authenticator registers it (RFC 9053), in canonical CBOR.
 func (k *jwk) cose() []byte {
 	if k.alg == "Ed25519" {
@@ -101,8 +124,10 @@ func (k *jwk) cose() []byte {
 
 func hashOf(bytes []byte) string {
 	sum := sha256.Sum256(bytes)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return formatHash(sum[:])
 }
+
+func formatHash(hash []byte) string { return "sha256:" + hex.EncodeToString(hash) }
 
 // window says until when and from when a key counts.
 type window struct {

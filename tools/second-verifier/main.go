@@ -3,16 +3,22 @@
 // what came out otherwise than the vectors say.
 //
 //	second-verifier FOLDER
+//	second-verifier ANCHORS FILE STEP
+//
+// With anchors and an evidence file, it says whether the file is valid, and at which of every STEPth byte one may be changed so that it
+// still is.
 package main
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 )
 
 type failure struct {
@@ -28,11 +34,20 @@ type report struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: second-verifier FOLDER")
-		os.Exit(2)
+	var found any
+	var err error
+	switch len(os.Args) {
+	case 2:
+		found, err = runFolder(os.Args[1])
+	case 4:
+		step, wrong := strconv.Atoi(os.Args[3])
+		if wrong != nil || step < 1 {
+			step = 1
+		}
+		found, err = flip(os.Args[1], os.Args[2], step)
+	default:
+		err = errors.New("usage: second-verifier FOLDER, or second-verifier ANCHORS FILE STEP")
 	}
-	found, err := runFolder(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -161,7 +176,7 @@ func (r *runner) judge(check, name string, in object) object {
 	case "key_possession":
 		return verdict(keyPossession(r.anchors(name).passkeys, sub(in, "key"), text(in, "challenge"), in["proof"]), nil)
 	case "evidence":
-		return reported(evidence(r.anchors(name), decode64(in["file_base64"])))
+		return judgedFile(r.anchors(name), decode64(in["file_base64"]))
 	case "projection_document":
 		return verdict(projectionDocument(in["document"]), nil)
 	}

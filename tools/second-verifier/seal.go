@@ -111,10 +111,10 @@ func (t *trust) seal(in sealInput) (*sealFound, refusal) {
 	if reason != "" {
 		return nil, reason
 	}
-	return found, t.standing(in, payload, stated, content, found.path, by)
+	return found, t.standing(in, payload, stated, content, key.kind, found.path, by)
 }
 
-func (t *trust) standing(in sealInput, payload, stated, content object, path, by string) refusal {
+func (t *trust) standing(in sealInput, payload, stated, content object, kind, path, by string) refusal {
 	named := false
 	for _, each := range in.history {
 		named = named || each.id == in.keys.certID
@@ -131,7 +131,10 @@ func (t *trust) standing(in sealInput, payload, stated, content object, path, by
 			return "ai_policy_version_mismatch"
 		}
 	}
-	if path == "A" {
+	if stated != nil && !statesAuthority(stated, payload, kind, path) {
+		return "out_of_scope"
+	}
+	if kind == "system" {
 		if reason := t.scope(in, payload, stated, content, by); reason != "" {
 			return reason
 		}
@@ -243,24 +246,24 @@ func policyInForce(policies object, version int64, at string) bool {
 	return version < count(versions[0], "version")
 }
 
+// statesAuthority says whether a sidecar states the authority that the key has.
+func statesAuthority(stated, payload object, kind, path string) bool {
+	scope := sub(stated, "scope")
+	basis := map[string]string{"system": "mandate", "passkey": "role", "hosted": "standard_publishing"}[kind]
+	return scope["kind"] == kind && scope["basis"] == basis && stated["path"] == path && oneOf(texts(list(scope, "permissions"))...)("publish:"+text(payload, "record_type"))
+}
+
 // scope says whether an integration key was allowed to publish this record.
 func (t *trust) scope(in sealInput, payload, stated, content object, by string) refusal {
-	if stated != nil && text(stated, "path") != "A" {
-		return "out_of_scope"
-	}
 	if in.mandate == nil {
-		if stated == nil {
-			return ""
-		}
-		permitted := oneOf(texts(list(sub(stated, "scope"), "permissions"))...)
-		if !permitted("publish:"+text(payload, "record_type")) || sub(stated, "scope")["kind"] != "system" {
-			return "out_of_scope"
-		}
 		return ""
 	}
 	mandate, reason := t.mandate(in.keys, in.mandate["envelope"])
 	if reason != "" {
 		return reason
+	}
+	if stated != nil && sub(stated, "scope")["mandate_id"] != mandate["mandate_id"] {
+		return "out_of_scope"
 	}
 	scope := sub(mandate, "scope")
 	revoked := text(in.mandate, "revoked_at")

@@ -50,7 +50,7 @@ func readAnchors(value any) (*anchors, refusal) {
 	return found, ""
 }
 
-// workingKey is a key of the service.
+// serviceKey is a key of the service.
 type serviceKey struct {
 	key                   *jwk
 	use, region, pair, id string

@@ -125,6 +125,24 @@ export function fetchCases(world: World): readonly VectorCase[] {
         }),
       },
     ),
+    one(
+      "another type",
+      "The answer names the record as one of another type.",
+      fetchBody(service, business, bytes, { type: "events" }),
+      { answer: "record_type_mismatch", ...whole },
+    ),
+    one(
+      "no AI policy",
+      "The record was sealed under an AI policy, and the answer has none.",
+      text.replace(/"ai_policy":\{.*\}$/s, '"ai_policy":null}'),
+      { ...whole, ai_policy: "ai_policy_version_mismatch" },
+    ),
+    one(
+      "another leaf of the log",
+      "The leaf beside the record is not that of its seal.",
+      text.replace('"provenance":{', `"provenance":{"log_leaf":"sha256:${"0".repeat(64)}",`),
+      { answer: "hash_mismatch", ...whole },
+    ),
     one("no answer", "An object without the members of an answer.", "{}", malformed),
     one("no JSON", "It is no JSON.", text.slice(1), malformed),
   ];

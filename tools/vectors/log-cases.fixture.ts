@@ -42,9 +42,10 @@ interface NoteParts {
   readonly leaves?: readonly Uint8Array[];
 }
 
-type NoteOf = (size: number, parts?: NoteParts) => string;
+export type NoteOf = (size: number, parts?: NoteParts) => string;
 
-function noteMaker({ production: { service } }: World): NoteOf {
+/** Signs checkpoints of the log, true unless it is told otherwise. */
+export function noteMaker({ production: { service } }: World): NoteOf {
   return (
     size,
     { origin = service.anchors.log.origin, key = service.log, name = "svc-log", leaves = hashes } = {},

@@ -282,6 +282,30 @@ export function scopeCases(world: World): readonly VectorCase[] {
     ),
     bad(
       "out_of_scope",
+      "sidecar of another basis",
+      "A system's key whose sidecar says that a role allowed it.",
+      withSidecar(stated({ basis: "role" })),
+    ),
+    bad(
+      "out_of_scope",
+      "sidecar of another kind of key",
+      "A system's key whose sidecar says that it is hosted.",
+      withSidecar(stated({ kind: "hosted" })),
+    ),
+    bad(
+      "out_of_scope",
+      "sidecar without the permission",
+      "A sidecar that permits another record type.",
+      withSidecar(stated({ permissions: ["publish:events"] })),
+    ),
+    bad(
+      "out_of_scope",
+      "sidecar of another mandate",
+      "The sidecar names another mandate than the given one.",
+      pushed({ sidecar: sidecarEnvelope(service, { ...facts, ...stated({ mandate_id: "man_2" }) }) }),
+    ),
+    bad(
+      "out_of_scope",
       "sidecar of the other path",
       "A pushed record whose sidecar says path B.",
       withSidecar({ path: "B" }),

@@ -6,6 +6,7 @@ import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
+import { proofCases } from "./proof-cases.fixture.ts";
 import {
   businessKeysCases,
   custodyCases,
@@ -51,7 +52,7 @@ export function makeSuite(): Suite {
     log: logCases(world),
     "fetch-answer": fetchCases(world),
     "search-answer": searchCases(world),
-    evidence: evidenceCases(world),
+    evidence: [...evidenceCases(world), ...proofCases(world)],
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);
   return { trust: { v: 1, trust: world.trust }, files: new Map(files) };

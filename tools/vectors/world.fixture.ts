@@ -45,8 +45,14 @@ export function signedKeySet(service: TestService, parts: KeySetParts = {}): Jso
   return { signed };
 }
 
-/** A key set of the root, the issuance key and the given keys, one of which may have ended. */
-export function smallKeySet(service: TestService, key: ServiceKey, facts: Ended = {}): JsonValue {
+/** A key set of the root, the issuance key and the given keys. */
+export function keySetOf(service: TestService, ...keys: readonly ServiceKey[]): JsonValue {
+  const kept = [service.root, service.issuance, ...keys];
+  return signedKeySet(service, { links: service.links.filter(({ certified }) => kept.includes(certified)) });
+}
+
+/** A key set of the root, the issuance key and the given key, which may have ended. */
+function smallKeySet(service: TestService, key: ServiceKey, facts: Ended = {}): JsonValue {
   const kept = [service.root, service.issuance, key];
   const { compromised_from: compromisedFrom, ...window } = facts;
   const links = service.links

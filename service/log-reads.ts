@@ -54,8 +54,8 @@ const checkpointSeconds = 5;
 const policySeconds = 300;
 const forEver = "public, max-age=31536000, immutable";
 
-/** Roots of subtrees that are kept, in four megabytes at most. Those near the root are used again and again, and stay. */
-const knownRootsMax = 16_384;
+/** Roots of subtrees that are kept, in two megabytes at most. Those near the root are used again and again, and stay. */
+const knownRootsMax = 4_096;
 
 type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
 

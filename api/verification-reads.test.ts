@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openBusiness } from "../node/publishing.fixture.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -63,7 +63,17 @@ describe("the reads of a business", () => {
       status_effective_from: from,
       status_reason: "approval_reversed",
     });
-    const answer = await world.get(`/v1/certificates/${uuid}`);
+    /** The register follows what was issued, which takes a moment. */
+    const readOnce = (status: string) =>
+      vi.waitFor(
+        async () => {
+          const answer = await world.get(`/v1/certificates/${uuid}`);
+          expect(answer.json).toMatchObject({ status });
+          return answer;
+        },
+        { timeout: 10_000 },
+      );
+    const answer = await readOnce("withdrawn");
     expect(answer.json).toMatchObject({
       status: "withdrawn",
       status_reason: "approval_reversed",
@@ -72,7 +82,7 @@ describe("the reads of a business", () => {
     const since = formatTimestamp(Date.now());
     const active = { ...facts, status: "active", status_effective_from: since, status_reason: null } as const;
     const newest = await services.parties.issueCertificate(active);
-    const again = await world.get(`/v1/certificates/${uuid}`);
+    const again = await readOnce("active");
     const first = answer.json["history"] as readonly { readonly cert_id: string }[];
     const ids = [newest, answer.json["cert_id"], first[0]?.cert_id];
     const listed = again.json["history"] as readonly { readonly cert_id: string }[];

@@ -1,6 +1,6 @@
 // Holds, withdrawals and deletions that meet waiting pushes, over HTTP.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessActivities } from "../actors/business/activities.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import { newCaller, type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
@@ -289,15 +289,25 @@ it("a blocked group finds nothing of the business, and everything again once it 
       group: "10000000-0000-4000-8000-000000000009",
       blocked,
     });
-    await register.refresh();
   };
-  expect((await fetchOver(business, "item-0")).status).toBe(200);
+  /** What is answered once the register has followed, which takes a moment. */
+  const answered = (status: number): Promise<ReceivedAnswer> =>
+    vi.waitFor(
+      async () => {
+        await register.refresh();
+        const answer = await fetchOver(business, "item-0");
+        expect(answer.status).toBe(status);
+        return answer;
+      },
+      { timeout: 10_000 },
+    );
+  await answered(200);
   await set(true);
-  const blocked = await fetchOver(business, "item-0");
+  const blocked = await answered(404);
   const unknown = await send(node.running.urls.base_url, company, {
     path: `/v1/records/svc_${"a".repeat(26)}`,
   });
   expect([blocked.status, blocked.text]).toEqual([404, unknown.text]);
   await set(false);
-  expect((await fetchOver(business, "item-0")).status).toBe(200);
+  await answered(200);
 });

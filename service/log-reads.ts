@@ -6,7 +6,7 @@
 import { utf8 } from "../protocol/bytes.ts";
 import { formatHash, hashOf, parseHash, type Sha256 } from "../protocol/hash.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
-import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
+import { type LogEntry, parseBundleEntry, parseEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import { verifierKeyOf } from "../protocol/log/note.ts";
 import { consistencyProof, inclusionProof } from "../protocol/log/proofs.ts";
@@ -54,8 +54,8 @@ const checkpointSeconds = 5;
 const policySeconds = 300;
 const forEver = "public, max-age=31536000, immutable";
 
-/** Roots of subtrees that are kept, in four megabytes at most. Those near the root are used again and again, and stay. */
-const knownRootsMax = 16_384;
+/** Roots of subtrees that are kept, in two megabytes at most. Those near the root are used again and again, and stay. */
+const knownRootsMax = 4_096;
 
 type ReadDeps = LogReadsDeps & { readonly known: KnownRoots };
 
@@ -198,8 +198,8 @@ async function readEntry({ log }: LogReadsDeps, index: number, size: number): Pr
   const bundle = Math.floor(index / tileWidth);
   const width = widthInTree(0, bundle, size);
   const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);
-  const entry = parseBundle(bytes ?? missingTile(), width)?.[index % tileWidth];
-  const parsed = entry === undefined ? null : parseEntry(entry);
+  const entry = parseBundleEntry(bytes ?? missingTile(), width, index % tileWidth);
+  const parsed = entry && parseEntry(entry);
   if (parsed === null) throw new Error(`Leaf ${index} of the log is no entry.`);
   return parsed;
 }

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { parseUtf8, utf8 } from "../bytes.ts";
-import { entryBytes, formatBundle, type LogEntry, leafTypes, parseBundle, parseEntry } from "./entries.ts";
+import {
+  entryBytes,
+  formatBundle,
+  type LogEntry,
+  leafTypes,
+  parseBundle,
+  parseBundleEntry,
+  parseEntry,
+} from "./entries.ts";
 
 const leaf = `sha256:${"ab".repeat(32)}`;
 const entry: LogEntry = { leaf, leaf_type: "seal", subject: "0198c1de-0000-7000-8000-000000000001" };
@@ -44,6 +52,14 @@ describe("a bundle", () => {
     const bundle = formatBundle(entries);
     expect([...bundle.subarray(0, 5)]).toEqual([0, 1, 97, 0, 0]);
     expect(parseBundle(bundle, 3)).toEqual(entries);
+  });
+
+  test("gives one entry as it gives all, and none outside itself or of what is no bundle", () => {
+    const bundle = formatBundle(entries);
+    expect(entries.map((_, at) => parseBundleEntry(bundle, 3, at))).toEqual(entries);
+    for (const at of [-1, 3]) expect(parseBundleEntry(bundle, 3, at)).toBeNull();
+    for (const width of [2, 4]) expect(parseBundleEntry(bundle, width, 0)).toBeNull();
+    expect(parseBundleEntry(bundle.subarray(0, -1), 3, 0)).toBeNull();
   });
 
   test("of another width, cut off or too long is refused", () => {

@@ -57,13 +57,28 @@ export function formatBundle(entries: readonly Uint8Array[]): Uint8Array {
 
 /** The entries of a bundle; null unless it consists of exactly `width` of them. */
 export function parseBundle(bundle: Uint8Array, width: number): readonly Uint8Array[] | null {
-  const entries: Uint8Array[] = [];
+  const starts = startsOf(bundle, width);
+  return starts && Array.from({ length: width }, (_, at) => entryAt(bundle, starts, at));
+}
+
+/** One entry of a bundle, as {@link parseBundle} would find it. */
+export function parseBundleEntry(bundle: Uint8Array, width: number, at: number): Uint8Array | null {
+  const starts = at >= 0 && at < width ? startsOf(bundle, width) : null;
+  return starts && entryAt(bundle, starts, at);
+}
+
+/** Where each entry's length is, and the end of the last; null unless there are exactly `width`. */
+function startsOf(bundle: Uint8Array, width: number): readonly number[] | null {
+  const starts = [0];
   let at = 0;
   while (at < bundle.length) {
-    const length = ((bundle[at] as number) << 8) | (bundle[at + 1] ?? 0);
-    if (at + 2 + length > bundle.length || entries.length === width) return null;
-    entries.push(bundle.subarray(at + 2, at + 2 + length));
-    at += 2 + length;
+    at += 2 + (((bundle[at] as number) << 8) | (bundle[at + 1] ?? 0));
+    if (at > bundle.length || starts.length > width) return null;
+    starts.push(at);
   }
-  return entries.length === width ? entries : null;
+  return starts.length === width + 1 ? starts : null;
+}
+
+function entryAt(bundle: Uint8Array, starts: readonly number[], at: number): Uint8Array {
+  return bundle.subarray((starts[at] as number) + 2, starts[at + 1]);
 }

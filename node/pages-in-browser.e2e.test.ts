@@ -2,12 +2,12 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import axe from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readPages, type ShownPage } from "./pages.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
@@ -43,14 +43,13 @@ const judge = `
 
 /** What a browser with these switches finds in the page. */
 async function lookAt(html: string, switches: readonly string[]): Promise<unknown> {
-  const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   const judged = html.replace(
     "</body>",
     '<script src="/axe.js"></script><script type="module" src="/judge.js"></script></body>',
   );
   const files: Files = {
     "/": ["text/html; charset=utf-8", judged],
-    "/axe.js": ["text/javascript", axe],
+    "/axe.js": ["text/javascript", axe.source],
     "/judge.js": ["text/javascript", judge],
   };
   const dom = await serving(files, (url) =>

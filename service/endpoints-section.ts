@@ -43,7 +43,7 @@ export function endpointBlocks({
 }
 
 function domainWords({ status, since, confirmed_at: confirmedAt }: Domain): Html {
-  const last = confirmedAt === null ? "" : ` Last confirmed ${time(confirmedAt).html}.`;
+  const last = confirmedAt === null ? " Never confirmed." : ` Last confirmed ${time(confirmedAt).html}.`;
   const from = since === null ? "" : ` since ${time(since).html}`;
   return { html: `<strong>${status}</strong>${from}.${last}` };
 }

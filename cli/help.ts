@@ -4,7 +4,7 @@ import type { Command } from "./command.ts";
 /** A command with its usage and summary: one line of the help. */
 type HelpLine = Pick<Command, "name" | "usage" | "summary">;
 
-/** The program help's entries for commands of two words. */
+/** The program help's entries for groups of commands of two words; a command of no group has a line of its own. */
 const groups: readonly HelpLine[] = [
   {
     name: "hold",
@@ -22,7 +22,7 @@ const groups: readonly HelpLine[] = [
 export function programHelp(all: readonly Command[], group: string | null = null): readonly string[] {
   const commands: readonly HelpLine[] =
     group === null
-      ? [...all.filter(({ name }) => !name.includes(" ")), ...groups]
+      ? [...all.filter(({ name }) => !isGrouped(name)), ...groups]
       : all.filter(({ name }) => name.startsWith(`${group} `));
   const left = commands.map(({ name, usage }) => `${name} ${usage}`.trim());
   const width = Math.max(...left.map((text) => text.length));
@@ -36,6 +36,11 @@ export function programHelp(all: readonly Command[], group: string | null = null
     "",
     "Exit codes: 0 done · 1 the answer is no · 2 wrong usage · 3 refused · 4 try again later · 130 interrupted",
   ];
+}
+
+/** Whether its group stands for it. */
+function isGrouped(command: string): boolean {
+  return groups.some(({ name }) => command.startsWith(`${name} `));
 }
 
 /** Lines of `svc help COMMAND`. */

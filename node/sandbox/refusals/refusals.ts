@@ -26,7 +26,8 @@ export const untried: Readonly<Record<string, string>> = {
   "record/superseded":
     "A withdrawal has to overtake a push that is still being processed, which nobody can arrange.",
   "record/hold_expired": "Nobody may decide for thirty days.",
-  "verify/checkpoint_invalid": "The service would have to sign a wrong checkpoint of its log.",
+  "verify/checkpoint_invalid":
+    "Save evidence with --proofs, which takes two minutes, and change a character of its checkpoint.",
   "verify/consistency_invalid": "The log would have to take something back.",
   "verify/entitlement_expired": "This version has no entitlements.",
   "verify/entitlement_invalid": "This version has no entitlements.",

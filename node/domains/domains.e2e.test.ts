@@ -112,7 +112,7 @@ describe("the domain of a business's endpoints", () => {
       },
       { timeout: 10_000, interval: 200 },
     );
-    expect((await verifyPage({ accept: "text/html" })).text).toContain("Last confirmed at ");
+    expect((await verifyPage({ accept: "text/html" })).text).toContain("Last confirmed <time");
     expect((await fetched()).json).toMatchObject({ endpoints: { status: "authorised" } });
   });
 
@@ -126,7 +126,7 @@ describe("the domain of a business's endpoints", () => {
     });
     expect(Date.parse(domains[0]?.since ?? "")).toBeGreaterThan(Date.parse(last ?? ""));
     expect((await fetched()).json).toMatchObject({ endpoints: { status: "suspended", items } });
-    expect((await verifyPage({ accept: "text/html" })).text).toContain("Use none of these addresses.");
+    expect((await verifyPage({ accept: "text/html" })).text).toContain("Use none of these addresses:");
     const metrics = await (await fetch(`${node.running.urls.ops_url}/metrics`)).text();
     expect(metrics).toMatch(/^svc_domain_probes_total [1-9]/m);
     const [own] = await ownDomains();

@@ -115,7 +115,7 @@ const businesses: readonly Mutant[] = [
       const facts = decision.reply as { key: string };
       return { ...decision, reply: facts.key === "revoked" ? { ...facts, key: "live" } : facts };
     }),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
 ];
 

@@ -20,7 +20,7 @@ export const holdMutants: readonly Mutant[] = [
       if (command.type !== "hold.settle" || decision.events === undefined) return decision;
       return { ...decision, events: decision.events.map(withoutError) };
     }),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant(
     "otherDecisionIsTaken",
@@ -30,7 +30,7 @@ export const holdMutants: readonly Mutant[] = [
       const isOther = (decision.reply as { code?: string } | undefined)?.code === "hold_decided";
       return isOther ? { ...decision, reply: { status: "done" } } : decision;
     }),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant(
     "holdNeverEnds",
@@ -38,7 +38,7 @@ export const holdMutants: readonly Mutant[] = [
     deciding("push", (truly, command, view) =>
       truly("hold_ms" in command ? withMembers(command, { hold_ms: 1e11 }) : command, view),
     ),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
 ];
 

@@ -8,7 +8,7 @@ import { keysChangeIn } from "../workload/key-changes.ts";
 import { bound, deciding, type Mutant, mutant, type Vary, withMembers } from "./mutant.ts";
 
 /** Keys end, and mandates change, only in some worlds. */
-const whereKeysChange = { canShow: keysChangeIn, seedsMax: 600 };
+const whereKeysChange = { canShow: keysChangeIn, seedsMax: 1_500 };
 
 /** A business that answers the question of who may publish in another way. */
 function facing(said: (facts: PublishingFacts) => PublishingFacts): Vary {

@@ -41,7 +41,7 @@ export const ownReadsMutants: readonly Mutant[] = [
       if (command.type !== "purges.forget") return decision;
       return { ...decision, puts: decision.puts?.filter(({ rt }) => rt !== business.heads) ?? [] };
     }),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant(
     "purgedKeepsItsReasons",
@@ -49,7 +49,7 @@ export const ownReadsMutants: readonly Mutant[] = [
     deciding("push", (truly, command, view) =>
       command.type === "push.forget" ? { reply: { status: "done" } } : truly(command, view),
     ),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant("catalogueKeepsRemoved", "a removed record stays in the catalogue", (changed) => ({
     records: (records) => ({

@@ -21,7 +21,7 @@ export const pushLifeMutants: readonly Mutant[] = [
     deciding("business", (truly, command, view) =>
       truly(command, command.type === "chunk.assign" ? hidingRows(view, (rt) => rt === cancelledRows) : view),
     ),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant(
     "validationAdmits",
@@ -50,7 +50,7 @@ export const pushLifeMutants: readonly Mutant[] = [
         return { ...given, ...Object.fromEntries(names.map((name) => [name, insisting(name)])) };
       },
     }),
-    { seedsMax: 600 },
+    { seedsMax: 1_500 },
   ),
   mutant("noticeIsDropped", "a finished push gives no notice", (changed) => ({
     activities: (given) => ({

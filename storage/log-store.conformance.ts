@@ -83,7 +83,11 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
     });
 
     it("L2: replaces what reaches beyond the tree of which the writer names the size, and nothing else", async () => {
-      const lost = [object("tile/0/000.p/1", "a"), object("tile/0/000.p/3", "abc"), object("tile/entries/000.p/3", "abc")];
+      const lost = [
+        object("tile/0/000.p/1", "a"),
+        object("tile/0/000.p/3", "abc"),
+        object("tile/entries/000.p/3", "abc"),
+      ];
       await store.write(lost, [
         { leaf: leafOf("1"), index: 0 },
         { leaf: leafOf("2"), index: 2 },
@@ -92,12 +96,16 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
       for (const over of [3, undefined])
         await expect(store.write(instead, [], { over })).rejects.toThrow(LogConflict);
       await store.write(instead, [{ leaf: leafOf("2"), index: 1 }], { over: 1 });
-      await expect(store.write([object("tile/0/000.p/1", "z")], [], { over: 1 })).rejects.toThrow(LogConflict);
+      await expect(store.write([object("tile/0/000.p/1", "z")], [], { over: 1 })).rejects.toThrow(
+        LogConflict,
+      );
       const elsewhere = [{ leaf: leafOf("1"), index: 1 }];
       await expect(store.write([], elsewhere, { over: 1 })).rejects.toThrow(LogConflict);
       await reopened(async (other) => {
         const read = await other.read([...lost.slice(0, 1), ...instead].map(({ path }) => path));
-        expect(read.map((bytes) => bytes && [...bytes])).toEqual(["a", "axy", "axy"].map((text) => [...utf8(text)]));
+        expect(read.map((bytes) => bytes && [...bytes])).toEqual(
+          ["a", "axy", "axy"].map((text) => [...utf8(text)]),
+        );
         expect(await other.findLeaves([leafOf("1"), leafOf("2")])).toEqual([0, 1]);
       });
     });

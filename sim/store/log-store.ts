@@ -24,7 +24,8 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
       const conflict = await run.run(life, "read", () => {
         for (const { path, bytes } of written) {
           const kept = objects.read(region, path);
-          if (kept !== null && !equalBytes(kept, bytes) && !isReplaceable(path, over)) return `${path} has other bytes.`;
+          if (kept !== null && !equalBytes(kept, bytes) && !isReplaceable(path, over))
+            return `${path} has other bytes.`;
         }
         for (const { leaf, index } of places) {
           const place = leaves.read(region, leaf) ?? index;

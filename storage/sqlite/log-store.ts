@@ -108,11 +108,7 @@ async function readObject(folder: string, path: string): Promise<Uint8Array | nu
 }
 
 /** Creates the file, or finds the same bytes in it (L2). */
-async function keepFile(
-  folder: string,
-  { path, bytes }: LogObject,
-  over: number | undefined,
-): Promise<void> {
+async function keepFile(folder: string, { path, bytes }: LogObject, over: number | undefined): Promise<void> {
   const name = fileOf(folder, path);
   const draft = `${name}.new`;
   {

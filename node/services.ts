@@ -219,7 +219,16 @@ const monotonic = { nowMs: () => performance.now() };
 function beginBackground(
   parts: Pick<
     NodeServices,
-    "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles" | "cluster" | "config" | "actors" | "logWitnesses"
+    | "register"
+    | "currentKeys"
+    | "clock"
+    | "timers"
+    | "insight"
+    | "operatorFiles"
+    | "cluster"
+    | "config"
+    | "actors"
+    | "logWitnesses"
   > & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;

@@ -2,10 +2,10 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { emptyRoot } from "../../machines/log-sequencer.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { formatHash, sha256 } from "../../protocol/hash.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
-import { emptyRoot } from "../../machines/log-sequencer.ts";
 import type { TreeHead } from "../messages/log-sequencer.ts";
 import { judgeHead } from "./judge-head.ts";
 

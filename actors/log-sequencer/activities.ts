@@ -44,8 +44,10 @@ export function logSequencerActivities(ports: LogSequencerPorts): Record<string,
   return {
     chooseLeaves: async (_params: object, context: ActivityContext): Promise<Told<"log.choose">> => {
       const pending = await pendingUpTo(context, batchMax);
-      const indexes = await ports.log.findLeaves(pending.map(({ entry }) => entry.leaf));
-      const known = pending.filter((_each, at) => indexes[at] !== null);
+      const leaves = pending.map(({ entry }) => entry.leaf);
+      const indexes = await ports.log.findLeaves(leaves);
+      const firsts = new Map(leaves.map((leaf, at) => [leaf, at] as const).reverse());
+      const known = pending.filter(({ entry }, at) => indexes[at] !== null || firsts.get(entry.leaf) !== at);
       return { type: "log.choose", up_to: pending.at(-1)?.place ?? -1, known };
     },
     writeTiles: async (

@@ -20,6 +20,8 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   rows(rt: number): readonly PartitionRow[];
   /** Stores a row as an earlier release would have. */
   lay(row: PartitionRow): void;
+  /** Goes on from a snapshot as an earlier release would have stored it, upgraded. */
+  resume(persisted: unknown): void;
   /** The delays that the machine requested, by id. */
   readonly timers: Map<string, number>;
   /** The time of every requested timer is over. */
@@ -60,6 +62,9 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
       for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
     },
     lay: (row) => void kept.set(keyOf(row), row),
+    resume: (persisted) => {
+      snapshot = definition.machine.resolveState(persisted as AnyMachineSnapshot);
+    },
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
       const loaded = selections.flatMap((selection) => select(kept, selection));

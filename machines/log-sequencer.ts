@@ -366,8 +366,8 @@ export function upgradeFromOne(snapshot: unknown): unknown {
   };
 }
 
-/** The state that version 2 stored, in which the head was never compared with what was published. */
-export function upgradeFromTwo(snapshot: unknown): unknown {
+/** The state that version 3 stored, in which the head was never compared with what was published. */
+export function upgradeFromThree(snapshot: unknown): unknown {
   const { value, context, ...rest } = snapshot as {
     readonly value: object;
     readonly context: LogSequencerContext;

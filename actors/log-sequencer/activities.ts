@@ -30,8 +30,10 @@ export function logSequencerActivities(ports: LogSequencerPorts): Record<string,
     chooseLeaves: (_params: object, context: ActivityContext) =>
       unlessDoubted(ports, context, async (standing): Promise<Told<"log.choose">> => {
         const pending = await pendingUpTo(context, batchMax);
-        const isKnown = await areInTree(ports, standing, pending);
-        const known = pending.filter((_each, at) => isKnown[at]);
+        const leaves = pending.map(({ entry }) => entry.leaf);
+        const isInTree = await areInTree(ports, standing, pending);
+        const firsts = new Map(leaves.map((leaf, at) => [leaf, at] as const).reverse());
+        const known = pending.filter(({ entry }, at) => isInTree[at] || firsts.get(entry.leaf) !== at);
         return { type: "log.choose", up_to: pending.at(-1)?.place ?? -1, known };
       }),
     writeTiles: (

@@ -1,16 +1,17 @@
 // The log's sequencer: what is appended, once each, and the tree head.
 //   Q1. A leaf that was acknowledged is in the log before its interval has passed, or as soon as the log can be written again.
-//   Q2. A leaf is in the log once: while it waits, its row says so, and afterwards the log's own index of leaves does.
+//   Q2. A leaf is in the log once, however often it waits: a batch takes the first that waits, and none that the log's own index
+//       has already.
 //   Q3. Each commit names what the next step does: after a crash at any point the log goes on from there.
 
 import {
   type LogSequencerEvent,
   logSequencerMachine,
   upgradeFromOne,
-  upgradeFromTwo,
+  upgradeFromThree,
 } from "../../machines/log-sequencer.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
-import { eraOf, type PartitionRow, type RowSelection } from "../../storage/actor-store.ts";
+import { eraOf, type PartitionRow, type RowKey, type RowSelection } from "../../storage/actor-store.ts";
 import {
   appendedMax,
   batchMax,
@@ -44,9 +45,13 @@ type Asked<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtoco
 type Decided<R> = Decision<R, LogSequencerEvent>;
 
 export const waitingLeaves = defineJsonTable<Waiting>("leaves that wait, by place", 16);
+/** Only earlier versions wrote these rows; they are removed. */
 const places = defineJsonTable<number>("places of leaves that wait", 17);
 
 const done: DoneReply = { status: "done" };
+
+/** Appends are small, and all of them wait for the same commit. */
+const turnCommandsMax = 256;
 
 /** The place of the row before the first of all: pages begin after a key. */
 const beforeAll = -1;
@@ -57,15 +62,17 @@ export function logSequencerActor({
 }: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
   return defineActor<"log-sequencer", typeof logSequencerMachine>({
     kind: "log-sequencer",
-    schemaVersion: 3,
-    upgrade: { 1: upgradeFromOne, 2: upgradeFromTwo },
+    schemaVersion: 4,
+    // A node of version 2 would not see that a leaf waits twice, so it must not take over what this one appended.
+    upgrade: { 1: upgradeFromOne, 2: (snapshot) => snapshot, 3: upgradeFromThree },
     machine: logSequencerMachine,
     durability: "journal",
+    turnCommandsMax,
     input: () => ({}),
     rows: (command, _id, snapshot) => {
-      if (command.type === "log.append") return [places.select(leavesOf(command.entries))];
       if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];
-      if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1)];
+      if (command.type === "log.choose")
+        return [waitingLeaves.selectPage(batchMax + 1), places.selectPage(batchMax)];
       if (command.type === "log.written")
         return [waitingLeaves.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
       return [];
@@ -152,10 +159,6 @@ function judge({ era, finding, published }: Asked<"log.judge">, view: View): Dec
   return { reply: done, events: [{ type: "log.head_adopted", era, head: finding.head, published, at_ms }] };
 }
 
-function leavesOf(entries: readonly LogEntry[]): readonly string[] {
-  return entries.map(({ leaf }) => leaf);
-}
-
 function pageAfter(place: number, limit: number): RowSelection {
   const bounded = Math.min(Math.max(1, limit), batchMax);
   return place === beforeAll
@@ -176,17 +179,17 @@ function append(
   if (entries.length > appendedMax)
     throw new RangeError(`At most ${appendedMax} entries are appended at once.`);
   const { checkpointLeaf, nextPlace } = view.snapshot.context;
-  const fresh = new Map<string, LogEntry>();
-  for (const entry of entries) if (places.read(view, entry.leaf) === undefined) fresh.set(entry.leaf, entry);
-  if (fresh.size === 0) return { reply: done };
+  if (entries.length === 0) return { reply: done };
   // A checkpoint becomes a leaf with what is appended after it: by itself it would make the log grow for ever.
   const checkpoint: readonly LogEntry[] =
     checkpointLeaf === null ? [] : [{ leaf: checkpointLeaf, leaf_type: "checkpoint", subject: origin }];
-  const added = [...checkpoint, ...fresh.values()];
+  const added = [...checkpoint, ...entries];
   const isUrgent = added.some(({ leaf_type }) => leaf_type === "receipt_batch");
   return {
     reply: done,
-    puts: added.flatMap((entry, at) => rowsOf(entry, nextPlace + at, view.nowMs)),
+    puts: added.map((entry, at) =>
+      waitingLeaves.write(entry.leaf, { entry, at_ms: view.nowMs }, { k: nextPlace + at }),
+    ),
     events: [
       {
         type: "log.appended",
@@ -199,24 +202,21 @@ function append(
   };
 }
 
-function rowsOf(entry: LogEntry, place: number, nowMs: number): readonly PartitionRow[] {
-  return [
-    waitingLeaves.write(entry.leaf, { entry, at_ms: nowMs }, { k: place }),
-    places.write(entry.leaf, place),
-  ];
+function keysOf(rows: readonly PartitionRow[]): readonly RowKey[] {
+  return rows.map(({ rt, k, k2 }) => ({ rt, k, k2 }));
 }
 
 /** Commits the batch: the oldest leaves that wait, without those that the log has already (LS1). */
 function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<DoneReply> {
   if (!view.snapshot.matches({ sequencing: "choosing" })) return { reply: done };
-  const rows = waitingLeaves.readAll(view);
+  const rows = view.rowsOf(waitingLeaves.rt);
   const knownPlaces = new Set(known.map(({ place }) => place));
   const gone = rows.filter(({ k }) => k <= up_to && knownPlaces.has(k));
   const chosen = rows.filter(({ k }) => k <= up_to && !knownPlaces.has(k));
   const behind = rows.find(({ k }) => k > up_to);
   return {
     reply: done,
-    deletes: gone.flatMap(({ k, k2 }) => [waitingLeaves.key(k2, k), places.key(k2)]),
+    deletes: keysOf([...gone, ...view.rowsOf(places.rt)]),
     events: [
       {
         type: "log.chosen",
@@ -225,7 +225,7 @@ function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<Done
         known: gone.length,
         more: behind !== undefined,
         at_ms: view.nowMs,
-        oldest_ms: (chosen[0] ?? behind)?.value.at_ms ?? null,
+        oldest_ms: appendedAt(chosen[0] ?? behind),
       },
     ],
   };
@@ -240,11 +240,15 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
     head.size !== last.size + batch.count
   )
     return { reply: done };
-  const rows = waitingLeaves.readAll(view);
-  const oldest_ms = rows[batch.count]?.value.at_ms ?? null;
+  const rows = view.rowsOf(waitingLeaves.rt);
   return {
     reply: done,
-    deletes: rows.slice(0, batch.count).flatMap(({ k, k2 }) => [waitingLeaves.key(k2, k), places.key(k2)]),
-    events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms }],
+    deletes: keysOf(rows.slice(0, batch.count)),
+    events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms: appendedAt(rows[batch.count]) }],
   };
+}
+
+/** When this leaf was appended; null for none. */
+function appendedAt(row: PartitionRow | undefined): number | null {
+  return row === undefined ? null : waitingLeaves.decode(row.body, row).at_ms;
 }

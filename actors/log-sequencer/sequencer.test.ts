@@ -17,7 +17,7 @@ import type { LogStore } from "../../storage/log-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { batchMax } from "../messages/log-sequencer.ts";
+import { appendedMax, batchMax } from "../messages/log-sequencer.ts";
 import { logRef } from "../messages/refs.ts";
 import type { ActivityContext, Effect } from "../system/definition.ts";
 import { logSequencerActivities } from "./activities.ts";
@@ -85,10 +85,14 @@ function isAtRest(): boolean {
   return actor.snapshot.matches({ sequencing: "idle", publication: "current" });
 }
 
+function pages(added: readonly LogEntry[]): readonly (readonly LogEntry[])[] {
+  const count = Math.ceil(added.length / appendedMax);
+  return Array.from({ length: count }, (_, at) => added.slice(at * appendedMax, (at + 1) * appendedMax));
+}
+
 /** Appends, lets the interval pass and does the work. */
 async function sequence(added: readonly LogEntry[]): Promise<void> {
-  for (let at = 0; at < added.length; at += 100)
-    actor.send({ type: "log.append", entries: added.slice(at, at + 100) });
+  for (const page of pages(added)) actor.send({ type: "log.append", entries: page });
   while (!isAtRest()) {
     actor.fireTimers();
     await work();
@@ -114,6 +118,27 @@ describe("the log's sequencer", () => {
     const seals = (await logged()).filter(({ leaf_type }) => leaf_type === "seal");
     expect(seals).toEqual(entries(0, 5));
     expect(actor.snapshot.context.pending).toBe(0);
+    expect(actor.rows(16)).toEqual([]);
+  });
+
+  it("Q2: takes the first of a leaf that waits more than once, in one append, in several, and behind a full batch", async () => {
+    const many = entries(0, batchMax);
+    for (const added of [[entry(0), entry(1), entry(0)], [entry(1), entry(2)], ...pages(many), [entry(3)]])
+      actor.send({ type: "log.append", entries: added });
+    expect(actor.snapshot.context.pending).toBe(batchMax + 6);
+    await sequence([]);
+    expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(many);
+    expect(actor.snapshot.context).toMatchObject({ pending: 0, oldestMs: null });
+    expect(actor.rows(16)).toEqual([]);
+  });
+
+  it("Q2: sequences what an earlier version appended, with the places that it kept", async () => {
+    const waiting = entries(0, 3);
+    actor.send({ type: "log.append", entries: waiting });
+    for (const [at, { leaf }] of waiting.entries()) actor.lay({ rt: 17, k: 0, k2: leaf, body: String(at) });
+    actor.resume([2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), actor.snapshot));
+    await sequence([entry(1), entry(3)]);
+    expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 4));
     expect(actor.rows(16)).toEqual([]);
     expect(actor.rows(17)).toEqual([]);
   });
@@ -199,14 +224,14 @@ describe("the log's sequencer", () => {
   });
 
   it("goes on behind a batch that is full, without another interval", async () => {
-    for (let at = 0; at < 350; at += 50) actor.send({ type: "log.append", entries: entries(at, at + 50) });
+    for (const page of pages(entries(0, batchMax + 94))) actor.send({ type: "log.append", entries: page });
     actor.fireTimers();
     await work();
     expect(actor.snapshot.context.head.size).toBe(batchMax);
     expect([...actor.timers.values()]).toEqual([0]);
     actor.fireTimers();
     await work();
-    expect(actor.snapshot.context.head.size).toBe(350);
+    expect(actor.snapshot.context.head.size).toBe(batchMax + 94);
     expect(isAtRest()).toBe(true);
   });
 
@@ -217,7 +242,7 @@ describe("the log's sequencer", () => {
     await perform(choose, store);
     actor.send({ type: "log.append", entries: [entry(0), entry(1)] });
     await work();
-    expect(actor.snapshot.context).toMatchObject({ head: { size: 1 }, pending: 1 });
+    expect(actor.snapshot.context).toMatchObject({ head: { size: 1 }, pending: 2 });
     expect([...actor.timers.values()]).toEqual([3_600_000]);
     actor.fireTimers();
     await work();
@@ -323,7 +348,7 @@ describe("the publication of a head", () => {
     const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
     const dueMs = actor.nowMs + 9_000;
     const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };
-    const upgraded = definition.upgrade?.[2]?.(definition.upgrade?.[1]?.(stored));
+    const upgraded = [1, 2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), stored);
     const restored = definition.machine.resolveState(rubbish(upgraded));
     expect(restored.value).toEqual({ sequencing: "waiting", publication: "publishing", head: "known" });
     const { head } = (publishing as { params: { head: object } }).params;

@@ -98,4 +98,4 @@ export interface LogSequencerProtocol {
 /** Entries in one append. */
 export const appendedMax = 100;
 /** Entries in one batch. */
-export const batchMax = 256;
+export const batchMax = 1_024;

@@ -85,6 +85,8 @@ interface KindFacts<K extends string> {
   readonly schemaVersion: number;
   /** `memory` actors have no journal: their commands are answered at once, and their state ends with the activation. */
   readonly durability: "journal" | "memory";
+  /** Maximum number of commands in one turn, if another than that of the limits. */
+  readonly turnCommandsMax?: number;
   /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
   /** Upgrades an event of version `from` to version `from + 1`, or returns null to drop it; needed if events changed shape. */

@@ -59,7 +59,7 @@ export class JournaledActivation extends Activation {
   }
 
   protected get batchMax(): number {
-    return this.host.limits.batchCommandsMax;
+    return this.driver.definition.turnCommandsMax ?? this.host.limits.batchCommandsMax;
   }
 
   protected override get wantsCommit(): boolean {

@@ -104,6 +104,15 @@ describe("A2: nothing leaves before the commit", () => {
     expect(store.callsOf("commit") - commits).toBe(2);
   });
 
+  it("commands share a commit up to the maximum of their kind, where it has one of its own", async () => {
+    const { system, store } = newWorld();
+    const node = system({ definitions: [{ ...counterActor, turnCommandsMax: 150 }] });
+    await ask(node, "a", add);
+    const commits = store.callsOf("commit");
+    await Promise.all(Array.from({ length: 200 }, () => ask(node, "a", add)));
+    expect(store.callsOf("commit") - commits).toBe(2);
+  });
+
   it("rows put by an earlier command of the turn are seen by a later one, read in one call", async () => {
     const { system, store } = newWorld();
     const node = system();

@@ -163,6 +163,14 @@ const logEvents: fc.Arbitrary<LogSequencerEvent> = fc.oneof(
   fc.record({ type: constant("log.written"), head: constant(head), at_ms, oldest_ms: maybeMs }),
   fc.record({ type: constant("log.published"), head: constant(head), leaf: id, at_ms }),
   fc.record({ type: constant("log.unwitnessed"), head: constant(head), detail: id, at_ms }),
+  fc.record({ type: constant("log.doubted"), at_ms }),
+  fc.record({ type: constant("log.head_kept"), era: small, published: constant(head), at_ms }),
+  fc.record({
+    ...{ type: constant("log.head_adopted"), era: small },
+    ...{ head: constant(head), published: constant(null), at_ms },
+  }),
+  fc.record({ type: constant("log.head_refused"), reason: constant("log_incomplete"), detail: id, at_ms }),
+  fc.record({ type: constant("log.supplied"), checkpoint: constant({ ...head, note: "n" }), at_ms }),
 );
 
 const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(

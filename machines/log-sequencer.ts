@@ -5,9 +5,11 @@
 //   LS3. The tree only grows; leaves that wait are neither lost nor reordered.
 //   LS4. Publishing goes beside sequencing, one head at a time: witnesses that are slow or away delay what is published, and
 //        never what is appended. After a delay it is the newest head that is published.
+//   LS5. Where the head may not be the newest (the home was lost, or somebody published a tree that it does not know), nothing is
+//        written or signed until it was compared with what was published. What is appended waits meanwhile.
 
 import { assign, setup } from "xstate";
-import type { TreeHead } from "../actors/messages/log-sequencer.ts";
+import type { HeadFault, SignedHead, TreeHead } from "../actors/messages/log-sequencer.ts";
 
 export interface LogSequencerContext {
   readonly head: TreeHead;
@@ -21,6 +23,19 @@ export interface LogSequencerContext {
     readonly attempts: number;
     readonly detail: string;
   } | null;
+  /** The losses of the home (`eraOf`) with which the head was compared last. */
+  readonly era: number;
+  /** The policy of witnesses that the published checkpoint has; null if unknown. */
+  readonly policy: string | null;
+  /** Why, since when and how often the head was not confirmed; null where it is. */
+  readonly held: {
+    readonly sinceMs: number;
+    readonly attempts: number;
+    readonly reason: HeadFault;
+    readonly detail: string;
+  } | null;
+  /** What an operator handed over while it was held. */
+  readonly supplied: SignedHead | null;
   /** Hash of the newest checkpoint's text, until it is a leaf itself. */
   readonly checkpointLeaf: string | null;
   /** The place of the next leaf that is appended: it counts all of them. */
@@ -69,8 +84,31 @@ export type LogSequencerEvent =
       readonly type: "log.published";
       readonly head: TreeHead;
       readonly leaf: string;
+      /** Earlier versions kept none. */
+      readonly policy?: string;
       readonly at_ms: number;
     }
+  | { readonly type: "log.doubted"; readonly at_ms: number }
+  | {
+      readonly type: "log.head_kept";
+      readonly era: number;
+      readonly published: TreeHead | null;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "log.head_adopted";
+      readonly era: number;
+      readonly head: TreeHead;
+      readonly published: TreeHead | null;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "log.head_refused";
+      readonly reason: HeadFault;
+      readonly detail: string;
+      readonly at_ms: number;
+    }
+  | { readonly type: "log.supplied"; readonly checkpoint: SignedHead; readonly at_ms: number }
   | {
       readonly type: "log.unwitnessed";
       readonly head: TreeHead;
@@ -81,8 +119,12 @@ export type LogSequencerEvent =
 /** SHA-256 of nothing: the root of a tree without leaves (RFC 6962 §2.1). */
 export const emptyRoot = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** How long after the first failure witnesses are asked again, and at most after any. */
+/** How long after the first failure something is tried again, and at most after any. */
 const [retryMs, retryMsMax] = [1_000, 60_000];
+
+function retryAfter(failed: { readonly attempts: number } | null): number {
+  return Math.min(retryMsMax, retryMs * 2 ** Math.min(10, (failed?.attempts ?? 1) - 1));
+}
 
 /** How long it is until what waits has to be sequenced. */
 function waitFrom({ dueMs }: LogSequencerContext, at_ms: number): number {
@@ -93,8 +135,8 @@ export const logSequencerMachine = setup({
   types: { context: {} as LogSequencerContext, events: {} as LogSequencerEvent, input: {} as object },
   delays: {
     due: ({ context }) => context.waitMs,
-    retry: ({ context }) =>
-      Math.min(retryMsMax, retryMs * 2 ** Math.min(10, (context.unwitnessed?.attempts ?? 1) - 1)),
+    retry: ({ context }) => retryAfter(context.unwitnessed),
+    retryHead: ({ context }) => retryAfter(context.held),
   },
   guards: {
     isSooner: ({ context, event }) =>
@@ -111,6 +153,8 @@ export const logSequencerMachine = setup({
       event.type === "log.published" &&
       event.head.size === context.publishing?.size &&
       event.head.size === context.head.size,
+    hasOwnBatch: ({ context }) => context.batch !== null,
+    hasHead: ({ context }) => context.head.size > 0,
     isUnwitnessed: ({ context, event }) =>
       event.type === "log.unwitnessed" && event.head.size === context.publishing?.size,
   },
@@ -151,13 +195,35 @@ export const logSequencerMachine = setup({
     notePublishing: assign(({ context }) => ({ publishing: context.head })),
     notePublished: assign(({ event }) => {
       if (event.type !== "log.published") return {};
-      return { published: event.head, checkpointLeaf: event.leaf, publishing: null, unwitnessed: null };
+      const { head: published, leaf: checkpointLeaf, policy = null } = event;
+      return { published, checkpointLeaf, policy, publishing: null, unwitnessed: null };
     }),
     noteUnwitnessed: assign(({ context, event }) => {
       if (event.type !== "log.unwitnessed") return {};
       const { sinceMs, attempts } = context.unwitnessed ?? { sinceMs: event.at_ms, attempts: 0 };
       return { unwitnessed: { sinceMs, attempts: attempts + 1, detail: event.detail } };
     }),
+    noteKept: assign(({ context, event }) => {
+      if (event.type !== "log.head_kept") return {};
+      const { era, published, at_ms } = event;
+      return { era, published, held: null, supplied: null, waitMs: waitFrom(context, at_ms) };
+    }),
+    // The batch was not part of what was published: its leaves wait again, and those that are in the tree are found there.
+    noteAdopted: assign(({ context, event }) => {
+      if (event.type !== "log.head_adopted") return {};
+      const { era, head, published, at_ms } = event;
+      const waitMs = waitFrom(context, at_ms);
+      return { era, head, published, batch: null, held: null, supplied: null, waitMs };
+    }),
+    noteHeld: assign(({ context, event }) => {
+      if (event.type !== "log.head_refused") return {};
+      const { sinceMs, attempts } = context.held ?? { sinceMs: event.at_ms, attempts: 0 };
+      const { reason, detail } = event;
+      return { held: { sinceMs, attempts: attempts + 1, reason, detail } };
+    }),
+    noteSupplied: assign(({ event }) =>
+      event.type === "log.supplied" ? { supplied: event.checkpoint } : {},
+    ),
     noteWait: assign(({ context, event }) =>
       "at_ms" in event ? { waitMs: waitFrom(context, event.at_ms) } : {},
     ),
@@ -165,6 +231,7 @@ export const logSequencerMachine = setup({
     chooseLeaves: () => {},
     writeTiles: () => {},
     publishHead: () => {},
+    checkHead: () => {},
   },
 }).createMachine({
   id: "log-sequencer",
@@ -173,6 +240,10 @@ export const logSequencerMachine = setup({
     published: null,
     publishing: null,
     unwitnessed: null,
+    era: 0,
+    policy: null,
+    held: null,
+    supplied: null,
     checkpointLeaf: null,
     nextPlace: 0,
     pending: 0,
@@ -206,6 +277,7 @@ export const logSequencerMachine = setup({
         choosing: {
           entry: "chooseLeaves",
           on: {
+            "log.doubted": "stopped",
             "log.chosen": [
               { guard: "hasBatch", target: "writing", actions: "noteChosen" },
               { target: "resting", actions: "noteChosen" },
@@ -214,7 +286,16 @@ export const logSequencerMachine = setup({
         },
         writing: {
           entry: "writeTiles",
-          on: { "log.written": { guard: "isOfBatch", target: "resting", actions: "noteWritten" } },
+          on: {
+            "log.doubted": "stopped",
+            "log.written": { guard: "isOfBatch", target: "resting", actions: "noteWritten" },
+          },
+        },
+        stopped: {
+          on: {
+            "log.head_kept": [{ guard: "hasOwnBatch", target: "writing" }, { target: "resting" }],
+            "log.head_adopted": "resting",
+          },
         },
         resting: { always: [{ guard: "isWaiting", target: "waiting" }, { target: "idle" }] },
       },
@@ -222,10 +303,16 @@ export const logSequencerMachine = setup({
     publication: {
       initial: "current",
       states: {
-        current: { on: { "log.written": { guard: "isOfBatch", target: "publishing" } } },
+        current: {
+          on: {
+            "log.doubted": "stopped",
+            "log.written": { guard: "isOfBatch", target: "publishing" },
+          },
+        },
         publishing: {
           entry: ["notePublishing", "publishHead"],
           on: {
+            "log.doubted": "stopped",
             "log.published": [
               { guard: "isNewest", target: "current", actions: "notePublished" },
               { guard: "isPublished", target: "publishing", reenter: true, actions: "notePublished" },
@@ -233,7 +320,32 @@ export const logSequencerMachine = setup({
             "log.unwitnessed": { guard: "isUnwitnessed", target: "unwitnessed", actions: "noteUnwitnessed" },
           },
         },
-        unwitnessed: { after: { retry: "publishing" } },
+        unwitnessed: { on: { "log.doubted": "stopped" }, after: { retry: "publishing" } },
+        // What was published is published again: under the policy of today, and with the signature of the node that has the log now.
+        stopped: {
+          on: {
+            "log.head_kept": [{ guard: "hasHead", target: "publishing" }, { target: "current" }],
+            "log.head_adopted": "publishing",
+          },
+        },
+      },
+    },
+    head: {
+      initial: "known",
+      states: {
+        known: { on: { "log.doubted": "checking" } },
+        checking: {
+          entry: "checkHead",
+          on: {
+            "log.head_kept": { target: "known", actions: "noteKept" },
+            "log.head_adopted": { target: "known", actions: "noteAdopted" },
+            "log.head_refused": { target: "held", actions: "noteHeld" },
+          },
+        },
+        held: {
+          on: { "log.supplied": { target: "checking", actions: "noteSupplied" } },
+          after: { retryHead: "checking" },
+        },
       },
     },
   },
@@ -251,5 +363,18 @@ export function upgradeFromOne(snapshot: unknown): unknown {
     ...rest,
     value: { sequencing, publication: isPublishing ? "publishing" : "current" },
     context: { ...context, publishing: isPublishing ? context.head : null, unwitnessed: null },
+  };
+}
+
+/** The state that version 3 stored, in which the head was never compared with what was published. */
+export function upgradeFromThree(snapshot: unknown): unknown {
+  const { value, context, ...rest } = snapshot as {
+    readonly value: object;
+    readonly context: LogSequencerContext;
+  };
+  return {
+    ...rest,
+    value: { ...value, head: "known" },
+    context: { ...context, era: 0, policy: null, held: null, supplied: null },
   };
 }

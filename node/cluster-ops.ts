@@ -1,11 +1,14 @@
 // What the operations surface reports and does for a cluster.
 
-import type { ClusterOps } from "../ops/cluster.ts";
+import { logRef } from "../actors/messages/refs.ts";
+import type { ClusterOps, RefusedOrder } from "../ops/cluster.ts";
 import type { ClusterState } from "../ops/shapes.ts";
+import { formatHash } from "../protocol/hash.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { indexSource } from "../service/index-source.ts";
 import { rebuildIndex } from "../storage/elasticsearch/rebuild.ts";
 import { ElasticRowIndex } from "../storage/elasticsearch/row-index.ts";
+import { verifyCheckpoint } from "../verifier/log.ts";
 import type { NodeCluster } from "./cluster.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -22,8 +25,22 @@ export function clusterOps(
     declareDead: (order) => cluster.declareDead(order),
     putIn: async (region) => ((await cluster.putIn(region)) ? "put_in" : "region_unknown"),
     rejoin: (region) => cluster.rejoin(region),
+    supplyCheckpoint: (note) => supplyCheckpoint(services, note),
     rebuild: async (collection) => beginRebuild(services, collection, log),
   };
+}
+
+/** Only what the log signed, and what the witnesses of the policy cosigned, can be its newest tree. */
+export async function supplyCheckpoint(
+  { actors, trust, logWitnesses }: Pick<NodeServices, "actors" | "trust" | "logWitnesses">,
+  note: string,
+): Promise<string | RefusedOrder> {
+  const read = verifyCheckpoint({ ...trust(), witnessPolicy: logWitnesses.policy }, note);
+  if (!read.ok) return { outcome: read.code, detail: read.detail };
+  const checkpoint = { size: read.value.size, root: formatHash(read.value.root), note };
+  const { status } = await actors.ask(logRef(), { type: "log.supply", checkpoint });
+  if (status === "taken") return status;
+  return { outcome: "log_not_held", detail: "The log's sequencer does not wait for a checkpoint." };
 }
 
 function stateOf({

@@ -2,14 +2,17 @@
 
 import { logSequencerActivities } from "../actors/log-sequencer/activities.ts";
 import { logSequencerActor } from "../actors/log-sequencer/definition.ts";
-import { logParty } from "../actors/messages/refs.ts";
-import type { Activity, ActorDefinition } from "../actors/system/definition.ts";
+import { logParty, logRef } from "../actors/messages/refs.ts";
+import type { Activity, ActorDefinition, Ask } from "../actors/system/definition.ts";
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { namePolicy } from "../protocol/log/cosignatures.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import { signCheckpoint } from "../service/sign-checkpoint.ts";
+import { Unavailable } from "../std/unavailable.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { NodeCluster } from "./cluster.ts";
 import type { NodeConfig } from "./config.ts";
@@ -21,10 +24,14 @@ export interface LogParts {
   readonly keys: Pick<ServiceKeys, "log">;
   readonly clock: Clock;
   readonly logStore: LogStore;
-  readonly logWitnesses: Pick<LogWitnesses, "cosign">;
+  readonly logWitnesses: Pick<LogWitnesses, "cosign" | "policy">;
+  readonly log: (entry: LogEntry) => void;
 }
 
-export function logDefinition({ config, anchors }: LogParts): ActorDefinition<"log-sequencer"> {
+export function logDefinition({
+  config,
+  anchors,
+}: Pick<LogParts, "config" | "anchors">): ActorDefinition<"log-sequencer"> {
   return logSequencerActor({ origin: anchors.log.origin, intervals: config.log });
 }
 
@@ -34,44 +41,90 @@ export function logActivities({
   clock,
   logStore,
   logWitnesses,
+  log,
 }: LogParts): Record<string, Activity> {
   const { sha256 } = nativeCrypto;
   const signing = { anchor: anchors.log, signer: keys.log, now: clock.now, sha256 };
   return logSequencerActivities({
     ...{ log: logStore, origin: anchors.log.origin, sha256 },
     sign: (text) => signCheckpoint(signing, text),
-    cosign: logWitnesses.cosign,
+    keyFault: () => keyFaultOf(keys, clock),
+    ...{ cosign: logWitnesses.cosign, policy: policyName(logWitnesses) },
+    report: (reason, detail) =>
+      log({ level: "error", event: "log.head_held", actor: logParty, detail: `${reason}: ${detail}` }),
   });
 }
 
-const settleAgainMs = 10_000;
+function policyName({ policy }: Pick<LogWitnesses, "policy">): string {
+  return namePolicy(policy, nativeCrypto.sha256);
+}
+
+function keyFaultOf(keys: Pick<ServiceKeys, "log">, clock: Clock): string | null {
+  try {
+    keys.log(formatTimestamp(clock.now()));
+    return null;
+  } catch (error) {
+    if (error instanceof Unavailable) return error.message;
+    throw error;
+  }
+}
+
+/** How often a node looks after the log's home, and how soon after it could not. */
+const [lookMs, lookAgainMs] = [30_000, 10_000];
 
 /**
- * Gives the log its home: the first of the cluster's regions, whose nodes hold the log's key. The returned function stops
- * trying.
+ * Gives the log its home, if it has none: the first of the cluster's regions that is not lost. Tells the sequencer that a node is
+ * there, so that it looks at its head after it was taken over or got other witnesses, and not only with the next leaf. The
+ * returned function stops that.
  */
-export function settleLogHome(
-  cluster: NodeCluster | null,
-  {
-    config,
-    timers,
-    log,
-  }: {
-    readonly config: Pick<NodeConfig, "region" | "cluster">;
-    readonly timers: TimerPort;
-    readonly log: (entry: LogEntry) => void;
-  },
-): () => void {
-  if (cluster === null || config.cluster?.regions[0] !== config.region) return () => {};
-  const { placement } = cluster;
+export function keepLogHome({
+  config,
+  cluster,
+  actors,
+  logWitnesses,
+  timers,
+  log,
+}: Pick<LogParts, "logWitnesses" | "log"> & {
+  readonly config: Pick<NodeConfig, "region">;
+  readonly cluster: LogCluster | null;
+  readonly actors: { readonly ask: Ask };
+  readonly timers: TimerPort;
+}): () => void {
+  const policy = policyName(logWitnesses);
+  let isStopped = false;
   let cancel = (): void => {};
-  const settle = (): void => {
-    if (placement.homeOf(logParty) !== null) return;
-    placement.assignHome(logParty).catch((error: unknown) => {
-      log({ level: "warn", event: "log.home_not_settled", actor: "", detail: String(error) });
-      cancel = timers.schedule(settleAgainMs, settle);
-    });
+  const look = async (): Promise<void> => {
+    if (cluster !== null && (await settledHome(cluster, config.region)) !== config.region) return;
+    await actors.ask(logRef(), { type: "log.open", policy });
   };
-  settle();
-  return () => cancel();
+  const keepLooking = (): void => {
+    look().then(
+      () => again(lookMs),
+      (error: unknown) => {
+        log({ level: "warn", event: "log.home_not_settled", actor: "", detail: String(error) });
+        again(lookAgainMs);
+      },
+    );
+  };
+  const again = (afterMs: number): void => {
+    if (!isStopped) cancel = timers.schedule(afterMs, keepLooking);
+  };
+  keepLooking();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}
+
+type LogCluster = Pick<NodeCluster, "regions"> & {
+  readonly placement: Pick<NodeCluster["placement"], "homeOf" | "regionOf" | "assignHome" | "settle">;
+};
+
+/** The region that has the log now; null where it has no home, and another region is to give it one. */
+async function settledHome({ placement, regions }: LogCluster, region: string): Promise<string | null> {
+  if (placement.homeOf(logParty) === null) {
+    if (regions()[0] === region) await placement.assignHome(logParty);
+    else await placement.settle(logRef());
+  }
+  return placement.regionOf(logParty);
 }

@@ -117,6 +117,16 @@ describe("the log in a verification", () => {
     expect((await verifiedWith(beyond)).log).toEqual({ status: "not_in_log", checkpoint: null });
   });
 
+  it("finds nothing where another entry is proven to be at the place that its index names", async () => {
+    const { logStore } = node.running.services;
+    const size = (await logStore.readCheckpoint())?.size ?? 0;
+    const shifted = async (leaves: readonly string[]) =>
+      (await logStore.findLeaves(leaves)).map((index) => index && (index + 1) % size);
+    const found = await verifiedWith({ findLeaves: shifted });
+    expect(found).toMatchObject({ valid: true, seal: { valid: true, key_event: null } });
+    expect(found.log).toEqual({ status: "not_in_log", checkpoint: null });
+  });
+
   it("refuses what its tiles and its checkpoint do not prove", async () => {
     const { logStore } = node.running.services;
     const altered = async (paths: readonly string[]) =>

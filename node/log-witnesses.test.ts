@@ -64,7 +64,7 @@ function openDoorway(): Server {
   });
 }
 
-async function start(): Promise<RunningNode> {
+async function start(changes: Readonly<Record<string, string>> = {}): Promise<RunningNode> {
   const at = `http://127.0.0.1:${(doorway.address() as AddressInfo).port}`;
   const settings = {
     SVC_LOG_INTERVAL_SECONDS: "0",
@@ -76,6 +76,7 @@ async function start(): Promise<RunningNode> {
       `${moody?.verifierKey} ${at}`,
       `${forked?.verifierKey} ${forked?.url}`,
     ].join(","),
+    ...changes,
   };
   Object.assign(process.env, settings);
   try {
@@ -191,4 +192,30 @@ it("goes on with them, one request to each", async () => {
   await until(async () => ((await sequencer()).published?.size ?? 0) > size);
   expect(asked - before).toBe(1);
   expect((await sequencer()).unwitnessed).toBeNull();
+});
+
+it("publishes the same checkpoint again under a changed policy, as soon as its witnesses cosign it", async () => {
+  const before = await (await checkpoint()).text();
+  const size = Number(before.split("\n")[1]);
+  await node[Symbol.asyncDispose]();
+  mood = "silent";
+  const address = `http://127.0.0.1:${(doorway.address() as AddressInfo).port}`;
+  const atStart = asked;
+  node = await start({
+    SVC_LOG_WITNESSES: `${moody?.verifierKey} ${address}`,
+    SVC_LOG_WITNESS_QUORUM: "1",
+  });
+  await until(async () => asked > atStart && (await sequencer()).unwitnessed !== null);
+  // Until then what was served is served, and what it proves is proven.
+  expect(await (await checkpoint()).text()).toBe(before);
+  mood = "true";
+  const note = await until(async () => {
+    const answer = await (await checkpoint()).text();
+    return answer === before ? null : answer;
+  });
+  const parsed = parseNote(note);
+  if (!parsed.ok) throw new Error(parsed.detail);
+  expect(parsed.value.text).toBe(before.slice(0, before.indexOf("\n\n") + 1));
+  expect(parsed.value.signatures.map(({ name }) => name)).toEqual(["svc-log", "witness.test/moody"]);
+  expect((await sequencer()).published?.size).toBe(size);
 });

@@ -15,11 +15,12 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     ["moves body /party", "moves body /to", "declare-dead body /region", "declare-dead body /successor"]
       .concat("declare-dead body /force", "put-in body /region", "rejoin body /region")
-      .concat("rebuild body /collection")
+      .concat("rebuild body /collection", "log-checkpoint body /checkpoint")
       .map((rest) => [`POST /ops/cluster/${rest}`, { shownBy: "ops/ops.test.ts: say %s %j" }]),
   ),
   ...Object.fromEntries(
     ["cluster/moves", "cluster/declare-dead", "cluster/put-in", "cluster/rejoin", "cluster/rebuild"]
+      .concat("cluster/log-checkpoint")
       .concat("keys/{key_id}/revoke", "mandates/{business_uuid}/{mandate_id}/revoke", "grants/revoke")
       .concat(["revoke", "close", "withdraw"].map((last) => `certificates/{uuid}/${last}`))
       .flatMap((path) => [`POST /ops/${path} body /by`, `POST /ops/${path} body /reason`])

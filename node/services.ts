@@ -47,7 +47,7 @@ import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import type { LatePurgeList } from "./late-purges.ts";
-import { logActivities, logDefinition, settleLogHome } from "./log-parts.ts";
+import { keepLogHome, logActivities, logDefinition } from "./log-parts.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { Notices } from "./notices/notices.ts";
@@ -185,7 +185,7 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const stopBackground = beginBackground({ ...common, abandoned, log });
+  const stopBackground = beginBackground({ ...common, actors, abandoned, log });
   return {
     ...common,
     actors,
@@ -219,7 +219,16 @@ const monotonic = { nowMs: () => performance.now() };
 function beginBackground(
   parts: Pick<
     NodeServices,
-    "register" | "currentKeys" | "clock" | "timers" | "insight" | "operatorFiles" | "cluster" | "config"
+    | "register"
+    | "currentKeys"
+    | "clock"
+    | "timers"
+    | "insight"
+    | "operatorFiles"
+    | "cluster"
+    | "config"
+    | "actors"
+    | "logWitnesses"
   > & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
@@ -231,9 +240,9 @@ function beginBackground(
   const stopLooking = watchOperatorFiles(parts.operatorFiles, nodeTimers);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   const stopInsight = keepInsight({ ...parts, monotonic });
-  const stopSettling = settleLogHome(parts.cluster, { ...parts, timers: nodeTimers });
+  const stopKeeping = keepLogHome({ ...parts, timers: nodeTimers });
   return () => {
-    stopSettling();
+    stopKeeping();
     return [stopWatching(), stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
@@ -333,7 +342,7 @@ function createActors(
     ],
     activities: {
       ...bulkUploadActivities(services),
-      ...logActivities(services),
+      ...logActivities({ ...services, log }),
       ...businessActivities({
         register: registerStore,
         records,

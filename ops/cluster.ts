@@ -17,6 +17,8 @@ export interface ClusterOps {
   putIn(region: string): Promise<string>;
   /** Lets a lost region rejoin; `rejoined` is the success. */
   rejoin(region: string): Promise<string>;
+  /** Hands the newest checkpoint of the transparency log over to its sequencer, which waits for it; `taken` is the success. */
+  supplyCheckpoint(note: string): Promise<string | RefusedOrder>;
   /** Starts a rebuild of the region's index for a collection; returns the name of the outcome, `begun` for a success. */
   rebuild(collection: string): Promise<string>;
 }
@@ -33,7 +35,7 @@ export interface RefusedOrder {
   readonly detail: string;
 }
 
-const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
+const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"];
 /** Adds the routes below `/ops/cluster`. */
 export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): void {
   server.get("/ops/cluster", async () => cluster.state());
@@ -57,6 +59,11 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
     "/ops/cluster/rejoin",
     { schema: { body: bodies.rejoin.schema } },
     async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
+  );
+  server.post<{ Body: Body<"logCheckpoint"> }>(
+    "/ops/cluster/log-checkpoint",
+    { schema: { body: bodies.logCheckpoint.schema } },
+    async ({ body }, reply) => tell(reply, await cluster.supplyCheckpoint(body.checkpoint)),
   );
   server.post<{ Body: Body<"rebuild"> }>(
     "/ops/cluster/rebuild",

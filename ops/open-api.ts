@@ -179,6 +179,11 @@ const cluster: readonly Operation[] = [
   command("/ops/cluster/declare-dead", "Declares a lost region dead", bodies.declareDead),
   command("/ops/cluster/put-in", "Adds a lost region's data centre to the keyspace again", bodies.putIn),
   command("/ops/cluster/rejoin", "Readmits a rebuilt region", bodies.rejoin),
+  command(
+    "/ops/cluster/log-checkpoint",
+    "Hands over the newest checkpoint of the transparency log after the loss of its home",
+    bodies.logCheckpoint,
+  ),
   command("/ops/cluster/rebuild", "Rebuilds this region's index of a collection", bodies.rebuild),
 ];
 

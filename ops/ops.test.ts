@@ -135,6 +135,10 @@ describe("operators of a cluster", () => {
     putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
+    supplyCheckpoint: (note) =>
+      note.startsWith("svc.test/log")
+        ? outcome("taken", note)
+        : Promise.resolve({ outcome: "checkpoint_invalid", detail: "It is of another log." }),
   };
   const clusterState: ClusterState = {
     ...{
@@ -150,6 +154,8 @@ describe("operators of a cluster", () => {
 
   it.each([
     ["moves", { party, to: "us-east1" }, ["moved", party, "us-east1"]],
+    ["moves", { party: "svc-log", to: "us-east1" }, ["moved", "svc-log", "us-east1"]],
+    ["log-checkpoint", { checkpoint: "svc.test/log\n1\n" }, ["taken", "svc.test/log\n1\n"]],
     ["declare-dead", { region: "us-east1", successor: "eu-west1" }, ["declared", "us-east1", "eu-west1"]],
     ["declare-dead", { region: "us-east1", successor: null }, ["declared", "us-east1", null]],
     ["declare-dead", { region: "eu-west2", successor: null, force: true }, ["declared", "eu-west2", null]],
@@ -170,6 +176,8 @@ describe("operators of a cluster", () => {
 
   it.each([
     ["moves", { party: "somebody", to: "us-east1" }, /party/],
+    ["log-checkpoint", { checkpoint: "other/log\n1\n" }, /It is of another log/],
+    ["log-checkpoint", {}, /checkpoint/],
     ["moves", { party, to: "Mars" }, /to/],
     ["moves", { party }, /to/],
     ["rejoin", { region: "us-east1", force: true }, /additional/],

@@ -63,6 +63,16 @@ const compromisedFrom = moment(
   "Since when somebody else may have had the key, which is not in the future. Leave it out if nobody had the key: what it sealed before stands.",
 );
 
+const movable = described(
+  matching(
+    /^(?:svc-log|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$/,
+    "a party's UUID, or svc-log",
+  ),
+  "A party's UUID, or `svc-log` for the transparency log.",
+);
+/** Characters of a checkpoint with its cosignatures, at most: it is recorded in the audit log. */
+const checkpointLengthMax = 2_048;
+
 /** The body that each address takes. */
 export const bodies = {
   key: object({ compromised_from: optional(compromisedFrom), ...actMembers }),
@@ -79,7 +89,14 @@ export const bodies = {
     grant: described(text(grantLengthMax), "The grant as the sandbox gave it."),
     ...actMembers,
   }),
-  moves: object({ party: uuid, to: region, ...actMembers }),
+  moves: object({ party: movable, to: region, ...actMembers }),
+  logCheckpoint: object({
+    checkpoint: described(
+      text(checkpointLengthMax),
+      "The newest checkpoint that is known, as `GET /checkpoint` or a witness has it, with its cosignatures.",
+    ),
+    ...actMembers,
+  }),
   declareDead: object({
     region,
     successor: nullable(region),
@@ -210,7 +227,10 @@ export const actList = object({
 });
 
 export const commandOutcome = object({
-  outcome: described(oneOf(["moved", "there", "declared", "put_in", "rejoined", "begun"]), "What was done."),
+  outcome: described(
+    oneOf(["moved", "there", "declared", "put_in", "rejoined", "begun", "taken"]),
+    "What was done.",
+  ),
 });
 
 const member = object({

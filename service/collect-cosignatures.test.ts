@@ -214,25 +214,39 @@ describe("the collector", () => {
     expect((collected as { note: string }).note).toBe(log.note(9) + lineOf(keys[0], log.text(9)));
   });
 
-  it.each<[string, Made, string, number]>([
+  it.each<[string, Made, string, number, "dispute"?]>([
     [
       "another size each time",
       witness(keys[0], (_asked, at) => ({ kind: "at", size: at })),
       "another size each time",
       3,
     ],
-    ["a larger tree", witness(keys[0], () => ({ kind: "at", size: 30 })), "cosigned a tree of 30 leaves", 1],
+    [
+      "a larger tree",
+      witness(keys[0], () => ({ kind: "at", size: 30 })),
+      "cosigned a tree of 30 leaves",
+      1,
+      "dispute",
+    ],
     [
       "a tree of its own",
       witness(keys[0], ({ oldSize }) => ({ kind: "at", size: oldSize })),
       "knows another tree",
       1,
     ],
-    ["another tree", witness(keys[0], () => ({ kind: "refused", status: 409 })), "knows another tree", 1],
-    ["no", witness(keys[0], () => ({ kind: "refused", status: 422 })), "answered 422", 1],
-  ])("C3: leaves a witness alone that says %s", async (_what, bad, reason, requests) => {
+    [
+      "another tree",
+      witness(keys[0], () => ({ kind: "refused", status: 409 })),
+      "knows another tree",
+      1,
+      "dispute",
+    ],
+    ["no", witness(keys[0], () => ({ kind: "refused", status: 422 })), "answered 422", 1, "dispute"],
+    ["that it cannot", witness(keys[0], () => ({ kind: "refused", status: 503 })), "answered 503", 1],
+  ])("C3: leaves a witness alone that says %s", async (_what, bad, reason, requests, dispute) => {
     const { collect } = collectorOf([bad], 1);
-    expect(await collect(9)).toEqual({ missing: expect.stringContaining(reason) });
+    const missing = expect.stringContaining(reason);
+    expect(await collect(9)).toEqual(dispute ? { missing, disputed: missing } : { missing });
     expect(bad.asked).toHaveLength(requests);
   });
 

@@ -87,7 +87,7 @@ async function collect(
     hasEnded: deps.stopped?.aborted === true,
   };
   const lines = new Map<ReachedWitness, NoteSignature>();
-  const faults = new Map<ReachedWitness, string>();
+  const faults = new Map<ReachedWitness, NotCosigned>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const timers = [deps.schedule(collectMs, end)];
   const linger = (): void => {
@@ -102,7 +102,8 @@ async function collect(
     void askWitness(asking, witness)
       .then(
         (line) => lines.set(witness, line),
-        (error: unknown) => faults.set(witness, error instanceof Error ? error.message : String(error)),
+        (error: unknown) =>
+          faults.set(witness, error instanceof NotCosigned ? error : new NotCosigned(messageOf(error))),
       )
       .then(linger);
   await ended;
@@ -110,32 +111,51 @@ async function collect(
   deps.stopped?.removeEventListener("abort", stop);
   for (const cancel of timers) cancel();
   for (const call of asking.calls) call.cancel();
-  if (lines.size < quorum) return { missing: reasonOf(deps.policy, lines, faults) };
+  const disputes = [...faults].filter(([, { isDispute }]) => isDispute);
+  const disputed = disputes.map(([{ key }, { message }]) => `${key.name} ${message}`).join("; ");
+  const also = disputed === "" ? {} : { disputed: boundedText(disputed) };
+  if (lines.size < quorum) return { missing: reasonOf(deps.policy, lines, faults), ...also };
   // In the order of the policy, so that one set of cosignatures is one text.
   const signatures = witnesses.flatMap((witness) => lines.get(witness) ?? []);
-  return { note: formatNote({ ...asking.note, signatures: [...asking.note.signatures, ...signatures] }) };
+  const names = new Set(witnesses.map(({ key }) => key.name));
+  // What is cosigned again has lines of an earlier time.
+  const own = asking.note.signatures.filter(({ name }) => !names.has(name));
+  return { note: formatNote({ ...asking.note, signatures: [...own, ...signatures] }), ...also };
 }
 
 function reasonOf(
   { witnesses, quorum }: CosignaturePolicy,
   lines: ReadonlyMap<ReachedWitness, NoteSignature>,
-  faults: ReadonlyMap<ReachedWitness, string>,
+  faults: ReadonlyMap<ReachedWitness, NotCosigned>,
 ): string {
   const missing = witnesses.filter((witness) => !lines.has(witness));
-  const reasons = missing.map((each) => `${each.key.name} ${faults.get(each) ?? "did not answer in time"}`);
+  const reasons = missing.map(
+    (each) => `${each.key.name} ${faults.get(each)?.message ?? "did not answer in time"}`,
+  );
   return boundedText(`${lines.size} of ${quorum} cosignatures: ${reasons.join("; ")}`);
 }
 
 /** A witness that does not cosign, and why; its name goes before it. */
 class NotCosigned extends Error {
   override readonly name = "NotCosigned";
+  /** Whether it cosigned a tree that this one does not continue. */
+  readonly isDispute: boolean;
+
+  constructor(message: string, isDispute = false) {
+    super(message);
+    this.isDispute = isDispute;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function askWitness(asking: Asking, witness: ReachedWitness): Promise<NoteSignature> {
   const { known, request } = asking;
   let oldSize = known.get(witness) ?? request.publishedSize;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    if (oldSize > request.size) throw new NotCosigned(`cosigned a tree of ${oldSize} leaves already`);
+    if (oldSize > request.size) throw new NotCosigned(`cosigned a tree of ${oldSize} leaves already`, true);
     const isFirst = oldSize === 0 || oldSize === request.size;
     const proof = isFirst ? [] : await request.proofFrom(oldSize);
     const reply = await replyOf(asking, witness, { oldSize, proof, note: request.note });
@@ -145,9 +165,10 @@ async function askWitness(asking: Asking, witness: ReachedWitness): Promise<Note
       return line;
     }
     known.delete(witness);
-    if (reply.kind === "refused" && reply.status !== 409) throw new NotCosigned(`answered ${reply.status}`);
+    if (reply.kind === "refused" && reply.status !== 409)
+      throw new NotCosigned(`answered ${reply.status}`, reply.status === 422);
     if (reply.kind === "refused" || reply.size === oldSize)
-      throw new NotCosigned(`knows another tree of ${oldSize} leaves`);
+      throw new NotCosigned(`knows another tree of ${oldSize} leaves`, reply.kind === "refused");
     oldSize = reply.size;
     known.set(witness, oldSize);
   }
@@ -166,7 +187,7 @@ async function replyOf(
   try {
     return await call.reply;
   } catch (error) {
-    throw new NotCosigned(`cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+    throw new NotCosigned(`cannot be reached: ${messageOf(error)}`);
   } finally {
     asking.calls.delete(call);
   }

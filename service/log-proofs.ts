@@ -2,11 +2,13 @@
 //   P1. A proof is given only if the pure verifier accepts it under the published checkpoint: what is said of the log is what
 //       anybody who reads it would find.
 //   P2. «The log does not contain it» is said only of a leaf that the log was asked for. A log that cannot be read is an error.
+//   P3. A home of the log that was lost may have noted places of leaves in a tree that it never published. Where another entry is
+//       proven to be there, the leaf is not.
 
 import { formatHash, type Sha256 } from "../protocol/hash.ts";
-import type { LogEntry } from "../protocol/log/entries.ts";
+import { type LogEntry, parseBundleEntry, parseEntry } from "../protocol/log/entries.ts";
 import { inclusionProof, type TiledTree } from "../protocol/log/proofs.ts";
-import { type KnownRoots, tilePath } from "../protocol/log/tiles.ts";
+import { entriesPath, type KnownRoots, tilePath, tileWidth, widthInTree } from "../protocol/log/tiles.ts";
 import type { ReasonCode, Refusal } from "../protocol/result.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
@@ -47,9 +49,26 @@ export async function findInLog(
       const { size, note } = checkpoint;
       const evidence = { leaf_index: index, tree_size: size, proof, checkpoint: note };
       const verdict = verifyLogInclusion(trust, entry, evidence);
-      return verdict.ok ? { kind: "proven", evidence } : { kind: "refused", refusal: verdict };
+      if (verdict.ok) return { kind: "proven", evidence };
+      const there = await readEntry(log, index, checkpoint.size);
+      const isOther =
+        there !== null && there.leaf !== entry.leaf && verifyLogInclusion(trust, there, evidence).ok;
+      return isOther ? { kind: "absent" } : { kind: "refused", refusal: verdict };
     }),
   );
+}
+
+/** The entry at an index of the tree of `size` leaves; null if what is there is none. */
+export async function readEntry(
+  log: Pick<LogStore, "read">,
+  index: number,
+  size: number,
+): Promise<LogEntry | null> {
+  const bundle = Math.floor(index / tileWidth);
+  const width = widthInTree(0, bundle, size);
+  const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);
+  const entry = parseBundleEntry(bytes ?? missingTile(), width, index % tileWidth);
+  return entry && parseEntry(entry);
 }
 
 /** The published tree. */

@@ -6,24 +6,17 @@
 import { utf8 } from "../protocol/bytes.ts";
 import { formatHash, hashOf, parseHash, type Sha256 } from "../protocol/hash.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
-import { type LogEntry, parseBundleEntry, parseEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import { verifierKeyOf } from "../protocol/log/note.ts";
 import { consistencyProof, inclusionProof } from "../protocol/log/proofs.ts";
-import {
-  entriesPath,
-  type KnownRoots,
-  parseTilePath,
-  tileWidth,
-  widthInTree,
-} from "../protocol/log/tiles.ts";
+import { type KnownRoots, parseTilePath, widthInTree } from "../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { problem } from "../protocol/problem.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { LogStore, StoredCheckpoint } from "../storage/log-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
-import { missingTile, publishedTree } from "./log-proofs.ts";
+import { publishedTree, readEntry } from "./log-proofs.ts";
 
 export interface LogReadsDeps {
   readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
@@ -107,8 +100,12 @@ async function readInclusion(deps: ReadDeps, query: InclusionQuery): Promise<Out
   const tree = publishedTree(deps, checkpoint);
   const [proof, entry] = await Promise.all([
     inclusionProof(tree, index),
-    readEntry(deps, index, checkpoint.size),
+    readEntry(deps.log, index, checkpoint.size),
   ]);
+  if (entry === null) throw new Error(`Leaf ${index} of the log is no entry.`);
+  // A home of the log that was lost may have noted a place in a tree that it never published.
+  if (entry.leaf !== leaf)
+    return refused(problem("not_found", "The log does not contain this leaf, or not yet."));
   return answerJson(
     200,
     {
@@ -192,16 +189,6 @@ async function findInBatch(
   const { leaf: root } = receiptBatchEntry({ region, batch: name, root: closed.root });
   const proof = tree.path(index).map(formatHash);
   return { batch: { region, name, root, leaf_index: index, tree_size: tree.size, proof } };
-}
-
-async function readEntry({ log }: LogReadsDeps, index: number, size: number): Promise<LogEntry> {
-  const bundle = Math.floor(index / tileWidth);
-  const width = widthInTree(0, bundle, size);
-  const [bytes = null] = await log.read([entriesPath({ index: bundle, width })]);
-  const entry = parseBundleEntry(bytes ?? missingTile(), width, index % tileWidth);
-  const parsed = entry && parseEntry(entry);
-  if (parsed === null) throw new Error(`Leaf ${index} of the log is no entry.`);
-  return parsed;
 }
 
 async function readConsistency(

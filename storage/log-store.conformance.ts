@@ -1,4 +1,4 @@
-// What every implementation of the port in log-store.ts must pass: obligations L1–L3.
+// What every implementation of the port in log-store.ts must pass: obligations L1–L4.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
@@ -80,6 +80,40 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
       const [bytes] = await store.read(["tile/0/000.p/1"]);
       expect([...(bytes ?? [])]).toEqual([...utf8("one")]);
       expect(await store.findLeaves([leafOf("1")])).toEqual([0]);
+    });
+
+    it("L2: replaces what reaches beyond the tree of which the writer names the size, and nothing else", async () => {
+      const lost = [
+        object("tile/0/000.p/1", "a"),
+        object("tile/0/000.p/3", "abc"),
+        object("tile/entries/000.p/3", "abc"),
+      ];
+      await store.write(lost, [
+        { leaf: leafOf("1"), index: 0 },
+        { leaf: leafOf("2"), index: 2 },
+      ]);
+      const instead = [object("tile/0/000.p/3", "axy"), object("tile/entries/000.p/3", "axy")];
+      for (const over of [3, undefined])
+        await expect(store.write(instead, [], { over })).rejects.toThrow(LogConflict);
+      await store.write(instead, [{ leaf: leafOf("2"), index: 1 }], { over: 1 });
+      await expect(store.write([object("tile/0/000.p/1", "z")], [], { over: 1 })).rejects.toThrow(
+        LogConflict,
+      );
+      const elsewhere = [{ leaf: leafOf("1"), index: 1 }];
+      await expect(store.write([], elsewhere, { over: 1 })).rejects.toThrow(LogConflict);
+      await reopened(async (other) => {
+        const read = await other.read([...lost.slice(0, 1), ...instead].map(({ path }) => path));
+        expect(read.map((bytes) => bytes && [...bytes])).toEqual(
+          ["a", "axy", "axy"].map((text) => [...utf8(text)]),
+        );
+        expect(await other.findLeaves([leafOf("1"), leafOf("2")])).toEqual([0, 1]);
+      });
+    });
+
+    it("L4: finds the newest checkpoint", async () => {
+      expect(await store.readNewestCheckpoint()).toBeNull();
+      await store.publish(checkpoint(3));
+      expect(await reopened((other) => other.readNewestCheckpoint())).toEqual(checkpoint(3));
     });
 
     it("L3: only advances its checkpoint", async () => {

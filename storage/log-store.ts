@@ -5,9 +5,14 @@
 //   L1. Once `write` has returned, its objects and leaves can be read by every node of the region, and survive the loss of a
 //       process and, as configured, of power.
 //   L2. An object never changes: writing the same bytes again does nothing, and other bytes under its name are refused with
-//       {@link LogConflict}. So is another index for a leaf.
+//       {@link LogConflict}. So is another index for a leaf. The one exception is what reaches beyond the tree of `over` leaves,
+//       if the writer names such a size: a home that was lost wrote it, and published nothing of it.
 //   L3. The checkpoint only advances: `publish` refuses one that is smaller than that in force, or of the same size with
 //       another root. The comparison and the change are one step.
+//   L4. `readNewestCheckpoint` finds the newest checkpoint that any copy has that is still in use, also right after a region was
+//       lost. It rejects where a copy cannot be asked.
+
+import { parseTilePath, reachOf } from "../protocol/log/tiles.ts";
 
 /** An object of C2SP tlog-tiles by its path: `tile/0/000`, `tile/entries/000.p/7`. */
 export interface LogObject {
@@ -32,7 +37,11 @@ export interface StoredCheckpoint {
 
 export interface LogStore {
   /** Throws {@link StoreError}; what was written by then may or may not be there. Throws {@link LogConflict} (L2). */
-  write(objects: readonly LogObject[], leaves: readonly LeafPlace[]): Promise<void>;
+  write(
+    objects: readonly LogObject[],
+    leaves: readonly LeafPlace[],
+    options?: { readonly over?: number | undefined },
+  ): Promise<void>;
   /** The objects in the order asked for; null where there is none of that name. */
   read(paths: readonly string[]): Promise<readonly (Uint8Array | null)[]>;
   /** The indexes of leaves, in the order asked for; null where the log has none. One may not be published yet. */
@@ -41,6 +50,14 @@ export interface LogStore {
   publish(checkpoint: StoredCheckpoint): Promise<void>;
   /** Null before the first. */
   readCheckpoint(): Promise<StoredCheckpoint | null>;
+  /** Slower than {@link readCheckpoint}, and needs every copy (L4). */
+  readNewestCheckpoint(): Promise<StoredCheckpoint | null>;
+}
+
+/** Whether an object reaches beyond the tree of `over` leaves, so that it may be replaced (L2). */
+export function isReplaceable(path: string, over: number | undefined): boolean {
+  const tile = parseTilePath(path);
+  return over !== undefined && tile !== null && reachOf(tile) > over;
 }
 
 /** The log would have to take something back. It never does: the writer is wrong, or the store is that of another log. */

@@ -41,7 +41,10 @@ export interface CosignRequest {
 }
 
 /** The note with its cosignatures, or why there are too few of them at the moment. */
-export type Cosigned = { readonly note: string } | { readonly missing: string };
+export type Cosigned = ({ readonly note: string } | { readonly missing: string }) & {
+  /** Says of which witnesses it is certain that they cosigned a tree that this one does not continue. */
+  readonly disputed?: string;
+};
 
 /** Has a checkpoint cosigned as the log's policy asks; ends in bounded time. */
 export type Cosign = (request: CosignRequest) => Promise<Cosigned>;

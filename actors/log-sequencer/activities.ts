@@ -1,25 +1,17 @@
 // The work of the log's sequencer outside the actor. Every piece may be repeated, by whatever process, and then does the same:
-// what it reads is committed, and what it writes follows from that alone.
+// what it reads is committed, and what it writes follows from that alone. Before it, each asks whether the head is the newest (LS5).
 
-import { utf8 } from "../../protocol/bytes.ts";
-import { formatHash, hashOf, parseHash, type Sha256 } from "../../protocol/hash.ts";
-import { entryBytes, formatBundle, parseBundle } from "../../protocol/log/entries.ts";
+import { equalBytes, utf8 } from "../../protocol/bytes.ts";
+import { formatHash, hashOf, parseHash } from "../../protocol/hash.ts";
+import { entryBytes, formatBundle } from "../../protocol/log/entries.ts";
 import { formatCheckpoint } from "../../protocol/log/note.ts";
 import { consistencyProof, treeRoot } from "../../protocol/log/proofs.ts";
-import {
-  entriesPath,
-  extendTree,
-  newTiles,
-  type ReadTiles,
-  type Tile,
-  tilePath,
-  tileWidth,
-} from "../../protocol/log/tiles.ts";
+import { entriesPath, extendTree, newTiles, tileWidth, widthInTree } from "../../protocol/log/tiles.ts";
 import { leafHash } from "../../protocol/merkle.ts";
 import type { LogObject, LogStore } from "../../storage/log-store.ts";
-import type { Cosign } from "../../transport/witness-port.ts";
 import {
   batchMax,
+  type HeadStanding,
   type LogSequencerProtocol,
   type PendingEntry,
   type TreeHead,
@@ -27,42 +19,77 @@ import {
 import type { CommandOf } from "../messages/protocol.ts";
 import { logRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-
-export interface LogSequencerPorts {
-  readonly log: LogStore;
-  readonly origin: string;
-  readonly sha256: Sha256;
-  /** Signs the checkpoint's text; returns the note. */
-  readonly sign: (text: string) => Promise<string>;
-  readonly cosign: Cosign;
-}
+import { checkHead, isSafe, isSame, type LogSequencerPorts } from "./check-head.ts";
+import { objectOf, overlay, readBundle, readTilesOf } from "./stored-tree.ts";
 
 type Told<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtocol, T>;
 type Batch = { readonly count: number; readonly up_to: number };
 
 export function logSequencerActivities(ports: LogSequencerPorts): Record<string, Activity> {
   return {
-    chooseLeaves: async (_params: object, context: ActivityContext): Promise<Told<"log.choose">> => {
-      const pending = await pendingUpTo(context, batchMax);
-      const leaves = pending.map(({ entry }) => entry.leaf);
-      const indexes = await ports.log.findLeaves(leaves);
-      const firsts = new Map(leaves.map((leaf, at) => [leaf, at] as const).reverse());
-      const known = pending.filter(({ entry }, at) => indexes[at] !== null || firsts.get(entry.leaf) !== at);
-      return { type: "log.choose", up_to: pending.at(-1)?.place ?? -1, known };
-    },
-    writeTiles: async (
+    chooseLeaves: (_params: object, context: ActivityContext) =>
+      unlessDoubted(ports, context, async (standing): Promise<Told<"log.choose">> => {
+        const pending = await pendingUpTo(context, batchMax);
+        const leaves = pending.map(({ entry }) => entry.leaf);
+        const isInTree = await areInTree(ports, standing, pending);
+        const firsts = new Map(leaves.map((leaf, at) => [leaf, at] as const).reverse());
+        const known = pending.filter(({ entry }, at) => isInTree[at] || firsts.get(entry.leaf) !== at);
+        return { type: "log.choose", up_to: pending.at(-1)?.place ?? -1, known };
+      }),
+    writeTiles: (
       { from, batch }: { readonly from: number; readonly batch: Batch },
       context: ActivityContext,
-    ): Promise<Told<"log.written">> => {
-      const pending = await pendingUpTo(context, batch.count);
-      return { type: "log.written", head: await writeBatch(ports, from, pending) };
-    },
-    publishHead: ({ head }: { readonly head: TreeHead }) => publishHead(ports, head),
+    ) =>
+      unlessDoubted(ports, context, async ({ era, head }): Promise<Told<"log.written"> | null> => {
+        if (from !== head.size) return null;
+        const pending = await pendingUpTo(context, batch.count);
+        // Another process has done it: what waits now is not what this place in the tree has.
+        if (pending.length !== batch.count || pending.some(({ place }) => place > batch.up_to))
+          throw new Error("The batch is no longer what waits.");
+        return { type: "log.written", head: await writeBatch(ports, { from, hasLost: era > 0 }, pending) };
+      }),
+    publishHead: ({ head }: { readonly head: TreeHead }, context: ActivityContext) =>
+      unlessDoubted(ports, context, async ({ publishing }) =>
+        isSame(head, publishing) ? publishHead(ports, head) : null,
+      ),
+    checkHead: (_params: object, context: ActivityContext) => checkHead(ports, context),
   };
 }
 
+/** Does the work if the head is certainly the newest, and otherwise says that it may not be. */
+async function unlessDoubted<T>(
+  ports: LogSequencerPorts,
+  context: ActivityContext,
+  work: (standing: HeadStanding) => Promise<T>,
+): Promise<T | Told<"log.doubt">> {
+  const standing = await context.ask(logRef(), { type: "log.standing" });
+  return (await isSafe(ports, standing)) ? work(standing) : { type: "log.doubt" };
+}
+
+/**
+ * Which entries the tree has. Once the log's home was lost, its index of leaves may name places that are no longer those of these
+ * leaves, so each is looked up.
+ */
+async function areInTree(
+  { log }: Pick<LogSequencerPorts, "log">,
+  { head: { size }, era }: HeadStanding,
+  pending: readonly PendingEntry[],
+): Promise<readonly boolean[]> {
+  const indexes = await log.findLeaves(pending.map(({ entry }) => entry.leaf));
+  if (era === 0) return indexes.map((index) => index !== null);
+  return Promise.all(
+    pending.map(async ({ entry }, at) => {
+      const place = indexes[at] ?? null;
+      if (place === null || place >= size) return false;
+      const index = Math.floor(place / tileWidth);
+      const bundle = await readBundle(log, { index, width: widthInTree(0, index, size) });
+      return equalBytes(bundle[place % tileWidth] as Uint8Array, entryBytes(entry));
+    }),
+  );
+}
+
 async function publishHead(
-  { log, origin, sha256, sign, cosign }: LogSequencerPorts,
+  { log, origin, sha256, sign, cosign, policy }: LogSequencerPorts,
   head: TreeHead,
 ): Promise<Told<"log.published"> | Told<"log.unwitnessed">> {
   const root = parseHash(head.root);
@@ -76,7 +103,7 @@ async function publishHead(
   });
   if ("missing" in cosigned) return { type: "log.unwitnessed", head, detail: cosigned.missing };
   await log.publish({ ...head, note: cosigned.note });
-  return { type: "log.published", head, leaf: hashOf(utf8(text), sha256) };
+  return { type: "log.published", head, leaf: hashOf(utf8(text), sha256), policy };
 }
 
 async function pendingUpTo(context: ActivityContext, count: number): Promise<readonly PendingEntry[]> {
@@ -86,7 +113,7 @@ async function pendingUpTo(context: ActivityContext, count: number): Promise<rea
 /** Writes what the tree needs with these leaves behind its first `from`, and returns its head. */
 async function writeBatch(
   { log, sha256 }: LogSequencerPorts,
-  from: number,
+  { from, hasLost }: { readonly from: number; readonly hasLost: boolean },
   pending: readonly PendingEntry[],
 ): Promise<TreeHead> {
   const entries = pending.map(({ entry }) => entryBytes(entry));
@@ -99,19 +126,10 @@ async function writeBatch(
   await log.write(
     objects,
     pending.map(({ entry }, at) => ({ leaf: entry.leaf, index: from + at })),
+    // Behind the head there may be what a lost home wrote, and nobody was shown.
+    hasLost ? { over: from } : {},
   );
-  const made = new Map(tiles.map((tile) => [tilePath(tile), tile.hashes]));
-  const read: ReadTiles = async (wanted) => {
-    const missing = wanted.filter((tile) => !made.has(tilePath(tile)));
-    const found = await stored(missing);
-    const all = new Map([...made, ...missing.map((tile, at) => [tilePath(tile), found[at]] as const)]);
-    return wanted.map((tile) => all.get(tilePath(tile)) as Uint8Array);
-  };
-  return { size, root: formatHash(await treeRoot({ size, read, sha256 })) };
-}
-
-function objectOf(tile: Tile): LogObject {
-  return { path: tilePath(tile), bytes: tile.hashes };
+  return { size, root: formatHash(await treeRoot({ size, read: overlay(tiles, stored), sha256 })) };
 }
 
 /** The bundles of the entries behind the first `from`; the first of them begins with what its partial bundle has. */
@@ -130,28 +148,4 @@ async function extendBundles(
       const first = (tile.index - index) * tileWidth;
       return { path: entriesPath(tile), bytes: formatBundle(all.slice(first, first + tile.width)) };
     });
-}
-
-async function readBundle(
-  log: Pick<LogStore, "read">,
-  bundle: { readonly index: number; readonly width: number },
-): Promise<readonly Uint8Array[]> {
-  const path = entriesPath(bundle);
-  const [bytes] = await log.read([path]);
-  const entries = bytes ? parseBundle(bytes, bundle.width) : null;
-  if (entries === null)
-    throw new Error(`${path} is not there, or is not a bundle of ${bundle.width} entries.`);
-  return entries;
-}
-
-/** Reads tiles of a log store. Rejects where one is not there. */
-export function readTilesOf(log: Pick<LogStore, "read">): ReadTiles {
-  return async (tiles) => {
-    const paths = tiles.map(tilePath);
-    const objects = await log.read(paths);
-    return objects.map((bytes, at) => {
-      if (bytes === null) throw new Error(`${paths[at]} is not there.`);
-      return bytes;
-    });
-  };
 }

@@ -4,12 +4,18 @@
 //       has already.
 //   Q3. Each commit names what the next step does: after a crash at any point the log goes on from there.
 
-import { type LogSequencerEvent, logSequencerMachine, upgradeFromOne } from "../../machines/log-sequencer.ts";
+import {
+  type LogSequencerEvent,
+  logSequencerMachine,
+  upgradeFromOne,
+  upgradeFromThree,
+} from "../../machines/log-sequencer.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
-import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import { eraOf, type PartitionRow, type RowKey, type RowSelection } from "../../storage/actor-store.ts";
 import {
   appendedMax,
   batchMax,
+  type HeadStanding,
   type LogSequencerProtocol,
   type PendingEntry,
   type TreeHead,
@@ -56,9 +62,9 @@ export function logSequencerActor({
 }: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
   return defineActor<"log-sequencer", typeof logSequencerMachine>({
     kind: "log-sequencer",
-    schemaVersion: 3,
+    schemaVersion: 4,
     // A node of version 2 would not see that a leaf waits twice, so it must not take over what this one appended.
-    upgrade: { 1: upgradeFromOne, 2: (snapshot) => snapshot },
+    upgrade: { 1: upgradeFromOne, 2: (snapshot) => snapshot, 3: upgradeFromThree },
     machine: logSequencerMachine,
     durability: "journal",
     turnCommandsMax,
@@ -76,9 +82,11 @@ export function logSequencerActor({
       "log.pending": ({ after, limit }, view) => ({ reply: readPending(view, after, limit) }),
       "log.choose": choose,
       "log.written": written,
-      "log.published": ({ head, leaf }, view) => ({
+      "log.published": ({ head, leaf, policy }, view) => ({
         reply: done,
-        events: isPublishing(view, head) ? [{ type: "log.published", head, leaf, at_ms: view.nowMs }] : [],
+        events: isPublishing(view, head)
+          ? [{ type: "log.published", head, leaf, policy, at_ms: view.nowMs }]
+          : [],
       }),
       "log.unwitnessed": ({ head, detail }, view) => ({
         reply: done,
@@ -86,8 +94,20 @@ export function logSequencerActor({
           ? [{ type: "log.unwitnessed", head, detail, at_ms: view.nowMs }]
           : [],
       }),
+      "log.open": open,
+      "log.standing": (_command, view) => ({ reply: standingOf(view) }),
+      "log.doubt": (_command, view) => ({
+        reply: done,
+        events: [{ type: "log.doubted", at_ms: view.nowMs }],
+      }),
+      "log.judge": judge,
+      "log.supply": ({ checkpoint }, view) =>
+        view.snapshot.matches({ head: "held" })
+          ? { reply: { status: "taken" }, events: [{ type: "log.supplied", checkpoint, at_ms: view.nowMs }] }
+          : { reply: { status: "not_held" } },
     },
-    absent: { "log.pending": { reply: [] } },
+    // Who opens a log that has nothing yet does not create it.
+    absent: { "log.pending": { reply: [] }, "log.open": { reply: done } },
     effects: {
       chooseLeaves: () => [{ kind: "activity", name: "chooseLeaves", params: {} }],
       writeTiles: (_params, view: View) => {
@@ -97,6 +117,7 @@ export function logSequencerActor({
       publishHead: (_params, view: View) => [
         { kind: "activity", name: "publishHead", params: { head: view.snapshot.context.publishing } },
       ],
+      checkHead: () => [{ kind: "activity", name: "checkHead", params: {} }],
     },
   });
 }
@@ -104,6 +125,38 @@ export function logSequencerActor({
 /** Whether it is this head whose publication was asked for, and not yet heard of. */
 function isPublishing({ snapshot }: View, { size }: TreeHead): boolean {
   return snapshot.matches({ publication: "publishing" }) && snapshot.context.publishing?.size === size;
+}
+
+function standingOf({ snapshot, epoch }: View): HeadStanding {
+  const { era: compared, head, published, publishing, supplied } = snapshot.context;
+  const era = eraOf(epoch);
+  const isTakenOver = era !== compared;
+  const isConfirmed = !isTakenOver && snapshot.matches({ head: "known" });
+  return { isConfirmed, era, isTakenOver, head, published, publishing, supplied };
+}
+
+/** See `log.open`. While a head is published, it will have the policy of today anyway. */
+function open({ policy }: Asked<"log.open">, view: View): Decided<DoneReply> {
+  const { published, policy: last } = view.snapshot.context;
+  const isOther = published !== null && policy !== last && view.snapshot.matches({ publication: "current" });
+  const isDoubted = view.snapshot.matches({ head: "known" }) && (standingOf(view).isTakenOver || isOther);
+  return { reply: done, events: isDoubted ? [{ type: "log.doubted", at_ms: view.nowMs }] : [] };
+}
+
+function judge({ era, finding, published }: Asked<"log.judge">, view: View): Decided<DoneReply> {
+  if (!view.snapshot.matches({ head: "checking" })) return { reply: done };
+  const at_ms = view.nowMs;
+  if (finding.kind === "refused") {
+    const { reason, detail } = finding;
+    return { reply: done, events: [{ type: "log.head_refused", reason, detail, at_ms }] };
+  }
+  if (era !== eraOf(view.epoch)) {
+    const detail = "the log's home was lost again meanwhile";
+    return { reply: done, events: [{ type: "log.head_refused", reason: "head_unconfirmed", detail, at_ms }] };
+  }
+  if (finding.kind === "kept")
+    return { reply: done, events: [{ type: "log.head_kept", era, published, at_ms }] };
+  return { reply: done, events: [{ type: "log.head_adopted", era, head: finding.head, published, at_ms }] };
 }
 
 function pageAfter(place: number, limit: number): RowSelection {

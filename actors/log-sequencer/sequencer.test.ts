@@ -20,8 +20,9 @@ import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { appendedMax, batchMax } from "../messages/log-sequencer.ts";
 import { logRef } from "../messages/refs.ts";
 import type { ActivityContext, Effect } from "../system/definition.ts";
-import { logSequencerActivities, readTilesOf } from "./activities.ts";
+import { logSequencerActivities } from "./activities.ts";
 import { logSequencerActor } from "./definition.ts";
+import { readTilesOf } from "./stored-tree.ts";
 
 const origin = "svc.test/log";
 const intervals = { leafMs: 3_600_000, receiptsMs: 1_000 };
@@ -59,6 +60,7 @@ function activitiesOver(log: LogStore) {
       notes.push(text);
       return `${text}\n— svc-log AAAAAAA=\n`;
     },
+    ...{ keyFault: () => null, policy: "p", report: () => {} },
     cosign: async ({ note }) => (isCosigned ? { note: `${note}— w AAAAAAA=\n` } : { missing: "w is away" }),
   });
 }
@@ -134,7 +136,7 @@ describe("the log's sequencer", () => {
     const waiting = entries(0, 3);
     actor.send({ type: "log.append", entries: waiting });
     for (const [at, { leaf }] of waiting.entries()) actor.lay({ rt: 17, k: 0, k2: leaf, body: String(at) });
-    actor.resume(definition.upgrade?.[2]?.(actor.snapshot));
+    actor.resume([2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), actor.snapshot));
     await sequence([entry(1), entry(3)]);
     expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 4));
     expect(actor.rows(16)).toEqual([]);
@@ -334,7 +336,7 @@ describe("the publication of a head", () => {
     const first = await grow(0);
     await perform(first, store);
     actor.send({ type: "log.unwitnessed", head: { size: 1, root: "r" }, detail: "once more" });
-    actor.send({ type: "log.published", head: { size: 7, root: "r" }, leaf: "l" });
+    actor.send({ type: "log.published", head: { size: 7, root: "r" }, leaf: "l", policy: "p" });
     expect(actor.snapshot.context).toMatchObject({ published: null, unwitnessed: { attempts: 1 } });
   });
 
@@ -346,9 +348,9 @@ describe("the publication of a head", () => {
     const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
     const dueMs = actor.nowMs + 9_000;
     const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };
-    const upgraded = definition.upgrade?.[1]?.(stored);
+    const upgraded = [1, 2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), stored);
     const restored = definition.machine.resolveState(rubbish(upgraded));
-    expect(restored.value).toEqual({ sequencing: "waiting", publication: "publishing" });
+    expect(restored.value).toEqual({ sequencing: "waiting", publication: "publishing", head: "known" });
     const { head } = (publishing as { params: { head: object } }).params;
     const [, actions] = transition(
       definition.machine,

@@ -115,6 +115,11 @@ const logSequencer: Readonly<Record<keyof LogSequencerProtocol, Crossing>> = {
   "log.written": "never",
   "log.published": "never",
   "log.unwitnessed": "never",
+  "log.open": "ask",
+  "log.standing": "never",
+  "log.doubt": "never",
+  "log.judge": "never",
+  "log.supply": "ask",
 };
 
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([

@@ -51,6 +51,7 @@ async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<Ap
     activities: logSequencerActivities({
       ...{ log: sequenced.watchLeaves(log), origin, sha256: nativeCrypto.sha256, sign: noteSigner() },
       cosign: async ({ note }) => ({ note }),
+      ...{ keyFault: () => null, policy: "none", report: () => {} },
     }),
     clock: { now: Date.now },
     timers,

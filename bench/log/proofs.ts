@@ -2,7 +2,7 @@
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readTilesOf } from "../../actors/log-sequencer/activities.ts";
+import { readTilesOf } from "../../actors/log-sequencer/stored-tree.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { formatHash, parseHash } from "../../protocol/hash.ts";
 import { entryBytes, entryHash, formatBundle } from "../../protocol/log/entries.ts";

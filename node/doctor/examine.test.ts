@@ -22,7 +22,9 @@ const at = (name: string): string => join(home, name);
 
 beforeAll(async () => {
   made = mkdtempSync(join(tmpdir(), "svc-doctor-made-"));
-  await makeProductionKeys(join(made, "ceremonies"), { region: "eu-west1", nowMs: nowMs - dayMs });
+  await makeProductionKeys(join(made, "ceremonies"), {
+    ...{ region: "eu-west1", nowMs: nowMs - dayMs, hasLog: true },
+  });
   makeCertificate("node", "IP:10.0.1.7", 365);
   makeCertificate("ending", "IP:10.0.1.7", 20);
   makeCertificate("elsewhere", "IP:10.0.1.8", 365);
@@ -243,6 +245,17 @@ describe("files of a production node", () => {
     chmodSync(at("keys/record-id.jwk"), 0o600);
     cpSync(join(made, "ceremonies", "root"), at("keys"), { recursive: true });
     expect((await found()).join()).toMatch(/^keys_refused HOME\/keys\/root-/);
+  });
+
+  it("name the key of the log, where it is missing in its home, or in a region that may have to take it over", async () => {
+    for (const name of readdirSync(at("keys"))) if (name.startsWith("log")) rmSync(at(`keys/${name}`));
+    const look = (changes: Env) =>
+      examine({ env: { ...safe(), ...changes }, now: () => nowMs, engines: false, node: null });
+    const [inHome] = await look({});
+    expect(inHome).toMatchObject({ code: "log_key_missing", where: "log key", warning: true });
+    expect(inHome?.problem).toContain("nothing is logged");
+    const [elsewhere] = await look({ SVC_REGIONS: "us-east1,eu-west1" });
+    expect(elsewhere?.problem).toContain("cannot take the transparency log over");
   });
 
   it("name keys that end within a month, and those that ended", async () => {

@@ -16,6 +16,7 @@ export interface Finding {
 }
 
 export type FindingCode =
+  | "log_key_missing"
   | "setting_refused"
   | "setting_unknown"
   | "not_production"

@@ -6,7 +6,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { windowFault } from "../../verifier/key-window.ts";
 import type { NodeConfig } from "../config.ts";
-import { nodeUses } from "../keys/working-keys.ts";
+import { type HeldUse, nodeUses } from "../keys/working-keys.ts";
 import { loadNodeKeys, type NodeKeys } from "../node-keys.ts";
 import { soonMs } from "./files.ts";
 import { type Finding, findingsOf } from "./finding.ts";
@@ -24,21 +24,44 @@ export async function keyFindings(config: NodeConfig, nowMs: number): Promise<re
   }
   return await findingsOf("keys_refused", config.keys, async () => {
     const store = await FileKeyStore.open(config.keys);
-    return endings(await loadNodeKeys(config, store, { now: () => nowMs }), nowMs);
+    const keys = await loadNodeKeys(config, store, { now: () => nowMs });
+    return [...endings(keys, nowMs), ...logKeyFindings(config, keys, nowMs)];
   });
+}
+
+/** The log's home is the first region that is not lost; without its key it stands still there. */
+function logKeyFindings(
+  { cluster, region }: Pick<NodeConfig, "cluster" | "region">,
+  { currentKeys }: NodeKeys,
+  nowMs: number,
+): readonly Finding[] {
+  if (canSign(currentKeys, "log", formatTimestamp(nowMs))) return [];
+  const isHome = cluster === null || cluster.regions[0] === region;
+  return [
+    {
+      ...{ code: "log_key_missing", where: "log key" },
+      problem: isHome
+        ? "is not here, and this is the home region of the transparency log: nothing is logged"
+        : "is not here, so this region cannot take the transparency log over",
+      fix: "Make it with `svc keys create-working --role log` (docs/svc.md), or copy that of the log's home.",
+      warning: true,
+    },
+  ];
+}
+
+function canSign(currentKeys: NodeKeys["currentKeys"], use: HeldUse, at: string): boolean {
+  try {
+    currentKeys.signerAt(use)(at);
+    return true;
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
 }
 
 function endings({ currentKeys, trust }: NodeKeys, nowMs: number): readonly Finding[] {
   const at = formatTimestamp(nowMs + soonMs);
-  const working = nodeUses.filter((use) => {
-    try {
-      currentKeys.signerAt(use)(at);
-      return false;
-    } catch (error) {
-      if (error instanceof Unavailable) return true;
-      throw error;
-    }
-  });
+  const working = nodeUses.filter((use) => !canSign(currentKeys, use, at));
   const listed = [...trust().keys.values()];
   const certifying = (["issuance", "root"] as const).filter(
     (use) => !listed.some((entry) => entry.use === use && windowFault(entry, at) === null),

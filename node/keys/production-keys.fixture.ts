@@ -32,6 +32,8 @@ export async function makeProductionKeys(
     readonly environment?: "production" | "sandbox";
     readonly validFromMs?: number;
     readonly lifeMs?: number;
+    /** Whether the node has the key of the log, as nodes of its home region do. */
+    readonly hasLog?: boolean;
   },
 ): Promise<ProductionKeys> {
   const { region, nowMs, environment = "production" } = given;
@@ -55,6 +57,15 @@ export async function makeProductionKeys(
     });
   }
   await createWorking({ role: "serving", region, keys: node, public: out("working.json"), window, nowMs });
+  if (given.hasLog)
+    await createWorking({
+      role: "log",
+      region,
+      keys: node,
+      public: out("log.json"),
+      window: longWindow,
+      nowMs,
+    });
   await createRecordId(node);
   await writeAnchors({
     ...{ roots: [path("root.json")], environment, passkeys: testPasskeys },
@@ -62,7 +73,7 @@ export async function makeProductionKeys(
   });
   await writeKeySet({
     ...{ issuance: path("issuance"), anchors: path(anchorsFile), environment, previous: null },
-    requests: [path("working.json")],
+    requests: [path("working.json"), ...(given.hasLog ? [path("log.json")] : [])],
     certificates: [path("root-certificates.json"), path("issuance-certificates.json")],
     ...{ ends: new Map(), compromised: new Map(), out: out(keySetFile), nowMs },
   });

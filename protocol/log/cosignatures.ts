@@ -1,7 +1,7 @@
 // Whether enough witnesses cosigned a checkpoint, by a policy that its reader has chosen (C2SP tlog-cosignature).
 
-import { equalBytes } from "../bytes.ts";
-import type { Sha256 } from "../hash.ts";
+import { equalBytes, utf8 } from "../bytes.ts";
+import { hashOf, type Sha256 } from "../hash.ts";
 import { ok, refuse, type Verdict } from "../result.ts";
 import {
   keyHashOf,
@@ -9,6 +9,7 @@ import {
   type NoteKey,
   parseVerifierKey,
   type VerifySignature,
+  verifierKeyOf,
   verifyNote,
 } from "./note.ts";
 
@@ -23,6 +24,12 @@ export interface SeenBy {
   readonly name: string;
   /** Unix seconds. */
   readonly seconds: number;
+}
+
+/** One name for each policy: whose cosignatures count, in their order, and how many are needed. */
+export function namePolicy({ witnesses, quorum }: WitnessPolicy, sha256: Sha256): string {
+  const keys = witnesses.map((key) => verifierKeyOf(key, sha256));
+  return hashOf(utf8([String(quorum), ...keys].join("\n")), sha256);
 }
 
 interface Tools {

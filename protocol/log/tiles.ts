@@ -53,6 +53,11 @@ export function widthInTree(level: number, index: number, size: number): number 
   return Math.max(0, Math.min(tileWidth, hashes));
 }
 
+/** The smallest tree that contains a tile. */
+export function reachOf({ level, index, width }: TileId): number {
+  return (index * tileWidth + width) * tileWidth ** level;
+}
+
 /** The tiles that a tree of `size` leaves has and a tree of `from` leaves did not have, entry level first. */
 export function newTiles(from: number, size: number): readonly TileId[] {
   const tiles: TileId[] = [];

@@ -2,7 +2,7 @@
 // stays, and what another region wrote appears later.
 
 import { equalBytes } from "../../protocol/bytes.ts";
-import { LogConflict, type LogStore, type StoredCheckpoint } from "../../storage/log-store.ts";
+import { isReplaceable, LogConflict, type LogStore, type StoredCheckpoint } from "../../storage/log-store.ts";
 import type { PlainTable } from "./plain-tables.ts";
 import type { Subject } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
@@ -20,14 +20,17 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
   const checkpoints: PlainTable<StoredCheckpoint> = model.tables.of(logCheckpoint);
   const run = model.statements;
   return {
-    write: async (written, places) => {
+    write: async (written, places, { over } = {}) => {
       const conflict = await run.run(life, "read", () => {
         for (const { path, bytes } of written) {
           const kept = objects.read(region, path);
-          if (kept !== null && !equalBytes(kept, bytes)) return `${path} has other bytes.`;
+          if (kept !== null && !equalBytes(kept, bytes) && !isReplaceable(path, over))
+            return `${path} has other bytes.`;
         }
-        for (const { leaf, index } of places)
-          if ((leaves.read(region, leaf) ?? index) !== index) return `${leaf} is elsewhere.`;
+        for (const { leaf, index } of places) {
+          const place = leaves.read(region, leaf) ?? index;
+          if (place !== index && !(over !== undefined && place >= over)) return `${leaf} is elsewhere.`;
+        }
         return null;
       });
       if (conflict !== null) throw new LogConflict(conflict);
@@ -70,6 +73,7 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
       if (conflict !== null) throw new LogConflict(conflict);
     },
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
+    readNewestCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
   };
 }
 

@@ -270,6 +270,8 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
           text,
         ),
       cosign: parts.witnesses.cosignFor(life),
+      ...{ keyFault: () => null, policy: "simulated" },
+      report: (reason, detail) => parts.kernel.tell(`the log is held: ${reason}: ${detail}`),
     }),
     ...businessActivities({
       ...{ register: registerStore, records, regions },

@@ -1,4 +1,4 @@
-// The log in Cassandra: L1–L3 of the port.
+// The log in Cassandra: L1–L4 of the port.
 //   G1. Every object and every leaf is a row of its own. They are compared with what is there before they are written; that is
 //       no step of its own, and need not be: whatever is written twice follows from what the sequencer committed (LS1).
 //   G2. The checkpoint changes by compare-and-set over all regions, so no reader ever sees it go back.
@@ -7,7 +7,7 @@ import { equalBytes } from "../../protocol/bytes.ts";
 import { parseTilePath } from "../../protocol/log/tiles.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { StoreError } from "../actor-store.ts";
-import { LogConflict, type LogStore, type StoredCheckpoint } from "../log-store.ts";
+import { isReplaceable, LogConflict, type LogStore, type StoredCheckpoint } from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
 import type { CassandraSession, CqlRow } from "./session.ts";
 
@@ -47,18 +47,19 @@ class CassandraLogStore implements LogStore {
     this.#session = session;
   }
 
-  async write(...[objects, leaves]: Parameters<LogStore["write"]>): Promise<void> {
+  async write(...[objects, leaves, { over } = {}]: Parameters<LogStore["write"]>): Promise<void> {
     const known = await this.read(objects.map(({ path }) => path));
     const isKept = objects.map(({ path, bytes }, at) => {
       const kept = known[at] ?? null;
-      if (kept !== null && !equalBytes(kept, bytes))
+      const isSame = kept !== null && equalBytes(kept, bytes);
+      if (kept !== null && !isSame && !isReplaceable(path, over))
         throw new LogConflict(`${path} has other bytes already.`);
-      return kept !== null;
+      return isSame;
     });
     const places = await this.findLeaves(leaves.map(({ leaf }) => leaf));
     for (const [at, { leaf, index }] of leaves.entries()) {
       const place = places[at] ?? null;
-      if (place !== null && place !== index)
+      if (place !== null && place !== index && !(over !== undefined && place >= over))
         throw new LogConflict(`${leaf} is leaf ${place}, and never ${index}.`);
     }
     const lanes = new Semaphore(lanesMax);
@@ -73,7 +74,7 @@ class CassandraLogStore implements LogStore {
     );
     await lanes.all(
       leaves
-        .filter((_leaf, at) => places[at] === null)
+        .filter(({ index }, at) => places[at] !== index)
         .map(
           ({ leaf, index }) =>
             () =>
@@ -128,7 +129,14 @@ class CassandraLogStore implements LogStore {
     return this.#checkpoint("LOCAL_QUORUM");
   }
 
-  async #checkpoint(consistency: "SERIAL" | "LOCAL_QUORUM"): Promise<StoredCheckpoint | null> {
+  /** What was agreed upon last, and what any copy has: after the loss of a region, one copy may be all that has it. */
+  async readNewestCheckpoint(): Promise<StoredCheckpoint | null> {
+    const agreed = await this.#checkpoint("SERIAL");
+    const kept = await this.#checkpoint("ALL");
+    return (kept?.size ?? 0) > (agreed?.size ?? 0) ? kept : agreed;
+  }
+
+  async #checkpoint(consistency: "SERIAL" | "LOCAL_QUORUM" | "ALL"): Promise<StoredCheckpoint | null> {
     const { rows } = await this.#session.execute(cql.checkpoint, [], { consistency, idempotent: true });
     return rows[0] === undefined ? null : checkpointOf(rows[0]);
   }

@@ -1,15 +1,21 @@
-// The log on one machine: L1–L3 of the port. Tiles and bundles are files, so that a backup or a web server takes them as they
+// The log on one machine: L1–L4 of the port. Tiles and bundles are files, so that a backup or a web server takes them as they
 // are; the index of leaves and the checkpoint are in the store file.
 //   F1. A file is written under a draft's name and flushed; only then it takes its own name, and its folder is flushed as well.
 //       Leaves and checkpoints are committed after that, so they never name what a loss of power takes away.
 //   F2. Once it is closed, nothing more is written to the folder.
 
-import { type FileHandle, link, mkdir, open, readFile, rm, unlink } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { equalBytes } from "../../protocol/bytes.ts";
 import { parseTilePath } from "../../protocol/log/tiles.ts";
 import { StoreError } from "../actor-store.ts";
-import { LogConflict, type LogObject, type LogStore, type StoredCheckpoint } from "../log-store.ts";
+import {
+  isReplaceable,
+  LogConflict,
+  type LogObject,
+  type LogStore,
+  type StoredCheckpoint,
+} from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
@@ -30,6 +36,7 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
   database.migrate("log", migrations);
   const find = database.prepare("SELECT place FROM log_leaf WHERE leaf = ?");
   const put = database.prepare("INSERT OR IGNORE INTO log_leaf VALUES (?, ?)");
+  const replace = database.prepare("UPDATE log_leaf SET place = ? WHERE leaf = ?");
   const current = database.prepare("SELECT size, root, note FROM log_checkpoint");
   const publish = database.prepare("INSERT OR REPLACE INTO log_checkpoint VALUES (1, ?, ?, ?)");
   const findLeaf = (leaf: string): number | null => {
@@ -44,9 +51,9 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
   const flushed = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
-  const keepFiles = async (objects: readonly LogObject[]): Promise<void> => {
+  const keepFiles = async (objects: readonly LogObject[], over: number | undefined): Promise<void> => {
     if (isClosed) throw new StoreError("not_applied", "the log is closed");
-    const kept = Promise.allSettled(objects.map((object) => keepFile(folder, object)));
+    const kept = Promise.allSettled(objects.map((object) => keepFile(folder, object, over)));
     underWay.add(kept);
     const outcomes = await kept;
     underWay.delete(kept);
@@ -57,14 +64,16 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
       isClosed = true;
       await Promise.all(underWay);
     },
-    write: async (objects, leaves) => {
-      await keepFiles(objects);
+    write: async (objects, leaves, { over } = {}) => {
+      await keepFiles(objects, over);
       await flushFolders(folder, objects, flushed);
       await database.write(() => {
         for (const { leaf, index } of leaves) {
           if (put.run(leaf, index).changes === 1) continue;
           const known = findLeaf(leaf);
-          if (known !== index) throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
+          if (known === index) continue;
+          if (over !== undefined && known !== null && known >= over) replace.run(index, leaf);
+          else throw new LogConflict(`${leaf} is leaf ${known}, and never ${index}.`);
         }
       });
     },
@@ -78,6 +87,7 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
         publish.run(size, root, note);
       }),
     readCheckpoint: async () => readCheckpoint(),
+    readNewestCheckpoint: async () => readCheckpoint(),
   };
 }
 
@@ -98,7 +108,7 @@ async function readObject(folder: string, path: string): Promise<Uint8Array | nu
 }
 
 /** Creates the file, or finds the same bytes in it (L2). */
-async function keepFile(folder: string, { path, bytes }: LogObject): Promise<void> {
+async function keepFile(folder: string, { path, bytes }: LogObject, over: number | undefined): Promise<void> {
   const name = fileOf(folder, path);
   const draft = `${name}.new`;
   {
@@ -110,9 +120,11 @@ async function keepFile(folder: string, { path, bytes }: LogObject): Promise<voi
     await link(draft, name);
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;
-    if (!equalBytes(await readFile(name), bytes)) throw new LogConflict(`${path} has other bytes already.`);
+    if (equalBytes(await readFile(name), bytes)) return;
+    if (!isReplaceable(path, over)) throw new LogConflict(`${path} has other bytes already.`);
+    await rename(draft, name);
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
 }
 

@@ -7,6 +7,7 @@ import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage 
 import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
+import { measureEvidence } from "./sections/evidence.ts";
 import { measureFetch } from "./sections/fetch.ts";
 import { measureImport } from "./sections/import.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
@@ -41,6 +42,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   "cluster-import": measureClusterImport,
   "log-append": measureLogAppend,
   "log-proof": measureLogProof,
+  evidence: measureEvidence,
 };
 
 async function run(options: BenchOptions): Promise<void> {

@@ -20,6 +20,7 @@ export const sectionNames = [
   "cluster-import",
   "log-append",
   "log-proof",
+  "evidence",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */

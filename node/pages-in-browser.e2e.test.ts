@@ -9,13 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import axe from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBrowser } from "../tools/browser.ts";
 import { readPages, type ShownPage } from "./pages.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
-const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
-  existsSync(path),
-);
-if (browser === undefined) console.warn("NOT TESTED: no Chromium on this machine, so no page was looked at.");
+const browser = findBrowser();
+if (browser === null) console.warn("NOT TESTED: no Chromium on this machine, so no page was looked at.");
 
 let home = "";
 let node: RunningNode;
@@ -104,7 +103,7 @@ const views: readonly (readonly [string, readonly string[], (html: string) => st
 ];
 
 describe.each(views)("%s", (_view, switches, shown) => {
-  it.skipIf(browser === undefined && process.env["CI"] === undefined)(
+  it.skipIf(browser === null && process.env["CI"] === undefined)(
     "everybody can read the pages, and nothing is wider than the screen",
     async () => {
       for (const { name, html } of pages)
@@ -118,7 +117,7 @@ describe.each(views)("%s", (_view, switches, shown) => {
   );
 });
 
-it.skipIf(browser === undefined && process.env["CI"] === undefined)(
+it.skipIf(browser === null && process.env["CI"] === undefined)(
   "a page that nobody could read is found out",
   async () => {
     const [{ html } = { html: "" }] = pages;

@@ -1,12 +1,8 @@
 // The verifier in a real browser: the same evidence, the same anchors, the same report as in Node.
 
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { collectEvidence } from "../client/evidence.ts";
 import { createSvcClient } from "../client/service-client.ts";
@@ -14,15 +10,14 @@ import { parseSigningKey } from "../client/signing-key.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { findBrowser, runInBrowser } from "../tools/browser.ts";
 import * as statedModule from "../verifier/stated-answer.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
 import { proofsOf, serveRecord } from "./proof-file.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
-const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
-  existsSync(path),
-);
-if (browser === undefined) {
+const browser = findBrowser();
+if (browser === null) {
   console.warn("NOT TESTED: no Chromium on this machine, so the verifier was not run in a browser.");
 }
 
@@ -80,6 +75,11 @@ async function readSample(): Promise<Sample> {
   return { evidence, proofs, stated: { keySet, answers } };
 }
 
+interface Verdict {
+  readonly valid: boolean;
+  readonly complete: boolean;
+}
+
 /** The reports on answers and on the same with a word changed; the page runs it from its text. */
 function statedReports(
   { anchors, stated }: { readonly anchors: Anchors; readonly stated: Sample["stated"] },
@@ -98,95 +98,33 @@ function statedReports(
   );
 }
 
-/** One script for the page: the verifier as it is, without a build step of its own. */
-async function bundle(): Promise<string> {
-  const entry = join(home, "entry.ts");
-  const moduleAt = (path: string) => JSON.stringify(new URL(path, import.meta.url).pathname);
-  await writeFile(
-    entry,
-    `import { verifyEvidence } from ${moduleAt("../verifier/verifier.ts")};
-     import * as reader from ${moduleAt("../verifier/stated-answer.ts")};
-     ${statedReports}
-     const [anchors, evidence, stated, proofs] = await Promise.all(["/anchors", "/evidence", "/stated", "/proofs"].map((path) => fetch(path).then((answer) => answer.text())));
-     const tampered = evidence.replace('"language":"en"', '"language":"de"');
-     const otherProofs = proofs.replace(/"leaf_index":(.)/, (all, digit) => '"leaf_index":' + ((Number(digit) + 1) % 10));
-     const reports = [evidence, tampered, proofs, otherProofs].map((text) => verifyEvidence({ anchors: JSON.parse(anchors) }, new TextEncoder().encode(text)));
-     const answers = statedReports({ anchors: JSON.parse(anchors), stated: JSON.parse(stated) }, reader);
-     document.body.textContent = JSON.stringify([...reports, answers]);`,
-  );
-  const built = await build({
-    input: entry,
-    write: false,
-    platform: "browser",
-    output: { format: "esm" },
-    resolve: { extensions: [".ts", ".js"] },
-    cwd: new URL("..", import.meta.url).pathname,
-  });
-  return built.output[0].code;
-}
-
-async function servePage(
-  files: Readonly<Record<string, string>>,
-): Promise<{ url: string; close: () => void }> {
-  const server = createServer((request, response) => {
-    const body = files[request.url ?? ""];
-    const type =
-      request.url === "/" ? "text/html" : request.url === "/verifier.js" ? "text/javascript" : "text/plain";
-    response.writeHead(body === undefined ? 404 : 200, { "content-type": type }).end(body ?? "");
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return { url: `http://127.0.0.1:${address.port}/`, close: () => server.close() };
-}
-
-function textOfPage(path: string, url: string): Promise<string> {
-  const flags = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-  ];
-  return new Promise((resolve, reject) => {
-    const child = spawn(path, [
-      ...flags,
-      `--user-data-dir=${join(home, "browser")}`,
-      "--virtual-time-budget=60000",
-      "--dump-dom",
-      url,
-    ]);
-    let dom = "";
-    child.stdout.on("data", (chunk: Buffer) => {
-      dom += chunk.toString();
-    });
-    child.once("error", reject);
-    child.once("close", () => resolve(/<body>(.*)<\/body>/s.exec(dom)?.[1] ?? dom));
-  });
-}
-
 describe("the verifier", () => {
-  it.skipIf(browser === undefined && process.env["CI"] === undefined)(
+  it.skipIf(browser === null && process.env["CI"] === undefined)(
     "says in a browser what it says in Node",
     async () => {
       const { evidence, proofs, stated } = await readSample();
       const { anchors } = node.services;
-      const page = await servePage({
-        "/": '<!doctype html><body></body><script type="module" src="/verifier.js"></script>',
-        "/verifier.js": await bundle(),
-        "/anchors": JSON.stringify(anchors),
-        "/evidence": evidence,
-        "/proofs": proofs,
-        "/stated": JSON.stringify(stated),
-      });
-      const text = await textOfPage(browser ?? "", page.url);
-      page.close();
-      const [genuine, tampered, proven, unproven, answers] = JSON.parse(
-        text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
-      );
+      const [genuine, tampered, proven, unproven, answers] = (await runInBrowser({
+        browser: browser ?? "",
+        modules: ["verifier/verifier.ts", "verifier/stated-answer.ts"],
+        files: {
+          "/anchors": JSON.stringify(anchors),
+          "/evidence": evidence,
+          "/proofs": proofs,
+          "/stated": JSON.stringify(stated),
+        },
+        run: `async ({ verifyEvidence }, reader) => {
+          ${statedReports}
+          const read = (path) => fetch(path).then((answer) => answer.text());
+          const [anchors, evidence, stated, proofs] = await Promise.all(["/anchors", "/evidence", "/stated", "/proofs"].map(read));
+          const tampered = evidence.replace('"language":"en"', '"language":"de"');
+          const otherProofs = proofs.replace(/"leaf_index":(.)/, (all, digit) => '"leaf_index":' + ((Number(digit) + 1) % 10));
+          const reports = [evidence, tampered, proofs, otherProofs].map((text) =>
+            verifyEvidence({ anchors: JSON.parse(anchors) }, new TextEncoder().encode(text)));
+          const answers = statedReports({ anchors: JSON.parse(anchors), stated: JSON.parse(stated) }, reader);
+          return [...reports, answers];
+        }`,
+      })) as readonly [Verdict, Verdict, Verdict, Verdict, unknown];
       expect(genuine).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(evidence)))));
       expect(genuine.valid).toBe(true);
       expect(tampered.valid).toBe(false);

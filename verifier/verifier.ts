@@ -62,6 +62,7 @@ import {
 } from "./service-statements.ts";
 import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
 import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
+import { verifyOnce } from "./verify-once.ts";
 
 export interface VerifierOptions {
   readonly anchors: Anchors;
@@ -200,7 +201,8 @@ function underKeySet(
     const detail = `The evidence is of ${environment}, the anchors are of ${options.anchors.environment}.`;
     return reportOf([checkOf("environment", refuse("key_unknown", detail))]);
   }
-  const verifier = createVerifier({ ...options, keySet });
+  const verify = verifyOnce(options.verify ?? verifySignature);
+  const verifier = createVerifier({ ...options, verify, keySet });
   const found = (value: Verifier) => `Issued at ${value.trust.keySet.issued_at}.`;
   const chain: Check = checkOf("key_set", verifier, found);
   return reportOf(verifier.ok ? [chain, ...checks(verifier.value)] : [chain]);

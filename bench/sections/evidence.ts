@@ -1,0 +1,123 @@
+// Verification of an evidence file with the proofs of the log, offline in a real browser, against its signatures alone.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { toBase64 } from "../../protocol/bytes.ts";
+import { verifySignature } from "../../protocol/signatures.ts";
+import { findBrowser, runInBrowser } from "../../tools/browser.ts";
+import { root } from "../../tools/process.ts";
+import type { VectorFile } from "../../tools/vectors/case.ts";
+import { verifyEvidence } from "../../verifier/verifier.ts";
+import type { Figure } from "../report.ts";
+import { compare, median } from "../rounds.ts";
+import type { World } from "../world.ts";
+
+/** What one page measured, in milliseconds. */
+interface PageTimes {
+  readonly firstMlDsa: number;
+  readonly firstFile: number;
+  readonly rounds: readonly { readonly ours: number; readonly floor: number }[];
+}
+
+/** A page verifies one ML-DSA signature, then the file, and then in turn the file and its signatures alone. */
+const measure = `async ({ verifyEvidence }, { verifySignature }, { parseBase64 }) => {
+  const read = (path) => fetch(path).then((answer) => answer.json());
+  const [anchors, given, repeats] = await Promise.all(["/anchors", "/signatures", "/repeats"].map(read));
+  const file = new Uint8Array(await fetch("/file").then((answer) => answer.arrayBuffer()));
+  const signatures = given.map(({ jwk, message, signature }) => [jwk, parseBase64(message), parseBase64(signature)]);
+  const timed = (work) => {
+    const startedMs = performance.now();
+    if (!work()) throw new Error("The evidence or one of its signatures is refused.");
+    return performance.now() - startedMs;
+  };
+  const all = () => signatures.every((each) => verifySignature(...each));
+  const whole = () => verifyEvidence({ anchors }, file).valid;
+  const firstMlDsa = timed(() => verifySignature(...signatures.find(([jwk]) => jwk.kty === "AKP")));
+  const firstFile = timed(whole);
+  const rounds = [];
+  for (let round = 0; round < repeats; round += 1) {
+    const floor = timed(all);
+    rounds.push({ ours: timed(whole), floor });
+  }
+  return { firstMlDsa, firstFile, rounds };
+}`;
+
+export async function measureEvidence(world: World): Promise<readonly Figure[]> {
+  const browser = findBrowser();
+  if (browser === null) {
+    world.say("NOT MEASURED: evidence, because there is no Chromium");
+    return [];
+  }
+  const { file, anchors } = await readEvidence();
+  const signatures: { readonly jwk: unknown; readonly message: string; readonly signature: string }[] = [];
+  const noting: typeof verifySignature = (jwk, message, signature) => {
+    signatures.push({ jwk, message: toBase64(message), signature: toBase64(signature) });
+    return verifySignature(jwk, message, signature);
+  };
+  if (!verifyEvidence({ anchors, verify: noting }, file).valid) throw new Error("The evidence is refused.");
+  const pages: PageTimes[] = [];
+  for (let page = 0; page < world.size(5, 1); page += 1)
+    pages.push(
+      (await runInBrowser({
+        browser,
+        modules: ["verifier/verifier.ts", "protocol/signatures.ts", "protocol/bytes.ts"],
+        run: measure,
+        files: {
+          "/anchors": JSON.stringify(anchors),
+          "/signatures": JSON.stringify(signatures),
+          "/repeats": String(world.size(20, 2)),
+          "/file": new TextDecoder().decode(file),
+        },
+      })) as PageTimes,
+    );
+  return figuresOf(pages, { bytes: file.length, signatures: signatures.length });
+}
+
+async function readEvidence() {
+  const read = async (name: string) => JSON.parse(await readFile(join(root, "vectors", name), "utf8"));
+  const { cases }: VectorFile = await read("evidence.json");
+  const whole = cases.find(({ name }) => name === "evidence: proofs: whole");
+  const { trust } = await read("trust.json");
+  const file = new Uint8Array(Buffer.from(String(whole?.input["file_base64"]), "base64"));
+  return { file, anchors: trust[whole?.trust ?? ""].anchors };
+}
+
+function figuresOf(
+  pages: readonly PageTimes[],
+  facts: { readonly bytes: number; readonly signatures: number },
+): readonly Figure[] {
+  const about = `One thread of a page in Chromium; a file of ${facts.bytes.toLocaleString("en")} bytes with the log's proofs and ${facts.signatures} signatures to verify, by portable code.`;
+  const alone = (name: string, ours: number, goal: Figure["goal"], note: string): Figure => ({
+    ...{ section: "evidence", name, unit: "ms", ours, floor: null, ratio: null, goal },
+    note: `${about} ${note}`,
+  });
+  const repeated = compare(pages.flatMap(({ rounds }) => rounds));
+  return [
+    alone(
+      "first verification of a page, after one ML-DSA signature",
+      median(pages.map(({ firstFile }) => firstFile)),
+      { atMost: 100 },
+      "Nothing else has run in the page before.",
+    ),
+    alone(
+      "every further verification",
+      repeated.ours,
+      { atMost: 100 },
+      "Nothing is remembered between them.",
+    ),
+    {
+      ...{ section: "evidence", name: "further verification, against its signatures alone", unit: "ms" },
+      ...{
+        ...repeated,
+        goal: null,
+        note: `${about} The floor verifies the same signatures and nothing else.`,
+      },
+    },
+    alone(
+      "the first ML-DSA signature of a page",
+      median(pages.map(({ firstMlDsa }) => firstMlDsa)),
+      null,
+      "It prepares the tables of the algorithm.",
+    ),
+  ];
+}

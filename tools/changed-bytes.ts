@@ -1,0 +1,79 @@
+// Which bytes of an evidence file can be changed without the verifier refusing it: none, if it is any good. Runs in Node and in a
+// browser.
+
+import type { Anchors } from "../protocol/anchors.ts";
+import type { Sha256 } from "../protocol/hash.ts";
+import type { SignatureVerifier } from "../protocol/signatures.ts";
+import { verifyEvidence } from "../verifier/verifier.ts";
+
+export interface ChangedBytes {
+  readonly anchors: Anchors;
+  readonly file: Uint8Array;
+  /** The bytes that are changed, one at a time: from this offset until before that one. */
+  readonly from: number;
+  readonly to: number;
+  readonly verify: SignatureVerifier;
+  readonly sha256: Sha256;
+}
+
+export interface Unnoticed {
+  readonly changed: number;
+  /** What stands before each byte that was changed and not noticed, with the byte. */
+  readonly believed: readonly string[];
+}
+
+/** Throws where the genuine file is refused. `rest` is called now and then. */
+export async function unnoticedChanges(
+  { anchors, file, from, to, verify, sha256 }: ChangedBytes,
+  rest: () => Promise<void> = async () => {},
+): Promise<Unnoticed> {
+  const verifying = recalling(verify, (key, message, signature) =>
+    [JSON.stringify(key), textOf(message), textOf(signature)].join(),
+  );
+  const hashing = recalling(sha256, textOf);
+  const options = { anchors, verify: verifying.call, sha256: hashing.call };
+  if (!verifyEvidence(options, file).valid) throw new Error("The file itself is refused.");
+  verifying.learned();
+  hashing.learned();
+  const believed: string[] = [];
+  const other = file.slice();
+  for (let at = from; at < to; at += 1) {
+    other[at] = (file[at] as number) ^ (1 << (at % 5));
+    if (verifyEvidence(options, other).valid) believed.push(textOf(file.subarray(at - 40, at + 1)));
+    other[at] = file[at] as number;
+    if (at % 500 === 0) await rest();
+  }
+  return { changed: to - from, believed };
+}
+
+/**
+ * A function that recalls what it found for the genuine file: with one byte changed, nearly all of its inputs are the same. Nothing is
+ * learned from changed files.
+ */
+function recalling<A extends readonly unknown[], R>(
+  compute: (...inputs: A) => R,
+  nameOf: (...inputs: A) => string,
+): { readonly call: (...inputs: A) => R; readonly learned: () => void } {
+  const found = new Map<string, R>();
+  let isLearning = true;
+  return {
+    call: (...inputs) => {
+      const name = nameOf(...inputs);
+      const known = found.get(name);
+      if (known !== undefined) return known;
+      const result = compute(...inputs);
+      if (isLearning) found.set(name, result);
+      return result;
+    },
+    learned: () => {
+      isLearning = false;
+    },
+  };
+}
+
+const latin1 = new TextDecoder("latin1");
+
+/** Every byte is a character. */
+function textOf(bytes: Uint8Array): string {
+  return latin1.decode(bytes);
+}

@@ -194,7 +194,7 @@ describe("docs/keys.md", () => {
     await expectAllHold();
     expect(receiptKeyOf(kept.at(-1) as KeptAnswers)).not.toBe(before);
     const files = (await readdir(join(folder, region))).filter((name) => name.endsWith(".jwk"));
-    expect(files).toHaveLength(5);
+    expect(files).toHaveLength(6);
   });
 
   it("ends what a compromised key says from then on, and nothing else", async () => {

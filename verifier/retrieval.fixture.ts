@@ -4,6 +4,7 @@ import { policyBits, policyBitsText } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
 import { projectRecord } from "../protocol/projection/project.ts";
 import type { ReceiptV3 } from "../protocol/receipt.ts";
 import { type IndexRow, rowSigningText, serveRow, signedRowText } from "../protocol/row.ts";
@@ -24,14 +25,30 @@ export const servedAt = "2026-03-05T10:00:00.000Z";
 export const callerKeyId = `${"k".repeat(42)}A`;
 
 /** A row as a search serves it, parsed. */
-export function servedRow(service: TestService, business: TestBusiness, bytes: Uint8Array): JsonValue {
-  return JSON.parse(servedRowText(service, business, bytes)) as JsonValue;
+export function servedRow(
+  service: TestService,
+  business: TestBusiness,
+  bytes: Uint8Array,
+  making: RowMaking = {},
+): JsonValue {
+  return JSON.parse(servedRowText(service, business, bytes, making)) as JsonValue;
 }
 
-function servedRowText(service: TestService, business: TestBusiness, bytes: Uint8Array): string {
+export interface RowMaking {
+  readonly collection?: CollectionName;
+  /** What the service signs instead of what the projection gives; undefined for a member that it leaves out. */
+  readonly change?: Readonly<Record<string, JsonValue | undefined>>;
+}
+
+function servedRowText(
+  service: TestService,
+  business: TestBusiness,
+  bytes: Uint8Array,
+  { collection = "products", change = {} }: RowMaking = {},
+): string {
   const key = soleKey(service.projection);
-  const row = projectRecord({
-    collection: "products",
+  const projected = projectRecord({
+    collection,
     record: JSON.parse(new TextDecoder().decode(bytes)) as JsonObject,
     recordId,
     businessUuid: business.uuid,
@@ -41,6 +58,7 @@ function servedRowText(service: TestService, business: TestBusiness, bytes: Uint
     publishedAt: 1_772_366_402,
     aiPolicyVersion: 1,
   });
+  const row = JSON.parse(JSON.stringify({ ...projected, ...change })) as JsonObject;
   const text = rowSigningText(row);
   const signed = signedRowText(text, toBase64(signBytes(key, utf8(text))));
   return serveRow(signed, policyBitsText(1, policyBits(policyRecord())));

@@ -76,6 +76,7 @@ func runFolder(folder string) (*report, error) {
 		}
 		files = append(files, file)
 	}
+	keepSpecifications(files)
 	for _, file := range files {
 		for _, each := range list(file, "cases") {
 			r.run(each.(object))
@@ -285,6 +286,8 @@ func (t *trust) served(check string, in object) object {
 		return verdict(reason, nil)
 	case "row":
 		return verdict(t.row(in["row"], text(in, "served_at")), nil)
+	case "projection":
+		return verdict(t.projection(in["row"], decode64(in["record_base64"])), nil)
 	case "ai_policy_bits":
 		var sealed *sealInput
 		if policy := sub(in, "policy"); policy != nil {

@@ -1,12 +1,14 @@
 // Cases about rows, their projection, and AI policy bits.
 
 import { policyBits } from "../../protocol/ai-policy.ts";
+import { utf8 } from "../../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { projectionDocument } from "../../protocol/projection/specifications.ts";
+import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { policyRecord, publishedKeys, recordBytes, sealedPolicy } from "../../verifier/business.fixture.ts";
-import { servedRow } from "../../verifier/retrieval.fixture.ts";
+import { type RowMaking, servedRow } from "../../verifier/retrieval.fixture.ts";
 import { asJson } from "../../verifier/service.fixture.ts";
 import type { VectorCase } from "./case.ts";
 import { base64, casesOf, type World } from "./world.fixture.ts";
@@ -91,9 +93,6 @@ export function rowCases(world: World): readonly VectorCase[] {
 }
 
 export function projectionCases(world: World): readonly VectorCase[] {
-  const { service, business } = world.production;
-  const run = casesOf("projection");
-  const row = servedRow(service, business, bytes);
   const { good, bad } = casesOf("projection_document");
   const documents = collectionNames.map((name) => ({
     name,
@@ -105,14 +104,7 @@ export function projectionCases(world: World): readonly VectorCase[] {
   });
   const products = documents[0]?.document ?? {};
   return [
-    run.good("of this record", "The projection of the record gives the row.", {
-      row,
-      record_base64: base64(bytes),
-    }),
-    run.bad("hash_mismatch", "of another record", "The row is of other bytes.", {
-      row,
-      record_base64: base64(recordBytes({ brand: "Other" })),
-    }),
+    ...projectedCases(world),
     ...documents.map(({ name, document: each }) =>
       good(name, `The specification of ${name}, version 1.`, { document: each }),
     ),
@@ -127,6 +119,78 @@ export function projectionCases(world: World): readonly VectorCase[] {
     }),
     bad("payload_malformed", "none", "No specification.", { document: {} }),
   ];
+}
+
+function projectedCases(world: World): readonly VectorCase[] {
+  const { service, business } = world.production;
+  const { good, bad } = casesOf("projection");
+  const of = (record: JsonObject | Uint8Array, making: RowMaking = {}) => {
+    const exact = record instanceof Uint8Array ? record : canonicalBytes(record);
+    return { row: servedRow(service, business, exact, making), record_base64: base64(exact) };
+  };
+  const changed = (change: RowMaking["change"]) => of(sampleRecords.products, { change: { ...change } });
+  const { gtin: _, ...noGtin } = sampleRecords.products;
+  const brands = ["Harrier", "Kestrel", "Harrier"].map((name) => ({ name }));
+  return [
+    good("of this record", "The projection of the record gives the row.", of(bytes)),
+    bad("hash_mismatch", "of another record", "The row is of other bytes.", {
+      ...of(bytes),
+      record_base64: base64(recordBytes({ brand: "Other" })),
+    }),
+    ...collectionNames.map((collection) =>
+      good(
+        `of ${collection}`,
+        `The row of a record of ${collection}.`,
+        of(sampleRecords[collection], { collection }),
+      ),
+    ),
+    good(
+      "fewer countries",
+      "A price of a country that the record is not published for is not in the row.",
+      of({ ...noGtin, countries: ["CA", "FR"] }),
+    ),
+    good(
+      "equal names",
+      "A value that equals an earlier one is left out.",
+      of({ ...sampleRecords.business_files, brands_owned: brands }, { collection: "business_files" }),
+    ),
+    good(
+      "no salary",
+      "What the record does not have is not in the row, or false.",
+      of(without(sampleRecords.jobs, "salary"), { collection: "jobs" }),
+    ),
+    ...Object.entries({ brand: "Other", price_CA: 175.01, price_US: "129.90", on_sale: true }).map(
+      ([name, value]) =>
+        bad(
+          "hash_mismatch",
+          `changed ${name}`,
+          `The service signed another ${name} than the record gives.`,
+          changed({ [name]: value }),
+        ),
+    ),
+    bad("hash_mismatch", "further member", "The record does not give it.", changed({ price_FR: 1 })),
+    bad("hash_mismatch", "member less", "The record gives it.", changed({ gtin: undefined })),
+    bad(
+      "record_type_mismatch",
+      "record of another schema",
+      "The record is of another schema than the projection is for.",
+      of(sampleRecords.events),
+    ),
+    bad(
+      "projection_unknown",
+      "a later version",
+      "A version that is not known is never guessed.",
+      changed({ adl_proj: "products/2" }),
+    ),
+    bad("payload_malformed", "no object", "The bytes are no record.", {
+      ...changed({ adl_origin: hashOf(utf8("[]")) }),
+      record_base64: base64(utf8("[]")),
+    }),
+  ];
+}
+
+function without(record: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== name));
 }
 
 export function policyBitsCases(world: World): readonly VectorCase[] {

@@ -34,8 +34,7 @@ function readAt(at: string, terms: readonly TermsText[] = all) {
   const read = createReadTerms({ terms: () => terms, clock: { now: () => Date.parse(at) }, sha256 });
   return (version: string | null): TermsAnswer | string => {
     const outcome = read({ version });
-    if (outcome.kind === "answer")
-      return JSON.parse(String(outcome.body)) as TermsAnswer;
+    if (outcome.kind === "answer") return JSON.parse(String(outcome.body)) as TermsAnswer;
     return outcome.problem.code;
   };
 }

@@ -96,7 +96,7 @@ it("a conditional read is not changed for HEAD either", async () => {
 });
 
 it("addresses that are not offered say so", async () => {
-  for (const path of ["/v1/receipts", "/v1/terms", "/v1/usage"])
+  for (const path of ["/v1/receipts", "/v1/usage"])
     expect(await expectSame(surfaces.retrievalUrl, null, { path })).toBe(501);
 });
 

@@ -13,6 +13,7 @@ import type { ReadCompanyEvents } from "../service/company-events.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { ChooseListing } from "../service/key-directory.ts";
 import type { Search } from "../service/search.ts";
+import type { ReadTerms } from "../service/terms.ts";
 import { eventsRoute } from "./events-route.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { listingRoute } from "./listing-route.ts";
@@ -20,6 +21,7 @@ import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
+import { termsRoute } from "./terms-route.ts";
 
 export interface RetrievalDeps {
   readonly http: HttpDeps;
@@ -31,6 +33,7 @@ export interface RetrievalDeps {
   readonly fetch: FetchRecord;
   readonly events: ReadCompanyEvents;
   readonly chooseListing: ChooseListing;
+  readonly terms: ReadTerms;
   /** The routes of `verificationRoutes`, served here as well. */
   readonly verification: readonly Route[];
   /** Routes that only the sandbox has. */
@@ -49,6 +52,7 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
     fetchRoute(deps),
     eventsRoute(deps),
     listingRoute(deps, accepted(deps)),
+    termsRoute(deps, accepted(deps)),
     ...notOffered,
     ...(deps.sandbox ?? []),
     ...deps.verification,
@@ -161,6 +165,5 @@ const notOffered: readonly Route[] = [
   notOfferedRoute("POST", "/v1/ads/render", "Ads"),
   notOfferedRoute("POST", "/v1/ads/click", "Ads"),
   notOfferedRoute("GET", "/v1/receipts", "The receipts read"),
-  notOfferedRoute("GET", "/v1/terms", "The terms read"),
   notOfferedRoute("GET", "/v1/usage", "The usage read"),
 ];

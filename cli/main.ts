@@ -25,12 +25,26 @@ import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
+import { terms } from "./terms.ts";
 import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, pushes, cancel, catalogue, attempts, domains],
+  ...[
+    start,
+    search,
+    fetchCommand,
+    verify,
+    push,
+    pushStatus,
+    pushes,
+    cancel,
+    catalogue,
+    attempts,
+    domains,
+    terms,
+  ],
   ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness, logAudit],
   ...holdCommands,
   ...keyCommands,

@@ -162,3 +162,16 @@ it.each([
   expect(refused.code, refused.output).toBe(code);
   expect(refused.output).toContain(said);
 });
+
+it("terms shows those in force, and says which version there is not", async () => {
+  const shown = await sandbox.svc("terms");
+  expect(shown.code, shown.output).toBe(0);
+  expect(shown.output).toMatch(/^# Terms of this sandbox\n/);
+  expect(shown.output).toMatch(/1 \(in force\) +2026-01-01T00:00:00.000Z +en +sha256:[0-9a-f]{64}/);
+  const exact = JSON.parse((await sandbox.svc("terms", "1", "--json")).output) as {
+    readonly version: number;
+  };
+  expect(exact.version).toBe(1);
+  expect(await sandbox.svc("terms", "7")).toMatchObject({ code: 3 });
+  expect(await sandbox.svc("terms", "x")).toMatchObject({ code: 2 });
+});

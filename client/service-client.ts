@@ -7,6 +7,7 @@ import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
 import type { ListingAnswer, ListingBody } from "../protocol/wire/key-directory.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
+import type { TermsAnswer } from "../protocol/wire/terms.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import { type BusinessClient, businessMethods, queryOf } from "./business-client.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
@@ -63,6 +64,8 @@ export interface SvcClient extends BusinessClient {
   fetchRecord(recordId: string): Promise<RecordAnswer>;
   /** What this region answered to the AI company. Go on after `next_cursor`; an event may come twice, with the same id. */
   eventsPage(query?: EventsQuery): Promise<JsonAnswer<CompanyEvents>>;
+  /** The terms of AI companies that are in force, or those of a version. */
+  terms(query?: { readonly version?: number }): Promise<JsonAnswer<TermsAnswer>>;
   /** Chooses whether the public key directory lists the AI company. Sent again, it changes nothing. */
   chooseListing(choice: ListingBody): Promise<JsonAnswer<ListingAnswer>>;
   /** Unsigned reads from the public verification surface. `path` starts with a slash. */
@@ -109,6 +112,8 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
     },
     eventsPage: (query = {}) =>
       read("retrieval", { method: "GET", path: `/v1/events${queryOf(query)}`, tag: "svc-retrieval" }),
+    terms: (query = {}) =>
+      read("retrieval", { method: "GET", path: `/v1/terms${queryOf(query)}`, tag: "svc-retrieval" }),
     chooseListing: (choice) =>
       read("retrieval", {
         ...{ method: "POST", path: "/v1/key-directory/listing", tag: "svc-retrieval" },

@@ -62,6 +62,8 @@ export interface NodeConfig {
   readonly blockedUrls: string | null;
   /** Absolute path of the table of autonomous systems; null for none. */
   readonly asTable: string | null;
+  /** Absolute path of the file of the AI companies' terms; null for none. */
+  readonly terms: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   /** Whether this node processes queued pushes. */
@@ -155,6 +157,7 @@ export function loadConfig(
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
     passkeys: parsePasskeys(env, environment),
     contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
+    terms: pathOf(env["SVC_TERMS"]),
     blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
     asTable: pathOf(env["SVC_AS_TABLE"]),
     ...parseBulk(env, home),

@@ -246,6 +246,7 @@ async function insight(): Promise<void> {
   await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
   const listing = { path: "/v1/key-directory/listing", body: JSON.stringify({ listed: true }) };
   await ask(urls.base_url, company, listing);
+  await ask(urls.base_url, company, { path: "/v1/terms" });
 }
 
 async function grants(): Promise<string> {

@@ -1,4 +1,4 @@
-// Test support: which test shows the effect of each parameter of analytics, of the event stream and of the key directory.
+// Test support: which test shows the effect of each parameter of analytics, of the event stream, of the key directory and of the terms.
 
 import type { Proof } from "./request-effects.fixture.ts";
 
@@ -31,6 +31,9 @@ export const readsOfInsight: Readonly<Record<string, Proof>> = {
   "POST /v1/key-directory/listing body /listed": {
     shownBy:
       "api/key-directory.test.ts: lists a company no more once it chooses so, or its certificate is not active any more",
+  },
+  "GET /v1/terms query version": {
+    shownBy: "api/terms.test.ts: answers any version, with the hash of its text",
   },
   "GET /v1/events query after": { shownBy: paged },
   "GET /v1/events query limit": { shownBy: paged },

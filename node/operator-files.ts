@@ -1,4 +1,4 @@
-// The operator's files that checks judge by: content lists, blocked addresses, and the table of autonomous systems. They are
+// The operator's files: content lists, blocked addresses, the table of autonomous systems, and the terms of AI companies. They are
 // read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force
 // (watched-file.ts).
 //   O1. All content lists are replaced together: no record is judged by half of them. A push is judged chunk by chunk, by the
@@ -9,11 +9,13 @@ import type { Reading } from "../ops/metrics.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../protocol/records/content-lists.ts";
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../protocol/records/url-rule.ts";
 import { type AsTable, buildAsTable } from "../service/as-table.ts";
+import type { TermsText } from "../service/terms.ts";
 import { parseRange } from "../std/ip-address.ts";
 import { repeat } from "../std/repeat.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
 import { readLines } from "./line-file.ts";
+import { loadTerms } from "./terms-file.ts";
 import { WatchedFile } from "./watched-file.ts";
 
 /** How often the files are looked at. */
@@ -23,12 +25,14 @@ const blockedUrlsMax = 1_000_000;
 const asPrefixesMax = 2_000_000;
 
 /** The files that the settings name. */
-export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable">;
+export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable" | "terms">;
 
 export interface OperatorFiles {
   /** The lists in force beside these names; the same object for as long as the node runs. */
   readonly listsWith: (certified: CertifiedNames) => ContentLists;
   readonly asTable: () => AsTable | null;
+  /** The terms that the file has; null where there is none. */
+  readonly terms: () => readonly TermsText[] | null;
   readonly readings: () => readonly Reading[];
   /** Looks at all files once. */
   look(): Promise<void>;
@@ -72,11 +76,17 @@ export async function openOperatorFiles(
     describe: ({ prefixes }) => `${prefixes} prefixes`,
     log,
   });
-  const files = [names, urls, systems].filter((file) => file !== null);
+  const terms = await watched("SVC_TERMS", paths.terms, {
+    load: loadTerms,
+    describe: (versions) => `${versions.length} versions of the terms`,
+    log,
+  });
+  const files = [names, urls, systems, terms].filter((file) => file !== null);
   return {
     listsWith: (certified) =>
       new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
     asTable: () => systems?.value ?? null,
+    terms: () => terms?.value ?? null,
     readings: () => readingsOf(files, urls?.value, systems?.value),
     look: async () => {
       for (const file of files) await file.look();

@@ -270,7 +270,7 @@ function sandboxKeys(): Readonly<Record<string, Proof>> {
 function sandboxKeyEffect(key: string): Effect {
   const [method = "", template = ""] = key.split(" ");
   const path = template.replace("{record_id}", recordId()).replace("{push_id}", world.pushId);
-  const isRetrieval = /search$|^\/v1\/(records\/|events$|key-directory\/)/.test(path);
+  const isRetrieval = /search$|^\/v1\/(records\/|events$|terms$|key-directory\/)/.test(path);
   const { retrievalUrl, businessUrl, services } = world.surfaces;
   const tag = isRetrieval ? "svc-retrieval" : method === "GET" ? "svc-business-read" : "svc-push";
   return async () => {

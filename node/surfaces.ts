@@ -38,6 +38,7 @@ import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
+import { createReadTerms } from "../service/terms.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
@@ -51,6 +52,7 @@ import { publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
+import { sandboxTerms } from "./terms-file.ts";
 import { vectorFolder } from "./vector-folder.ts";
 
 export interface Surfaces {
@@ -299,6 +301,10 @@ function retrievalOf(
   });
   return {
     chooseListing: createChooseListing(services.parties),
+    terms: createReadTerms({
+      ...{ clock, sha256: nativeCrypto.sha256 },
+      terms: () => services.operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
+    }),
     events: (request: CompanyEventsRequest) =>
       readCompanyEvents({ eventStore, region: config.region }, request),
     search: (call: SearchCall) => rightOfWay.during(() => search(call)),

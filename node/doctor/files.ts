@@ -8,6 +8,7 @@ import type { NodeConfig } from "../config.ts";
 import { loadContentLists } from "../content-lists.ts";
 import { loadAsTable, loadBlockedUrls } from "../operator-files.ts";
 import { tokenFault } from "../ops-config.ts";
+import { loadTerms } from "../terms-file.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 const dayMs = 86_400_000;
@@ -29,11 +30,17 @@ export async function fileFindings(config: NodeConfig, nowMs: number): Promise<r
 }
 
 /** A running node keeps the last good file, so that only this shows the fault of a newer one before the next start. */
-async function listFindings({ contentLists, blockedUrls, asTable }: NodeConfig): Promise<readonly Finding[]> {
+async function listFindings({
+  contentLists,
+  blockedUrls,
+  asTable,
+  terms,
+}: NodeConfig): Promise<readonly Finding[]> {
   const files = [
     ["SVC_CONTENT_LISTS", contentLists, loadContentLists],
     ["SVC_BLOCKED_URLS", blockedUrls, loadBlockedUrls],
     ["SVC_AS_TABLE", asTable, loadAsTable],
+    ["SVC_TERMS", terms, loadTerms],
   ] as const;
   const found = files.map(([setting, path, load]) =>
     findingsOf("file_unreadable", setting, async () => {
@@ -45,7 +52,7 @@ async function listFindings({ contentLists, blockedUrls, asTable }: NodeConfig):
 }
 
 async function modeFindings(config: NodeConfig) {
-  const { home, keys, ops, issuance, cluster, contentLists, blockedUrls, asTable } = config;
+  const { home, keys, ops, issuance, cluster, contentLists, blockedUrls, asTable, terms } = config;
   const keyFiles = (await namesIn(keys))
     .filter((name) => name.endsWith(".jwk"))
     .map((name) => join(keys, name));
@@ -56,7 +63,7 @@ async function modeFindings(config: NodeConfig) {
   return [
     ...(await openTo(secret, groupAndWorld, "can be read or changed by others on this machine")),
     ...(await openTo(
-      [contentLists, blockedUrls, asTable],
+      [contentLists, blockedUrls, asTable, terms],
       groupAndWorldWrite,
       "can be changed by others on this machine",
     )),

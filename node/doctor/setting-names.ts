@@ -83,6 +83,7 @@ export const settingNames: readonly string[] = [
   "SVC_SMTP_PASSWORD_FILE",
   "SVC_SMTP_URL",
   "SVC_STORE",
+  "SVC_TERMS",
   "SVC_TOOLS_URL",
   "SVC_TRUSTED_PROXIES",
   "SVC_VERIFY_URL",

@@ -73,7 +73,9 @@ describe("the terms of AI companies", () => {
   it("come into force by themselves at their instant, and not before", () => {
     expect(readAt("2026-01-31T23:59:59.999Z")(null)).toMatchObject({ version: 1, current_version: 1 });
     expect(readAt("2026-02-01T00:00:00.000Z")(null)).toMatchObject({ version: 2, current_version: 2 });
-    expect(readAt("2025-12-31T23:59:59.999Z")(null)).toBe("not_found");
+    const early = readAt("2025-12-31T23:59:59.999Z");
+    expect(early(null)).toBe("not_found");
+    expect(early("1")).toMatchObject({ version: 1, current_version: null });
     expect(readAt("2026-03-15T00:00:00.000Z", [])(null)).toBe("not_found");
   });
 });

@@ -39,7 +39,7 @@ export function createReadTerms({ terms, clock, sha256 }: TermsDeps): ReadTerms 
         problem("request_invalid", "version is the number of a version.", { pointer: "/query/version" }),
       );
     const wanted = all.find(({ version }) => version === number);
-    if (wanted === undefined || current === undefined)
+    if (wanted === undefined)
       return refused(problem("not_found", "There are no terms of this version, or none are in force."));
     const facts = ({ text, ...rest }: TermsText): TermsFacts => ({
       ...rest,
@@ -49,7 +49,7 @@ export function createReadTerms({ terms, clock, sha256 }: TermsDeps): ReadTerms 
       ...facts(wanted),
       media_type: "text/markdown; charset=utf-8",
       text: wanted.text,
-      current_version: current.version,
+      current_version: current?.version ?? null,
       versions: all.map(facts),
     };
     return answerJson(200, answer, headers);

@@ -7,6 +7,7 @@ import {
   integer,
   listOf,
   named,
+  nullable,
   type Of,
   object,
   text,
@@ -32,7 +33,10 @@ export const termsAnswer = named(
     ...facts,
     media_type: described(text(64), "That of the text."),
     text: anyText,
-    current_version: described(termsVersion, "The version that is in force now."),
+    current_version: described(
+      nullable(termsVersion),
+      "The version that is in force now; null before the first.",
+    ),
     versions: described(listOf(termsFacts), "All that are published, those to come included; oldest first."),
   }),
 );

@@ -1,6 +1,7 @@
 // Who is in the key directory: companies that chose to be, by a signed request of their own.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { KeyDirectory } from "../protocol/key-directory.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
@@ -31,8 +32,7 @@ const choose = (by: Caller | null, body: unknown): Promise<ReceivedAnswer> =>
 /** The directory as anyone reads it once what was decided has reached this region, and verifies it. */
 async function directory(): Promise<KeyDirectory["companies"]> {
   const { services } = surfaces;
-  while (services.actors.stats().outboxPending > 0) await new Promise(setImmediate);
-  await services.register.refresh();
+  await registerInForce(services);
   const answer = await send(surfaces.verifyUrl, null, { path: "/.well-known/svc-keys" });
   const verified = verifyKeyDirectory(services.trust(), rubbish(answer.json));
   if (!verified.ok) throw new Error(`${verified.code}: ${verified.detail}`);

@@ -6,6 +6,7 @@ import { publishBody } from "../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { openBusiness, product, publish, seal, sealAndPublish } from "../node/publishing.fixture.ts";
+import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
@@ -224,8 +225,7 @@ describe("after the key was revoked and the certificate closed", () => {
       ...{ kind: kind as "business", uuid, legal_name, country, verified_since: now },
       ...{ status: "closed", status_effective_from: now, status_reason: "business_closed" },
     });
-    while (services.actors.stats().outboxPending > 0) await new Promise(setImmediate);
-    await services.register.refresh();
+    await registerInForce(services);
     for (const drawn of all)
       expect([drawn, found(await verified(requestOf(drawn)))]).toEqual([drawn, expected(drawn)]);
     const { warnings } = await verified(requestOf(all[0] as Drawn));

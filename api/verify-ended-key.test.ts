@@ -15,6 +15,7 @@ import {
   sealHosted,
   type TestBusiness,
 } from "../node/publishing.fixture.ts";
+import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
@@ -101,8 +102,7 @@ async function end(
 ): Promise<void> {
   const revocation = { uuid: party.uuid, key_id: key.key_id, revoked_at: revokedAt };
   await node.services.parties.revokeKey({ ...revocation, compromised_from: compromisedFrom });
-  while (node.services.actors.stats().outboxPending > 0) await new Promise(setImmediate);
-  await node.services.register.refresh();
+  await registerInForce(node.services);
 }
 
 describe("a key that is said to be compromised", () => {

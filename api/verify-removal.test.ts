@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -163,8 +164,7 @@ describe("POST /v1/verify of the document on the page", () => {
     const revoked_at = formatTimestamp(Date.now() + 1);
     const { key_id, party_uuid: uuid } = world.business.key;
     await services.parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null });
-    while (services.actors.stats().outboxPending > 0) await new Promise(setImmediate);
-    await services.register.refresh();
+    await registerInForce(services);
     expect(await verified(given)).toMatchObject({ valid: true });
     expect(await verified(kept)).toMatchObject({ seal: { valid: false, reason: "key_not_valid" } });
   });

@@ -19,6 +19,7 @@ import {
   readOver,
 } from "./attack.fixture.ts";
 import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { startNode } from "./start.ts";
 
 let node: AttackNode;
@@ -248,7 +249,7 @@ it("a production node does not start on a sandbox's home", async () => {
 
 it("a revoked key can neither publish nor read, with or without its grant", async () => {
   const revoked = await newBusiness(node);
-  const { parties, register } = node.running.services;
+  const { parties } = node.running.services;
   const at = new Date().toISOString();
   await parties.revokeKey({
     uuid: revoked.party.uuid,
@@ -261,7 +262,7 @@ it("a revoked key can neither publish nor read, with or without its grant", asyn
     status: 401,
     json: { code: "key_unknown" },
   });
-  await register.refresh();
+  await registerInForce(node.running.services);
   expect(await readOver(node, revoked, "/v1/seal-context")).toMatchObject({
     status: 401,
     json: { code: "key_unknown" },

@@ -34,6 +34,7 @@ import {
   sendDecision,
 } from "./hold-decisions.fixture.ts";
 import { publishDeps, sealHosted } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 
 let node: AttackNode;
 beforeAll(async () => {
@@ -161,7 +162,7 @@ describe("a confirmation", () => {
       keySet: await read("/.well-known/keys"),
     });
     if (!made.ok) throw new Error(made.detail);
-    await node.running.services.register.refresh();
+    await registerInForce(node.running.services);
     const { uuid } = held.business.party;
     const keys = made.value.businessKeys(uuid, await read(`/v1/certificates/${uuid}/keys`));
     if (!keys.ok) throw new Error(keys.detail);

@@ -11,6 +11,7 @@ import { failureAnswer } from "../service/failure.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { loadConfig } from "./config.ts";
 import { makeProductionKeys } from "./keys/production-keys.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { type NodeServices, openNodeServices } from "./services.ts";
 
 const uuid = "22222222-2222-4222-8222-222222222222";
@@ -25,7 +26,7 @@ async function onNode<T>(keys: string, run: (services: NodeServices) => Promise<
   const config = loadConfig({ home: join(folder, "home") }, { SVC_KEYS: join(folder, keys) });
   await using services = await openNodeServices(config);
   await services.actors.start();
-  await services.register.refresh();
+  await registerInForce(services);
   return await run(services);
 }
 
@@ -47,12 +48,12 @@ async function grantKey(services: NodeServices): Promise<string> {
     { v: 1, environment: "sandbox", party, role: "integration", public_key: jwk, mandate_id: null },
     thumbprint(jwk),
   );
-  await services.register.refresh();
+  await registerInForce(services);
   return granted.status;
 }
 
 async function hostedKeys(services: NodeServices): Promise<readonly string[]> {
-  await services.register.refresh();
+  await registerInForce(services);
   const keys = await services.register.keys(uuid);
   return keys.filter(({ role }) => role === "hosted").map(({ key_id }) => key_id);
 }

@@ -9,6 +9,7 @@ import {
   type PublishingNode,
   type TestBusiness,
 } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 
 let node: PublishingNode;
 let business: TestBusiness;
@@ -49,7 +50,7 @@ describe("a certificate", () => {
     const refused = await parties.issueCertificate(request(changes)).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RegisterRefused);
     expect(refused).toMatchObject({ code: "payload_malformed", message: expect.stringContaining(pointer) });
-    await register.refresh();
+    await registerInForce(node.services);
     expect(await register.certificates(business.party.uuid)).toEqual(before);
   });
 
@@ -98,7 +99,7 @@ describe("a custody statement", () => {
       code: "payload_malformed",
       message: expect.stringContaining("/effective_from"),
     });
-    await register.refresh();
+    await registerInForce(node.services);
     expect(await register.custody(business.party.uuid)).toEqual(before);
     await parties.stateCustody({ ...statement, effective_from: new Date(Date.now() - 1_000).toISOString() });
     while ((await register.custody(business.party.uuid)).length === before.length)

@@ -18,6 +18,7 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { openBusiness, product, type TestBusiness } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { type Run, runRevoke } from "./revocations.fixture.ts";
 
 let node: AttackNode;
@@ -256,7 +257,7 @@ describe("an operator revokes a sandbox grant", () => {
       expect(run).toMatchObject({ code: 0, said: expect.stringContaining("Granted Ltd") });
       expect(run.said).toContain("integration key");
     }
-    await node.running.services.register.refresh();
+    await registerInForce(node.running.services);
     for (const each of [used, unused])
       expect((await context(each)).json).toMatchObject({ code: "key_unknown", status: 401 });
     expect(

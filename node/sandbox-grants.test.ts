@@ -13,6 +13,7 @@ import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { keyPossessionPayload } from "../protocol/key-possession.ts";
 import { product, seal } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 import { buildSurfaces } from "./surfaces.ts";
 
@@ -105,7 +106,7 @@ async function newBusiness(): Promise<{ readonly key: SigningKey; readonly party
   const key = await newKey();
   const { grant, party } = await given(key);
   expect(await publish(key, grant, party.uuid)).toMatchObject({ status: 200 });
-  await node.services.register.refresh();
+  await registerInForce(node.services);
   return { key, party };
 }
 
@@ -237,9 +238,13 @@ describe("a grant for a further key of a party", () => {
       json: { pointer: "/possession" },
     });
     const revoked_at = formatTimestamp(Date.now());
-    const { parties, register } = node.services;
-    await parties.revokeKey({ uuid: party.uuid, key_id: key.keyId, revoked_at, compromised_from: null });
-    await register.refresh();
+    await node.services.parties.revokeKey({
+      uuid: party.uuid,
+      key_id: key.keyId,
+      revoked_at,
+      compromised_from: null,
+    });
+    await registerInForce(node.services);
     expect(await ask(second, changes, { signer: key, request })).toMatchObject({
       status: 401,
       json: { code: "key_unknown", detail: "The key was revoked." },

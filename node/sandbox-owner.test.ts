@@ -17,6 +17,7 @@ import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type KeyPossession, keyPossessionPayload } from "../protocol/key-possession.ts";
 import { ownerKeyFacts } from "../service/sandbox-keys.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { createSoftwarePasskey, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -90,7 +91,7 @@ describe("the owner of a new business", () => {
     expect(await statusOf()).toBe("unknown");
     expect((await use(business, granted.grant)).status).toBe(200);
     expect(await statusOf()).toBe("live");
-    await node.services.register.refresh();
+    await registerInForce(node.services);
     expect(await node.services.register.key(owner.keyId)).toMatchObject({
       ...{ role: "sealing", person_role: "owner", cose: owner.cose, party_uuid: business.uuid },
     });
@@ -169,7 +170,7 @@ describe("an owner is refused", () => {
   it("for a business that exists, as one's own and as one that a further key joins", async () => {
     const business = await newcomer();
     expect((await use(business, business.answer.grant)).status).toBe(200);
-    await node.services.register.refresh();
+    await registerInForce(node.services);
     expect(await refusal(business, right(business))).toMatchObject(at("/owner"));
     const unnamed = { legal_name: undefined, country: undefined };
     const possession: Envelope = { payloadType: "x", payload: "", signatures: [{ keyid: "x", sig: "AAAA" }] };
@@ -226,7 +227,7 @@ describe("an owner is refused", () => {
     const point = { kty: "EC", crv: "P-256", x: "A".repeat(43), y: "A".repeat(43) };
     const elsewhere = await newcomer();
     expect((await use(elsewhere, elsewhere.answer.grant)).status).toBe(200);
-    await node.services.register.refresh();
+    await registerInForce(node.services);
     const keys = [
       { kty: "oct" },
       point,

@@ -1,7 +1,6 @@
 // The evidence that anyone can hold about a business and its publications, and the offline verifier's verdict on it. For
 // tests.
 
-import { setImmediate as turn } from "node:timers/promises";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Environment } from "../protocol/anchors.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -14,6 +13,7 @@ import { certificateEnvelopes, verifyCertificates } from "../verifier/certificat
 import { verifyMandate } from "../verifier/mandate.ts";
 import { held } from "../verifier/scene.fixture.ts";
 import { type SealEvidence, verifySeal } from "../verifier/seal.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import type { Path, Sent } from "./sealing-attempt.fixture.ts";
 import type { PastBusiness, SealingWorld } from "./sealing-world.fixture.ts";
 
@@ -27,8 +27,7 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
   const { register, keys, clock } = world.services;
   const trust = world.services.trust();
   // A home's decision reaches the register of its region a moment later.
-  while (world.services.actors.stats().outboxPending > 0) await turn();
-  await register.refresh();
+  await registerInForce(world.services);
   const reads = createVerification({
     register,
     keys,

@@ -2,15 +2,21 @@
 
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "./actor.fixture.ts";
+import { adCampaignActor } from "./ad-campaign/definition.ts";
+import { adPoolActor } from "./ad-pool/definition.ts";
+import { adSessionActor } from "./ad-session/definition.ts";
 import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
+import { ledgerActor } from "./ledger/definition.ts";
 import { logSequencerActor } from "./log-sequencer/definition.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import { pushActor } from "./push/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 
 export interface GoldenLife {
+  /** The name of its golden files, if it is not the kind. */
+  readonly name?: string;
   readonly definition: ActorDefinition;
   live(): Pick<ActorHarness, "snapshot">;
 }
@@ -70,6 +76,17 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, may_hold: false, plan: null },
     { type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products", leaves: [leaf] },
   ]),
+  {
+    name: "ai-company",
+    ...life(businessActor, uuid, [
+      {
+        type: "party.open",
+        party: { uuid, kind: "ai_company", legal_name: "L", country: "GB", group: uuid, blocked_groups: [] },
+      },
+      { type: "directory.choose", listed: true },
+      { type: "group.join", group: "g" },
+    ]),
+  },
   life(integrationKeyActor, "k", [
     { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99, caps },
   ]),
@@ -86,4 +103,29 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },
     { type: "chunk.settle", chunk: 0, outcomes: [outcome], references: [], unindexed: ["eu-west1"] },
   ]),
+  life(ledgerActor, uuid, [
+    {
+      ...{ type: "money.enter", entry_id: "p", kind: "top_up", amount: 1_000, currency: "EUR" },
+      ...{ by: "b", reason: "r" },
+    },
+    { type: "slice.lease", holder: "eu-west1/i", n: 1, wanted: 100, price: 1, returned: 0 },
+  ]),
+  life(adCampaignActor, `${uuid}.spring`, [
+    {
+      type: "campaign.accept",
+      terms: {
+        ...{ currency: "EUR", gross_price: 10, net_price: 7, budget: 100, paused: false },
+        ...{ starts_at_ms: 1, ends_at_ms: 2, sealed_at_ms: 3, seal_id: "s" },
+      },
+    },
+    { type: "ad.assign", ad_id: "ad_a", seal_id: "a", hash: "h", sealed_at_ms: 4 },
+  ]),
+  life(adPoolActor, "ret_1@eu-west1", [
+    {
+      ...{ type: "pool.serve", company: "c", session: "s@eu-west1", served_at_ms: Date.UTC(2026, 0, 1) },
+      items: [{ ad_id: "ad_a", business_uuid: uuid, campaign_id: "spring", allow_repeats: false }],
+    },
+    { type: "item.settle", index: 0, format: "card", refusal: null, at_ms: Date.UTC(2026, 0, 1) + 1 },
+  ]),
+  life(adSessionActor, "s@eu-west1", [{ type: "shown.note", ad_id: "ad_a", until_ms: 1 }]),
 ];

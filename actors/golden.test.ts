@@ -8,7 +8,7 @@ import { goldenLives } from "./golden.fixture.ts";
 const golden = (kind: string, version: number): unknown =>
   JSON.parse(readFileSync(new URL(`golden/${kind}.v${version}.json`, import.meta.url), "utf8"));
 
-describe.each(goldenLives.map((life) => [life.definition.kind, life] as const))(
+describe.each(goldenLives.map((life) => [life.name ?? life.definition.kind, life] as const))(
   "%s",
   (kind, { definition, live }) => {
     it("still writes the snapshots of its schema version", () => {

@@ -3,16 +3,10 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  initialTransition,
-  type StateNode,
-  transition,
-} from "xstate";
 import type { BulkUploadEvent } from "../machines/bulk-upload.ts";
 import type { BusinessEvent } from "../machines/business.ts";
 import type { IntegrationKeyEvent } from "../machines/integration-key.ts";
+import type { KeyLimitsEvent } from "../machines/key-limits.ts";
 import type { LogSequencerEvent } from "../machines/log-sequencer.ts";
 import type { PushEvent } from "../machines/push.ts";
 import type { RegionEvent } from "../machines/region.ts";
@@ -21,14 +15,15 @@ import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
 import { certificateFacts, keyFacts, partyFacts, pushFacts } from "./facts.fixture.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
+import { keyLimitsActor } from "./key-limits/definition.ts";
 import { logSequencerActor } from "./log-sequencer/definition.ts";
+import { compare, restingStates, timer } from "./machines.fixture.ts";
 import type { CertificateStatus } from "./messages/business.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { Commands } from "./messages/protocol.ts";
 import { pushActor } from "./push/definition.ts";
 import { regionActor } from "./region/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
-import { type MachineAction, MachineDriver } from "./system/machine-driver.ts";
 
 /**
  * The release of XState with which the driver was last compared. The driver fakes the parts of XState's internal scope
@@ -63,6 +58,7 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   fc.record({ type: constant("key.revoked"), key_id: id }),
   fc.record({ type: constant("directory.chosen"), listed: fc.boolean() }),
   fc.record({ type: fc.constantFrom("group.blocked", "group.unblocked"), group: id }),
+  fc.record({ type: constant("group.joined"), group: id, former_groups: fc.array(id) }),
   fc.record(
     { type: constant("push.admitted"), push_id: id, number: small, held: fc.boolean() },
     { requiredKeys: ["type", "push_id", "held"] },
@@ -92,6 +88,12 @@ const keyEvents: fc.Arbitrary<IntegrationKeyEvent> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: constant("key.retired"), at_ms }) },
 );
+
+const limitEvents: fc.Arbitrary<KeyLimitsEvent> = fc.record({
+  type: constant("limit.leased"),
+  limit: id,
+  account: fc.record({ at_ms, parts: small }),
+});
 
 const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
   fc.record({
@@ -180,81 +182,15 @@ const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom("receipts.closed", "receipts.forgotten"), batches: small }),
 );
 
-/** A timer fires, of those that the machine has requested so far. */
-const timer = { type: "timer" } as const;
-
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["bulk-upload", bulkUploadActor, bulkUploadEvents],
   ["business", businessActor, businessEvents],
   ["integration-key", integrationKeyActor, keyEvents],
+  ["key-limits", keyLimitsActor, limitEvents],
   ["log-sequencer", logSequencer, logEvents],
   ["push", pushActor, pushEvents],
   ["region", regionActor, regionEvents],
 ];
-
-/** The actions of a step according to XState's public functions, in the driver's form. */
-function publicActions(
-  actions: readonly { readonly type: string; readonly params?: unknown }[],
-): readonly unknown[] {
-  return actions.flatMap((action): readonly unknown[] => {
-    const params = action.params as Record<string, unknown> | undefined;
-    if (action.type === "xstate.cancel") return [{ kind: "cancel", id: params?.["sendId"] }];
-    if (action.type === "xstate.raise")
-      return params?.["delay"] === undefined
-        ? []
-        : [{ kind: "schedule", id: params["id"], delayMs: params["delay"], event: params["event"] }];
-    return [{ kind: "effect", name: action.type, params: action.params }];
-  });
-}
-
-/** Runs both ways side by side over the same events; they must agree after each. Returns the states that were visited. */
-function compare(definition: ActorDefinition, events: readonly Message[]): ReadonlySet<string> {
-  const { machine } = definition;
-  const driver = new MachineDriver(definition);
-  const passed = new Set<string>();
-  const timers = new Map<string, Message>();
-  let fast = driver.initial("x");
-  let [slow, actions]: [AnyMachineSnapshot, readonly unknown[]] = firstStep(machine, definition.input("x"));
-  const agree = (asked: readonly MachineAction[]): void => {
-    expect(asked).toEqual(actions);
-    expect(driver.persist(fast)).toBe(JSON.stringify(machine.getPersistedSnapshot(slow)));
-    for (const node of fast._nodes) passed.add(node.id);
-    for (const each of asked) {
-      if (each.kind === "schedule") timers.set(each.id, each.event);
-      if (each.kind === "cancel") timers.delete(each.id);
-    }
-  };
-  agree(driver.takeActions());
-  for (const said of events) {
-    const event = said === timer ? [...timers.values()].at(-1) : said;
-    if (event === undefined) continue;
-    fast = driver.next(fast, event);
-    const [next, asked] = transition(machine, slow, event);
-    [slow, actions] = [next, publicActions(asked)];
-    agree(driver.takeActions());
-    // A state that was stored and restored continues in the same way.
-    fast = driver.restore(driver.persist(fast), definition.schemaVersion);
-  }
-  return passed;
-}
-
-function firstStep(machine: AnyStateMachine, input: unknown): [AnyMachineSnapshot, readonly unknown[]] {
-  const [snapshot, actions] = initialTransition(machine, input);
-  return [snapshot, publicActions(actions)];
-}
-
-/** Ids of the states in which a machine can rest: those without substates that are not left as soon as they are entered. */
-function restingStates(definition: ActorDefinition): readonly string[] {
-  const found: string[] = [];
-  const visit = (node: StateNode): void => {
-    const children = Object.values(node.states);
-    for (const child of children) visit(child);
-    const isLeft = node.always?.some(({ guard }) => guard === undefined) ?? false;
-    if (children.length === 0 && !isLeft) found.push(node.id);
-  };
-  visit(definition.machine.root);
-  return found.sort();
-}
 
 describe("the driver of the machines", () => {
   it("was held to this release of XState: a change of it is to be held to the properties below, and measured", () => {

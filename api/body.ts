@@ -21,6 +21,8 @@ const retrySeconds = 2;
 
 export interface BodyLimits {
   readonly bytesMax: number;
+  /** The `reason` in the refusal of a longer body, where a route has one of its own. */
+  readonly reason?: string;
   readonly edge: Edge;
 }
 
@@ -54,8 +56,8 @@ export function declaredLength({ headers }: IncomingMessage): number | null {
 }
 
 /** The refusal of a body by its declared length alone. */
-export function lengthFault(request: IncomingMessage, { bytesMax }: BodyLimits): Problem | null {
-  return (declaredLength(request) ?? 0) > bytesMax ? tooLarge(bytesMax) : null;
+export function lengthFault(request: IncomingMessage, limits: BodyLimits): Problem | null {
+  return (declaredLength(request) ?? 0) > limits.bytesMax ? tooLarge(limits) : null;
 }
 
 /**
@@ -125,7 +127,7 @@ class Arrival {
   readonly #onData = (chunk: Buffer): void => {
     const end = this.#length + chunk.length;
     if (end > this.#limits.bytesMax) {
-      this.#fail(tooLarge(this.#limits.bytesMax));
+      this.#fail(tooLarge(this.#limits));
       return;
     }
     if (end > this.#roomLeft && !this.#makeRoom(Math.max(roomBytes, end - this.#roomLeft))) {
@@ -203,8 +205,9 @@ function digestOf(bytes: Uint8Array): Uint8Array {
   return hash("sha256", bytes, "buffer");
 }
 
-function tooLarge(bytesMax: number): Problem {
-  return problem("record_too_large", `The body is at most ${bytesMax} bytes.`);
+function tooLarge({ bytesMax, reason }: BodyLimits): Problem {
+  const detail = `The body is at most ${bytesMax} bytes.`;
+  return problem("record_too_large", detail, reason === undefined ? {} : { reason });
 }
 
 /** The refusal of a body for which there is no room now. */

@@ -15,12 +15,15 @@ import {
   sealContext,
 } from "../protocol/wire/push.ts";
 import { validationOutcome } from "../protocol/wire/validation.ts";
+import type { UploadImage } from "../service/ad-images.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { Caller } from "../service/caller.ts";
 import type { CancelRequest } from "../service/cancel-push.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import { publishedType } from "../service/publish-batch.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { uploadImageRoute } from "./ad-image-routes.ts";
+import { type AdPublishing, adPublishingRoutes } from "./ad-routes.ts";
 import { type AnalyticsReads, analyticsRoutes } from "./analytics-routes.ts";
 import { attemptsRoute, type ReadAttempts } from "./attempts-route.ts";
 import { type Bulk, bulkRoutes } from "./bulk-routes.ts";
@@ -57,6 +60,8 @@ export interface BusinessDeps extends BusinessCallers {
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
   readonly readDomains: ReadDomains;
+  readonly uploadImage: UploadImage;
+  readonly ads: AdPublishing;
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];
 }
@@ -80,6 +85,8 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     attemptsRoute(deps, deps.readAttempts),
     domainsRoute(deps, deps.readDomains),
     ...bulkRoutes(deps),
+    uploadImageRoute(deps, deps.uploadImage),
+    ...adPublishingRoutes(deps, deps.ads),
     ...(deps.sandbox ?? []),
   ];
   return buildServer(deps.http, {

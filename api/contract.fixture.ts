@@ -101,7 +101,8 @@ function faultsOf(
   const operationAt = `/paths/${escaped(template ?? "")}/${method}`;
   const place = `${operationAt}/responses/${answer.status}`;
   const { request = null, status } = answer;
-  const isTaken = status < 300 && request !== null && operation.requestBody !== undefined;
+  const isJson = operation.requestBody?.content["application/json"] !== undefined;
+  const isTaken = status < 300 && request !== null && isJson;
   const requestAt = `${operationAt}/requestBody/content/${escaped("application/json")}/schema`;
   const taken = isTaken ? schemaFaults(requestAt, JSON.parse(request)) : [];
   return [

@@ -96,8 +96,8 @@ it("a conditional read is not changed for HEAD either", async () => {
 });
 
 it("addresses that are not offered say so", async () => {
-  for (const path of ["/v1/receipts", "/v1/usage"])
-    expect(await expectSame(surfaces.retrievalUrl, null, { path })).toBe(501);
+  const answer = await send(surfaces.toolsUrl, null, { path: "/v1/mcp/public", body: "{}" });
+  expect(answer).toMatchObject({ status: 501, json: { code: "not_offered" } });
 });
 
 describe("a signed read", () => {

@@ -67,10 +67,6 @@ describe("every answer", () => {
   });
 
   it("of an address that is not offered says so", async () => {
-    expect(await send(surfaces.retrievalUrl, null, { path: "/v1/ads/pool", body: "{}" })).toMatchObject({
-      status: 501,
-      json: { code: "not_offered" },
-    });
     expect(await send(surfaces.toolsUrl, null, { path: "/v1/mcp/public", body: "{}" })).toMatchObject({
       status: 501,
       json: { code: "not_offered" },

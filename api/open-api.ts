@@ -6,7 +6,7 @@ import { type ProblemCode, problemCodes, problemMediaType, problemShape } from "
 import { anyObject, described } from "../protocol/shape.ts";
 import { shareNamed } from "./named-schemas.ts";
 import { type HeaderName, headerFields } from "./response-headers.ts";
-import type { Operation, Parameter } from "./route.ts";
+import type { AnswerDoc, Operation, Parameter } from "./route.ts";
 
 export interface OpenApiInfo {
   readonly title: string;
@@ -133,16 +133,19 @@ function operation(each: Operation, terms: SurfaceTerms): JsonObject {
       : {
           requestBody: {
             required: true,
-            content: {
-              [doc.body.mediaType ?? "application/json"]: {
-                schema: doc.body.schema,
-                ...shown(example?.request),
-              },
-            },
+            content: contentOf(doc.body, { schema: doc.body.schema, ...shown(example?.request) }),
           },
         }),
     responses: responses(each, terms),
   };
+}
+
+/** The same for every media type of a body. */
+function contentOf(
+  { mediaType = "application/json", otherMediaTypes = [] }: Pick<AnswerDoc, "mediaType" | "otherMediaTypes">,
+  media: JsonObject,
+): JsonObject {
+  return Object.fromEntries([mediaType, ...otherMediaTypes].map((each) => [each, media]));
 }
 
 function parameter(each: Parameter): JsonObject {
@@ -174,15 +177,14 @@ function responses(each: Operation, terms: SurfaceTerms): JsonObject {
   const { required, optional } = terms.headers(each);
   const examples = terms.examples[operationKey(each)]?.answers ?? {};
   const found: Record<string, JsonObject> = {};
-  for (const [status, { description, body, mediaType = "application/json", headers = [] }] of Object.entries(
-    answers,
-  )) {
+  for (const [status, answer] of Object.entries(answers)) {
+    const { description, body, headers = [] } = answer;
     const example = examples[status];
     const content = { schema: body?.schema ?? {}, ...(example === undefined ? {} : { example }) };
     found[status] = {
       description,
       headers: headerFields([...required, ...headers], optional),
-      ...(body === null ? {} : { content: { [mediaType]: content } }),
+      ...(body === null ? {} : { content: contentOf(answer, content) }),
     };
   }
   for (const [status, codes] of byStatus([...problems, ...terms.problems(each)]))

@@ -12,10 +12,12 @@ export const responseHeaders = {
     schema: { type: "integer", minimum: 1 },
   },
   "WWW-Authenticate": { description: "The challenge of a 401 (RFC 9110 §15.5.2).", schema: text },
+  "Content-Security-Policy": { description: "What the answer may do if it is shown.", schema: text },
   Location: { description: "Where to ask for the status.", schema: { type: "string", pattern: "^/v1/" } },
   ETag: { description: "For If-None-Match.", schema: { type: "string", pattern: '^"[^"]+"$' } },
   Vary: { description: "Header fields of the request that the answer depends on.", schema: text },
   "Access-Control-Allow-Origin": { description: "Any origin may read the answer.", schema: { const: "*" } },
+  "Content-Disposition": { description: "A name for the file.", schema: text },
   "RateLimit-Policy": { description: "Limits of the key, where there are any.", schema: text },
   RateLimit: { description: "What is left of them.", schema: text },
 } as const satisfies Readonly<Record<string, { readonly description: string; readonly schema: JsonObject }>>;

@@ -11,13 +11,19 @@ import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { ReadCompanyEvents } from "../service/company-events.ts";
 import type { FetchRecord } from "../service/fetch.ts";
+import type { ReadImage } from "../service/image-read.ts";
 import type { ChooseListing } from "../service/key-directory.ts";
+import type { ReadOwnReceipts } from "../service/own-receipts.ts";
 import type { Search } from "../service/search.ts";
 import type { ReadTerms } from "../service/terms.ts";
+import type { ReadUsage } from "../service/usage.ts";
+import { readImageRoute } from "./ad-image-routes.ts";
+import { type AdRoutesServices, adRoutes } from "./ad-routes.ts";
+import { type AllowanceReads, allowanceRoutes } from "./allowance-routes.ts";
+import { companyRoutes } from "./company-routes.ts";
 import { eventsRoute } from "./events-route.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { listingRoute } from "./listing-route.ts";
-import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
@@ -34,6 +40,11 @@ export interface RetrievalDeps {
   readonly events: ReadCompanyEvents;
   readonly chooseListing: ChooseListing;
   readonly terms: ReadTerms;
+  readonly receipts: ReadOwnReceipts;
+  readonly usage: ReadUsage;
+  readonly allowance: AllowanceReads;
+  readonly readImage: ReadImage;
+  readonly ads: AdRoutesServices;
   /** The routes of `verificationRoutes`, served here as well. */
   readonly verification: readonly Route[];
   /** Routes that only the sandbox has. */
@@ -53,7 +64,10 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
     eventsRoute(deps),
     listingRoute(deps, accepted(deps)),
     termsRoute(deps, accepted(deps)),
-    ...notOffered,
+    ...companyRoutes(deps, accepted(deps)),
+    ...allowanceRoutes(deps, accepted(deps)),
+    readImageRoute(deps.readImage),
+    ...adRoutes(deps, accepted(deps)),
     ...(deps.sandbox ?? []),
     ...deps.verification,
   ];
@@ -92,6 +106,7 @@ function searchRoutes(deps: RetrievalDeps): readonly Route[] {
 
 const searchProblems: readonly ProblemCode[] = [
   "request_invalid",
+  "allowance_exhausted",
   "region_misdirected",
   "sort_required",
   "unknown_field",
@@ -152,18 +167,13 @@ const fetchDoc: RouteDoc = {
       headers: ["Cache-Control"],
     },
   },
-  problems: ["request_invalid", "not_found", "region_misdirected", "record_too_large", "request_timeout"],
+  problems: [
+    ...(["request_invalid", "allowance_exhausted", "not_found", "region_misdirected"] as const),
+    ...(["record_too_large", "request_timeout"] as const),
+  ],
 };
 
 function pathParameter(request: FastifyRequest, name: string): string {
   const value = (request.params as Readonly<Record<string, unknown>>)[name];
   return typeof value === "string" ? value : "";
 }
-
-const notOffered: readonly Route[] = [
-  notOfferedRoute("POST", "/v1/ads/pool", "Ads"),
-  notOfferedRoute("POST", "/v1/ads/render", "Ads"),
-  notOfferedRoute("POST", "/v1/ads/click", "Ads"),
-  notOfferedRoute("GET", "/v1/receipts", "The receipts read"),
-  notOfferedRoute("GET", "/v1/usage", "The usage read"),
-];

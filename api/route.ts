@@ -26,6 +26,8 @@ export interface AnswerDoc {
   readonly body: Described | null;
   /** The media type of the body (default: JSON). */
   readonly mediaType?: string;
+  /** Further media types that the body may have, with the same schema. */
+  readonly otherMediaTypes?: readonly string[];
   /** The fields that it always has, in addition to those of every answer. */
   readonly headers?: readonly HeaderName[];
 }
@@ -35,7 +37,7 @@ export interface RouteDoc {
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
   /** `mediaType` defaults to JSON. */
-  readonly body?: Described & { readonly mediaType?: string };
+  readonly body?: Described & { readonly mediaType?: string; readonly otherMediaTypes?: readonly string[] };
   /** Answers other than problems, by status. */
   readonly answers: Readonly<Record<string, AnswerDoc>>;
   /** Statuses that are also answered as a page for people. */

@@ -43,6 +43,8 @@ export interface SignedRoute<N extends string> {
   readonly authentication: AuthenticationDeps;
   readonly accepted: AcceptedCallers;
   readonly limits: BodyLimits;
+  /** Judges the media type of a body; by default it is JSON. */
+  readonly mediaTypeFault?: (request: FastifyRequest) => Refused | null;
   /** The query parameters that the route has; any other is refused. */
   readonly queryNames: readonly N[];
   /** True for an answer that waits for the nonce itself, while it works. */
@@ -110,7 +112,7 @@ async function answerOf<N extends string>(
   route: SignedRoute<N>,
   call: Omit<SignedCall<N>, "query">,
 ): Promise<Outcome> {
-  const fault = mediaTypeFault(call.request);
+  const fault = (route.mediaTypeFault ?? notJson)(call.request);
   const query = parseQuery(call.request.raw.url ?? "", route.queryNames);
   const isAnswered = fault === null && !isRefused(query);
   if (route.claimsMeanwhile && isAnswered) return route.answer({ ...call, query });
@@ -120,7 +122,7 @@ async function answerOf<N extends string>(
   return fault ?? (query as Refused);
 }
 
-function mediaTypeFault(request: FastifyRequest): Refused | null {
+function notJson(request: FastifyRequest): Refused | null {
   if (isJsonOrSilent(request)) return null;
   const pointer = "/headers/content-type";
   return refused(problem("media_type_unsupported", "The body must be application/json.", { pointer }));

@@ -120,5 +120,5 @@ export const verifyDoc: RouteDoc = {
       headers: ["Cache-Control"],
     },
   },
-  problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered", "rate_limited"],
+  problems: ["request_invalid", "record_too_large", "request_timeout", "rate_limited"],
 };

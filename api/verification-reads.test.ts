@@ -267,7 +267,7 @@ describe("the JSON Schemas of records", () => {
     },
   );
 
-  it.each(["products/2", "ads/1", "products/01"])("%s is none", async (name) => {
+  it.each(["products/2", "ads/2", "products/01"])("%s is none", async (name) => {
     const { status, json } = await world.get(`/v1/schemas/${name}`);
     expect([status, json["code"]]).toEqual([404, "not_found"]);
     expect(json["allowed"]).toContain("products/1");
@@ -279,7 +279,7 @@ describe("the projections", () => {
     const choices = await readFile(new URL("../docs/choices.md", import.meta.url), "utf8");
     const promised = [...choices.matchAll(/^\| `([a-z_]+\/[0-9]+)` \| `(sha256:[0-9a-f]{64})` \|$/gm)];
     const published: (readonly [string, string])[] = [];
-    for (const collection of collectionNames) {
+    for (const collection of [...collectionNames, "ads"]) {
       for (let number = 1; projectionDocument(collection, number) !== null; number += 1) {
         const { json } = await world.get(`/v1/projections/${collection}/${number}`);
         const { sha256, ...rest } = json as JsonObject;

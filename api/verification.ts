@@ -159,7 +159,7 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     const query = parseQuery(request.raw.url ?? "", []);
     if (isRefused(query)) return query;
     const fault = requestProblem(verifyRequest, json.value as JsonValue);
-    return fault === null ? deps.verify(json.value as VerifyRequest) : refused(fault);
+    return fault === null ? deps.verify(json.value as VerifyRequest, bytes) : refused(fault);
   };
   return {
     method: "POST",

@@ -190,7 +190,8 @@ describe("POST /v1/verify", () => {
       "/key_events",
       undefined,
     ],
-    ["an ad item with more", { ad_item: {}, row: {} }, "/ad_item", undefined],
+    ["an ad item with more", { ad_item: { record_base64: "AAAA" }, row: {} }, "/ad_item", undefined],
+    ["an ad item without its bytes", { ad_item: {} }, "/ad_item/record_base64", undefined],
   ])("refuses %s", async (_name, body, pointer, suggestion) => {
     const answer = await verify(body);
     expect(answer).toMatchObject({ status: 400, json: { code: "request_invalid" } });
@@ -223,10 +224,6 @@ describe("POST /v1/verify", () => {
         detail: "The body is not strict JSON: The JSON has more than 4096 values.",
       },
     });
-  });
-
-  it("says that ads are not offered", async () => {
-    expect(await verify({ ad_item: {} })).toMatchObject({ status: 501, json: { code: "not_offered" } });
   });
 
   it("answers any origin, its preflight and its refusals too, and never allows credentials", async () => {

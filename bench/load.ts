@@ -21,6 +21,8 @@ export async function sendAll(
   target: LoadTarget,
   requests: readonly Uint8Array[],
   connections: number,
+  /** Called with each answer once it is complete; `index` is that of its request. */
+  note: (answer: ReceivedAnswer, index: number) => void = () => {},
 ): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length);
   let next = 0;
@@ -36,6 +38,7 @@ export async function sendAll(
       latenciesMs[index] = performance.now() - sentMs;
       if (answer.status !== 200) throw new Error(`answer ${answer.status}: ${answer.body().slice(0, 500)}`);
       bodyBytes += answer.bodyLength;
+      note(answer, index);
     }
   };
   try {

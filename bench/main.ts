@@ -6,6 +6,8 @@ import { join, resolve } from "node:path";
 import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
+import { measureAds } from "./sections/ads.ts";
+import { measureAllowance } from "./sections/allowance.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { measureEvidence } from "./sections/evidence.ts";
 import { measureFetch } from "./sections/fetch.ts";
@@ -16,6 +18,8 @@ import { measureLogProof } from "./sections/log-proof.ts";
 import { measureMeanwhile } from "./sections/meanwhile.ts";
 import { measureMillion } from "./sections/million.ts";
 import { measurePush } from "./sections/push.ts";
+import { measureReceipts } from "./sections/receipts.ts";
+import { measureRelevance } from "./sections/relevance.ts";
 import { measureSearch } from "./sections/search.ts";
 import { measureSim } from "./sections/sim.ts";
 import { measureStart } from "./sections/start.ts";
@@ -43,6 +47,10 @@ const sections: Readonly<Record<SectionName, Section>> = {
   "log-append": measureLogAppend,
   "log-proof": measureLogProof,
   evidence: measureEvidence,
+  relevance: measureRelevance,
+  receipts: measureReceipts,
+  ads: measureAds,
+  allowance: measureAllowance,
 };
 
 async function run(options: BenchOptions): Promise<void> {

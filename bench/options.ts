@@ -21,6 +21,10 @@ export const sectionNames = [
   "log-append",
   "log-proof",
   "evidence",
+  "relevance",
+  "receipts",
+  "ads",
+  "allowance",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */

@@ -5,6 +5,8 @@ import { pushRef } from "../actors/messages/refs.ts";
 import { boundHeapGrowth } from "../node/heap-growth.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
+import { publishAds } from "./ads/publish.ts";
+import { type AllowanceSurfaces, openAllowanceSurfaces } from "./allowance.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
 import { unlimited } from "./unlimited.ts";
@@ -12,6 +14,7 @@ import { unlimited } from "./unlimited.ts";
 const indexPollMs = 5;
 
 let node: RunningNode | null = null;
+let allowance: AllowanceSurfaces | null = null;
 boundHeapGrowth();
 
 function running(): RunningNode {
@@ -63,6 +66,21 @@ function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
 
-answerParent({ open, recordIds, awaitPush, indexedProducts, cpuTimes }, async () =>
-  node?.[Symbol.asyncDispose](),
+/** Opens the surfaces of a company that pays for what it is served, and returns their ports. */
+async function openAllowance(company: string): Promise<AllowanceSurfaces["ports"]> {
+  allowance = await openAllowanceSurfaces(running(), company);
+  return allowance.ports;
+}
+
+answerParent(
+  {
+    ...{ open, recordIds, awaitPush, indexedProducts, cpuTimes },
+    openAllowance,
+    paidAnswers: () => allowance?.paid() ?? 0,
+    publishAds: (campaigns: number) => publishAds(running().services, campaigns),
+  },
+  async () => {
+    await allowance?.[Symbol.asyncDispose]();
+    await node?.[Symbol.asyncDispose]();
+  },
 );

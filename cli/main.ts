@@ -1,6 +1,9 @@
 // The program `svc`.
 
 import { createInterface } from "node:readline/promises";
+import { adsCommands } from "./ads.ts";
+import { adsImage } from "./ads-image.ts";
+import { allowance } from "./allowance.ts";
 import { attempts } from "./attempts.ts";
 import { catalogue } from "./catalogue.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -11,15 +14,18 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
+import { blocks, group } from "./groups.ts";
 import { commandHelp, programHelp, unknownCommand } from "./help.ts";
 import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
+import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
 import { cancel, pushes } from "./pushes.ts";
+import { receipts, receiptsCheck } from "./receipts.ts";
 import { deleteCommand, withdraw } from "./remove.ts";
 import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
@@ -27,6 +33,7 @@ import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { terms } from "./terms.ts";
 import { tryCommand } from "./try.ts";
+import { usage } from "./usage.ts";
 import { verify } from "./verify.ts";
 import { witness } from "./witness.ts";
 
@@ -44,8 +51,28 @@ const commands: readonly Command[] = [
     attempts,
     domains,
     terms,
+    receipts,
+    receiptsCheck,
+    usage,
+    allowance,
   ],
-  ...[withdraw, deleteCommand, keygen, grant, tryCommand, doctor, revoke, purges, witness, logAudit],
+  ...[
+    withdraw,
+    adsImage,
+    deleteCommand,
+    keygen,
+    grant,
+    tryCommand,
+    doctor,
+    revoke,
+    ledger,
+    blocks,
+    group,
+    purges,
+    witness,
+    logAudit,
+  ],
+  ...adsCommands,
   ...holdCommands,
   ...keyCommands,
 ];

@@ -3,8 +3,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { imageOf } from "../node/images/images.fixture.ts";
 import { bakery } from "../node/sandbox/bakery.ts";
 import { domainChallenge } from "../protocol/domain-control.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;
@@ -75,6 +77,23 @@ it("delete asks first, and takes --yes where nobody can be asked", async () => {
   const [deleted] = await answers("delete", "loaf/2", "--yes");
   expect(deleted).toMatchObject({ action: "delete", live_in: [] });
   expect(await svc("catalogue", "loaf/2")).toMatchObject({ code: 1 });
+});
+
+it("ads image sends an image, and shows its hash", async () => {
+  const file = join(sandbox.home, "banner.png");
+  const bytes = await imageOf("image/png", { width: 30, height: 20 });
+  await writeFile(file, bytes);
+  const [image] = await answers("ads", "image", file);
+  const sha256 = hashOf(bytes);
+  expect(image).toEqual({ sha256, media_type: "image/png", width: 30, height: 20, bytes: bytes.length });
+  const line = `${sha256} image/png 30x20 ${bytes.length} bytes`;
+  expect(await svc("ads", "image", file)).toMatchObject({ code: 0, output: expect.stringContaining(line) });
+  await writeFile(file, "a text");
+  expect(await svc("ads", "image", file)).toMatchObject({
+    code: 3,
+    output: expect.stringContaining("none of image/png"),
+  });
+  expect(await svc("ads", "image", join(sandbox.home, "none.png"))).toMatchObject({ code: 2 });
 });
 
 it("attempts lists what became of each record, with the reasons, and the batches that were refused", async () => {

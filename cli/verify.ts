@@ -8,6 +8,7 @@ import {
   type Check,
   type FileVerdict,
   isStatementFile,
+  type Report,
   verifyEvidenceFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
@@ -49,8 +50,11 @@ async function runVerify(args: Arguments, context: CommandContext): Promise<Exit
     ? await verifyStatement(contents, choice, args, context)
     : verifyEvidence(contents, choice, args);
   if (!outcome.ok) throw new UsageError(outcome.detail);
-  const report = outcome.value;
-  const { terminal } = context;
+  return showReport(outcome.value, args, context);
+}
+
+/** Prints the report of checks, and says by the exit code whether all that were made passed. */
+export function showReport(report: Report, args: Arguments, { terminal }: CommandContext): ExitCode {
   if (args.flag("json")) terminal.print(JSON.stringify(report));
   else {
     for (const check of report.checks) showCheck(terminal, check);
@@ -84,7 +88,8 @@ async function verifyStatement(
   });
 }
 
-async function readBytes(path: string, { cwd }: CommandContext): Promise<Uint8Array> {
+/** The contents of a file that the user named. Throws {@link UsageError}. */
+export async function readBytes(path: string, { cwd }: CommandContext): Promise<Uint8Array> {
   const file = resolve(cwd, path);
   const contents = await readFile(file).catch((error: Error) => {
     throw new UsageError(`${file} cannot be read: ${error.message}`);
@@ -92,7 +97,8 @@ async function readBytes(path: string, { cwd }: CommandContext): Promise<Uint8Ar
   return new Uint8Array(contents);
 }
 
-async function loadAnchors(args: Arguments, context: CommandContext): Promise<string> {
+/** The anchors that the options name. Throws {@link UsageError}. */
+export async function loadAnchors(args: Arguments, context: CommandContext): Promise<string> {
   const file = args.text("anchors");
   if (file !== null) return await readText(resolve(context.cwd, file));
   if (!args.flag("sandbox")) {

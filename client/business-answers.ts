@@ -7,6 +7,7 @@ import type { HeldPushes } from "../protocol/wire/push.ts";
 
 /** A sealed document, such as a decision about a hold. */
 export type { Envelope } from "../protocol/dsse.ts";
+export type { AdImage } from "../protocol/wire/ad-images.ts";
 export type { DailyAnalytics, Demand, WhoIsAsking } from "../protocol/wire/analytics.ts";
 export type { AttemptsPage, PushAttempt } from "../protocol/wire/attempts.ts";
 export type { CatalogueEntry, CataloguePage } from "../protocol/wire/catalogue.ts";

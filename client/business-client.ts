@@ -5,9 +5,13 @@ import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { type ImageMediaType, imageMediaTypes, imageTypeOf } from "../protocol/image-type.ts";
+import { imageBytesMax } from "../protocol/limits.ts";
+import type { AdAnswer, CampaignAnswer, RemovedAdAnswer } from "../protocol/wire/ad-requests.ts";
 import type { InlineOutcome, PushStatus, SealContext } from "../protocol/wire/push.ts";
 import type { BulkClient, UploadedFile } from "./bulk.ts";
 import type {
+  AdImage,
   AttemptsPage,
   CataloguePage,
   CatalogueRecord,
@@ -98,6 +102,16 @@ export interface BusinessClient extends BulkClient {
   attemptsPage(query?: AttemptsQuery): Promise<JsonAnswer<AttemptsPage>>;
   /** The domains of the business's endpoints, with what to publish at each. */
   domains(): Promise<JsonAnswer<DomainsAnswer>>;
+  /** Sends an image of an ad: a still PNG, JPEG or WebP. A creative names it by the hash in the answer. */
+  uploadImage(bytes: Uint8Array): Promise<JsonAnswer<AdImage>>;
+  /** Delivers a sealed campaign or ad. Sent again, it is answered with what it has become. */
+  publishAd(record: Uint8Array, seal: Envelope): Promise<JsonAnswer<CampaignAnswer | AdAnswer>>;
+  /** Delivers a sealed document `{record_id, action, at}` about an ad of the campaign. */
+  removeAd(removal: {
+    readonly campaignId: string;
+    readonly document: Uint8Array;
+    readonly seal: Envelope;
+  }): Promise<JsonAnswer<RemovedAdAnswer>>;
   /** How often the business was shown and fetched, by day, country and type. */
   dailyAnalytics(query?: AnalyticsQuery): Promise<JsonAnswer<DailyAnalytics>>;
   /** Which AI companies were shown or fetched its records. */
@@ -113,6 +127,19 @@ const uploadTimeoutMs = 1_800_000;
 
 type Send = (request: Omit<RequestToSend, "url"> & { readonly path: string }) => ReturnType<Sender>;
 
+type Post = <T>(path: string, request: Posted) => Promise<JsonAnswer<T>>;
+
+function adMethods(post: Post): Pick<BusinessClient, "publishAd" | "removeAd"> {
+  return {
+    publishAd: (record, seal) =>
+      post("/v1/ads/records", { body: jsonBody({ record_base64: toBase64(record), seal }) }),
+    removeAd: ({ campaignId, document, seal }) =>
+      post("/v1/ads/remove", {
+        body: jsonBody({ campaign_id: campaignId, document_base64: toBase64(document), seal }),
+      }),
+  };
+}
+
 /** `send` reaches the business surface, `sender` any address. */
 export function businessMethods(send: Send, sender: Sender): BusinessClient {
   const get = async <T>(path: string): Promise<JsonAnswer<T>> =>
@@ -124,9 +151,7 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
         path,
         tag: "svc-push",
         body: request.body,
-        ...(request.idempotencyKey === undefined
-          ? {}
-          : { headers: { "idempotency-key": request.idempotencyKey } }),
+        headers: headersOf(request),
         ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
       }),
     );
@@ -154,6 +179,9 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
     },
     attemptsPage: (query = {}) => get(`/v1/push-attempts${queryOf(query)}`),
     domains: () => get("/v1/domains"),
+    ...adMethods(post),
+    uploadImage: async (bytes) =>
+      post("/v1/ads/images", { body: bytes, mediaType: mediaTypeOf(bytes), timeoutMs }),
     dailyAnalytics: (query = {}) => get(`/v1/analytics/daily${queryOf(query)}`),
     whoIsAsking: (query = {}) => get(`/v1/analytics/who-is-asking${queryOf(query)}`),
     demand: (query) => get(`/v1/analytics/demand${queryOf(query)}`),
@@ -186,7 +214,24 @@ export function businessMethods(send: Send, sender: Sender): BusinessClient {
 interface Posted {
   readonly body: Uint8Array | null;
   readonly idempotencyKey?: string;
+  /** By default JSON. */
+  readonly mediaType?: string;
   readonly timeoutMs?: number;
+}
+
+function headersOf({ idempotencyKey, mediaType }: Posted): Readonly<Record<string, string>> {
+  return {
+    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    ...(mediaType === undefined ? {} : { "content-type": mediaType }),
+  };
+}
+
+/** Throws {@link SvcProblemError} for what the service would refuse by its first bytes, or its size. */
+function mediaTypeOf(image: Uint8Array): ImageMediaType {
+  if (image.length > imageBytesMax) throw tooLarge(image.length, imageBytesMax);
+  const mediaType = imageTypeOf(image);
+  if (mediaType === null) throw notAnImage();
+  return mediaType;
 }
 
 export function queryOf(page: object): string {
@@ -219,11 +264,15 @@ function formOf(
 
 function tooLarge(bytes: number, max: number): SvcProblemError {
   const detail = `The file has ${bytes} bytes; ${max} are allowed.`;
-  return new SvcProblemError({
-    status: 413,
-    code: "record_too_large",
-    detail,
-    retryAfterSeconds: null,
-    problem: {},
-  });
+  return refusedHere(413, "record_too_large", detail);
+}
+
+function notAnImage(): SvcProblemError {
+  const detail = `The file is none of ${imageMediaTypes.join(", ")}.`;
+  return refusedHere(415, "media_type_unsupported", detail);
+}
+
+/** What the service would refuse is not sent. */
+function refusedHere(status: number, code: string, detail: string): SvcProblemError {
+  return new SvcProblemError({ status, code, detail, retryAfterSeconds: null, problem: {} });
 }

@@ -3,6 +3,7 @@
 
 import type { Envelope } from "../protocol/dsse.ts";
 import type {
+  AdImage,
   CatalogueEntry,
   CatalogueRecord,
   DailyAnalytics,
@@ -70,6 +71,8 @@ export interface Business {
   attempts(query?: Omit<AttemptsQuery, "cursor">): AsyncGenerator<PushAttempt, void>;
   /** The domains of its endpoints: whether it controls them, and what to publish at each. */
   domains(): Promise<readonly OwnDomain[]>;
+  /** Sends an image of an ad; a creative names it by the hash in the answer. Sending it again changes nothing. */
+  uploadImage(bytes: Uint8Array): Promise<AdImage>;
   status(pushId: string): Promise<PushStatus>;
   /** The outcomes of a push's records, in order. */
   results(pushId: string, query?: { readonly outcome?: string }): AsyncGenerator<PublishOutcome, void>;
@@ -121,6 +124,7 @@ export function createBusiness(options: BusinessOptions): Business {
     record,
     attempts: (query) => pushAttempts(client, patience, query),
     domains: async () => (await retryUntil(patience, () => client.domains())).body.domains,
+    uploadImage: async (bytes) => (await retryUntil(patience, () => client.uploadImage(bytes))).body,
     status: async (pushId) => (await retryUntil(patience, () => client.pushStatus(pushId))).body,
     results: (pushId, query = {}) => pushResults(client, patience, { pushId, ...query }),
     watch: (pushId) => watchPush(client, patience, pushId),

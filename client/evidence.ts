@@ -85,7 +85,11 @@ export function verifyStatementFile(
   return ok(verifyStatedAnswer({ anchors: anchors.value, keySet: options.keySet }, answer, options.record));
 }
 
-function readAnchors({ anchorsText, allowSandbox }: AnchorsChoice): Result<Anchors, "anchors_unusable"> {
+/** Sandbox anchors must be allowed explicitly. */
+export function readAnchors({
+  anchorsText,
+  allowSandbox,
+}: AnchorsChoice): Result<Anchors, "anchors_unusable"> {
   const parsed = parseStrictJson(utf8(anchorsText));
   if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
   const anchors = parseAnchors(parsed.value);

@@ -10,6 +10,7 @@ export {
   type Records,
 } from "./business.ts";
 export type {
+  AdImage,
   AttemptsPage,
   CatalogueEntry,
   CataloguePage,
@@ -55,12 +56,18 @@ export {
 export { type FeedMapping, feedMappingSchema, parseFeedMapping } from "./feeds/feed-mapping.ts";
 export { type Feed, type FeedFormat, type FeedOptions, feedFormats, readFeed } from "./feeds/read-feed.ts";
 export { fileJournal, memoryJournal } from "./file-journal.ts";
-export { catalogueEntries, heldPushes, pushAttempts, pushResults, watchPush } from "./pages.ts";
+export { catalogueEntries, heldPushes, ownReceipts, pushAttempts, pushResults, watchPush } from "./pages.ts";
 export { productFaults } from "./product-check.ts";
 export { collectProofs, type ProofsCaller, ProofsMissingError } from "./proofs.ts";
 export type { PushDeps, PushEvent } from "./push-event.ts";
 export { PushMismatchError, runPush } from "./push-run.ts";
 export type { BatchResult, BatchState, PushJournal, PushState } from "./push-state.ts";
+export {
+  checkReceipt,
+  type PresentedReceipt,
+  type ReceiptCheckOptions,
+  readPresented,
+} from "./receipt-check.ts";
 export { type JsonValue, recordBytes } from "./record-bytes.ts";
 export { type RecordSet, recordSet } from "./record-set.ts";
 export { type RemovalFacts, type SealedRemoval, sealRemoval } from "./removal.ts";
@@ -72,12 +79,18 @@ export {
   createSvcClient,
   type EventsQuery,
   type JsonAnswer,
+  type OwnReceipt,
   type PublishOutcome,
   type PushStatus,
+  type ReceiptsAnswer,
+  type ReceiptsQuery,
   type RecordAnswer,
   type SearchRequest,
   type SvcClient,
   type SvcClientOptions,
+  type UsageAnswer,
+  type UsageLine,
+  type UsageQuery,
 } from "./service-client.ts";
 export type { SignedRequest } from "./sign-request.ts";
 export {

@@ -3,7 +3,7 @@
 import type { CatalogueEntry, HeldPush, PushAttempt } from "./business-answers.ts";
 import type { AttemptsQuery, BusinessClient, CatalogueQuery } from "./business-client.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
-import type { PublishOutcome, PushStatus } from "./service-client.ts";
+import type { OwnReceipt, PublishOutcome, PushStatus, ReceiptsQuery, SvcClient } from "./service-client.ts";
 
 interface Page<T> {
   readonly items: readonly T[];
@@ -46,6 +46,18 @@ export function pushAttempts(
   return pages(patience, async (cursor) => {
     const { body } = await client.attemptsPage({ ...query, ...from(cursor) });
     return { items: body.attempts, next: body.next_cursor };
+  });
+}
+
+/** The company's own receipts of a region, in the order of serving. */
+export function ownReceipts(
+  client: Pick<SvcClient, "receiptsPage">,
+  patience: Patience,
+  query: Omit<ReceiptsQuery, "cursor"> = {},
+): AsyncGenerator<OwnReceipt, void> {
+  return pages(patience, async (cursor) => {
+    const { body } = await client.receiptsPage({ ...query, ...from(cursor) });
+    return { items: body.receipts, next: body.next_cursor };
   });
 }
 

@@ -3,9 +3,19 @@
 
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import type {
+  ClickAnswer,
+  ClickRequest,
+  PoolAnswer,
+  PoolRequest,
+  RenderAnswer,
+  RenderRequest,
+} from "../protocol/wire/ad-requests.ts";
+import type { AllowanceAnswer, StatementAnswer } from "../protocol/wire/allowance.ts";
 import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
 import type { ListingAnswer, ListingBody } from "../protocol/wire/key-directory.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
+import type { OwnReceipt, ReceiptsAnswer, UsageAnswer, UsageLine } from "../protocol/wire/receipts.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
 import type { TermsAnswer } from "../protocol/wire/terms.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
@@ -16,14 +26,20 @@ import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswe
 /** The service's answer types. */
 export type { JsonAnswer } from "./json-answer.ts";
 export type {
+  AllowanceAnswer,
   CompanyEvent,
   CompanyEvents,
   FetchedRecord,
   InlineOutcome,
+  OwnReceipt,
   PublishOutcome,
   PushStatus,
+  ReceiptsAnswer,
   RecordFault,
   SearchAnswer,
+  StatementAnswer,
+  UsageAnswer,
+  UsageLine,
 };
 export type SearchRow = SearchAnswer["rows"][number];
 
@@ -54,6 +70,25 @@ export interface EventsQuery {
   readonly limit?: number;
 }
 
+/** Query parameters of GET /v1/receipts: timestamps or days in UTC; `from` is included, `to` is not. */
+export interface ReceiptsQuery {
+  readonly from?: string;
+  readonly to?: string;
+  /** Only receipts of this key; those of all keys of the company by default. */
+  readonly key_id?: string;
+  readonly cursor?: string;
+  /** Receipts in the answer, at most 200; the default is 50. */
+  readonly limit?: number;
+}
+
+/** Query parameters of GET /v1/usage: days in UTC (`YYYY-MM-DD`), `from` is included, `to` is not. */
+export interface UsageQuery {
+  readonly from?: string;
+  readonly to?: string;
+  /** Some of `day`, `key`, `kind`, `collection` and `country`, separated by commas; all of them by default. */
+  readonly group_by?: string;
+}
+
 export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
   /** The exact bytes that the business sealed. */
   readonly recordBytes: Uint8Array;
@@ -64,8 +99,26 @@ export interface SvcClient extends BusinessClient {
   fetchRecord(recordId: string): Promise<RecordAnswer>;
   /** What this region answered to the AI company. Go on after `next_cursor`; an event may come twice, with the same id. */
   eventsPage(query?: EventsQuery): Promise<JsonAnswer<CompanyEvents>>;
+  /** The company's own receipts of this region. A page may be short, or empty, and not be the last: see `next_cursor`. */
+  receiptsPage(query?: ReceiptsQuery): Promise<JsonAnswer<ReceiptsAnswer>>;
+  /** One own receipt, as the service verified it, with its proof from the transparency log once that has it. */
+  ownReceipt(retrievalId: string): Promise<JsonAnswer<ReceiptsAnswer>>;
+  /** What the company used in this region, counted from its receipts. */
+  usage(query?: UsageQuery): Promise<JsonAnswer<UsageAnswer>>;
   /** The terms of AI companies that are in force, or those of a version. */
   terms(query?: { readonly version?: number }): Promise<JsonAnswer<TermsAnswer>>;
+  /** The prepaid account of the AI company, and the prices. */
+  allowance(): Promise<JsonAnswer<AllowanceAnswer>>;
+  /** The statement of a month such as `2026-11`. */
+  statement(month: string): Promise<JsonAnswer<StatementAnswer>>;
+  /** The same as CSV. */
+  statementCsv(month: string): Promise<ServiceAnswer>;
+  /** A pool of ads in the caller's order. Every item verifies alone (`Verifier.adItem`). */
+  adPool(request: PoolRequest): Promise<JsonAnswer<PoolAnswer>>;
+  /** Confirms that an ad is shown; sent again it gets the first answer. */
+  renderAd(request: RenderRequest): Promise<JsonAnswer<RenderAnswer>>;
+  /** Confirms that an ad was followed; sent again it gets the first answer. */
+  clickAd(request: ClickRequest): Promise<JsonAnswer<ClickAnswer>>;
   /** Chooses whether the public key directory lists the AI company. Sent again, it changes nothing. */
   chooseListing(choice: ListingBody): Promise<JsonAnswer<ListingAnswer>>;
   /** Unsigned reads from the public verification surface. `path` starts with a slash. */
@@ -96,6 +149,10 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
   };
   const read = async <T>(surface: Surface, request: Omit<RequestToSend, "url"> & { readonly path: string }) =>
     jsonAnswer<T>(await send(surface, request));
+  const get = <T>(path: string, query: object) =>
+    read<T>("retrieval", { method: "GET", path: `${path}${queryOf(query)}`, tag: "svc-retrieval" });
+  const post = <T>(path: string, body: object) =>
+    read<T>("retrieval", { method: "POST", path, tag: "svc-retrieval", body: jsonBody(body) });
   return {
     ...businessMethods((request) => send("business", request), sender),
     send,
@@ -110,10 +167,18 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
       const path = `/v1/records/${encodeURIComponent(recordId)}`;
       return recordAnswer(await read("retrieval", { method: "GET", path, tag: "svc-retrieval" }));
     },
-    eventsPage: (query = {}) =>
-      read("retrieval", { method: "GET", path: `/v1/events${queryOf(query)}`, tag: "svc-retrieval" }),
-    terms: (query = {}) =>
-      read("retrieval", { method: "GET", path: `/v1/terms${queryOf(query)}`, tag: "svc-retrieval" }),
+    eventsPage: (query = {}) => get("/v1/events", query),
+    receiptsPage: (query = {}) => get("/v1/receipts", query),
+    ownReceipt: (retrievalId) => get("/v1/receipts", { retrieval_id: retrievalId }),
+    usage: (query = {}) => get("/v1/usage", query),
+    terms: (query = {}) => get("/v1/terms", query),
+    allowance: () => get("/v1/allowance", {}),
+    statement: (month) => get(statementPath(month), {}),
+    statementCsv: (month) =>
+      send("retrieval", { method: "GET", path: `${statementPath(month)}/csv`, tag: "svc-retrieval" }),
+    adPool: (request) => post("/v1/ads/pool", request),
+    renderAd: (request) => post("/v1/ads/render", request),
+    clickAd: (request) => post("/v1/ads/click", request),
     chooseListing: (choice) =>
       read("retrieval", {
         ...{ method: "POST", path: "/v1/key-directory/listing", tag: "svc-retrieval" },
@@ -123,6 +188,10 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
     verify: (request) =>
       read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),
   };
+}
+
+function statementPath(month: string): string {
+  return `/v1/statements/${encodeURIComponent(month)}`;
 }
 
 function recordAnswer(answer: JsonAnswer<FetchedRecord>): RecordAnswer {

@@ -48,8 +48,8 @@ describe("an index document", () => {
       points: {},
       texts: {
         product_name: "trail runner 3",
-        short_description: "a light waterproof running shoe for muddy trail",
-        tags: "running shoe waterproof",
+        short_description: "a light waterproof running shoe for muddy trails",
+        tags: "running shoes waterproof",
         brand: "harrier",
       },
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { collections } from "./collections.ts";
-import { impactMax, termImpact } from "./relevance.ts";
+import { impactMax, termImpact, wordTerms } from "./relevance.ts";
 
 describe("the impact of a term", () => {
   it("is a whole number from 1 to its greatest, and 0 where the term is not", () => {
@@ -27,5 +27,18 @@ describe("the impact of a term", () => {
     for (const { textFields } of Object.values(collections)) {
       expect(textFields.length * impactMax).toBeLessThan(512);
     }
+  });
+});
+
+describe("the terms of a word", () => {
+  it("are so far apart that the impacts in all text fields never make up for it", () => {
+    const word = { exact: "shoes", forms: ["shoe"], spellings: ["shows", "shove"] };
+    const bonuses = wordTerms(word).map(({ bonus }) => bonus);
+    expect(wordTerms(word).map(({ term }) => term)).toEqual(["shoes", "shoe", "shows", "shove"]);
+    const [exact = 0, form = 0, misspelt = 0, other] = bonuses;
+    const fieldsMax = Math.max(...Object.values(collections).map(({ textFields }) => textFields.length));
+    expect(exact - form).toBeGreaterThan(fieldsMax * impactMax);
+    expect(form - misspelt).toBeGreaterThan(fieldsMax * impactMax);
+    expect(other).toBe(misspelt);
   });
 });

@@ -20,7 +20,7 @@ export function toRowQuery(request: SearchRequest, excludeBusinesses: readonly s
   return {
     collection: request.collection,
     country,
-    ...(text === undefined ? {} : { text: { terms: text.terms, fields: text.fields } }),
+    ...(text === undefined ? {} : { text: { words: text.words, fields: text.fields } }),
     clauses,
     sort,
     limit: request.limit,

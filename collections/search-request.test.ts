@@ -52,7 +52,13 @@ describe("a search request", () => {
     expect(toRowQuery(result.value, ["b1"])).toEqual({
       collection: "products",
       country: "US",
-      text: { terms: ["running", "shoe"], fields: ["tags", "product_name"] },
+      text: {
+        words: [
+          { exact: "running", forms: ["runnings"] },
+          { exact: "shoes", forms: ["shoe"] },
+        ],
+        fields: ["tags", "product_name"],
+      },
       clauses: [
         { field: "brand", op: "eq", value: "Harrier" },
         { field: "price_US", op: "gte", value: 10.5 },

@@ -13,11 +13,12 @@ import { searchRowsMax } from "../protocol/limits.ts";
 import { ok } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
+import type { QueryWord } from "../storage/row-index.ts";
 import { collections } from "./collections.ts";
 import { type CollectionDefinition, textMatchKey } from "./definition.ts";
 import { parseFilter, type SearchFilter } from "./parse-filter.ts";
 import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
-import { queryTerms } from "./text-analysis.ts";
+import { queryWords } from "./text-analysis.ts";
 
 /** Limits from the specification, «Limits» and «Retrieval API». */
 export const searchLimits = {
@@ -47,7 +48,7 @@ export interface SearchRequest extends SearchFilter {
   /** Absent for a search without `q`. */
   readonly text?: {
     readonly q: string;
-    readonly terms: readonly string[];
+    readonly words: readonly QueryWord[];
     readonly fields: readonly string[];
   };
   readonly sort: readonly SortOrder[];
@@ -171,11 +172,11 @@ function parseText(
   }
   const fields = queryBy === undefined ? ok(definition.textFields) : parseQueryBy(definition, queryBy);
   if (!fields.ok) return fields;
-  const terms = queryTerms(q);
-  if (terms.length === 0) return invalid("/q", "q has no letter and no digit.");
-  if (terms.length > searchLimits.termsMax)
+  const words = queryWords(q);
+  if (words.length === 0) return invalid("/q", "q has no letter and no digit.");
+  if (words.length > searchLimits.termsMax)
     return invalid("/q", `q has more than ${searchLimits.termsMax} different terms.`);
-  return ok({ q, terms, fields: fields.value });
+  return ok({ q, words, fields: fields.value });
 }
 
 function parseQueryBy(definition: CollectionDefinition, value: unknown): SearchResult<readonly string[]> {

@@ -28,7 +28,7 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
         minLength: 1,
         maxLength: searchLimits.qLengthMax,
         description:
-          "Text query: every term must occur in one of the searched fields. Needs a letter or a digit.",
+          "Text query: every word must occur in one of the searched fields, as it is written or in its singular or plural. If no row of the country matches, words of five letters and more may be misspelt by one edit. Needs a letter or a digit.",
       },
       query_by: {
         type: "array",

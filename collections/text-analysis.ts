@@ -2,13 +2,16 @@
 //   1. Fold: apply NFKC and lower case, and remove diacritics and invisible characters (protocol/records/fold-text.ts).
 //   2. Split into words, which are runs of letters, digits and marks; an apostrophe inside a word is dropped.
 //   3. Turn scripts written without spaces into overlapping pairs of characters.
-//   4. Stem: strip English plural endings, whatever the language of the text, since a query does not state one.
-// A term contains no white space and is well-formed, so terms joined by spaces split back into the same terms.
+// A term contains no white space and is well-formed, so terms joined by spaces split back into the same terms. Words are
+// indexed as they are written: singular and plural (english-plurals.ts) and misspellings (misspelling.ts) are forms that a
+// query looks for, so that an exact match can be told from a looser one.
 
 import { foldText } from "../protocol/records/fold-text.ts";
+import type { QueryWord } from "../storage/row-index.ts";
+import { numberForms } from "./english-plurals.ts";
 
-/** Incremented with every change to the code below: an index analysed by an earlier version is rebuilt from its rows. */
-export const analysisVersion = 1;
+/** Incremented with every change to the analysis below: an index analysed by an earlier version is rebuilt from its rows. */
+export const analysisVersion = 2;
 
 /** Longer words are truncated, both when indexing and when searching. */
 const termLengthMax = 64;
@@ -26,24 +29,24 @@ export function analyse(text: string): readonly string[] {
   const terms: string[] = [];
   for (const word of found) {
     if (notAscii.test(word)) addForeign(terms, word);
-    else terms.push(stem(cut(word)));
+    else terms.push(cut(word));
   }
   return terms;
 }
 
-/** The distinct terms of a query, in order of first occurrence. */
-export function queryTerms(q: string): readonly string[] {
-  return [...new Set(analyse(q))];
+/** The distinct words of a query with their other forms, in order of first occurrence. */
+export function queryWords(q: string): readonly QueryWord[] {
+  return [...new Set(analyse(q))].map((exact) => ({ exact, forms: numberForms(exact) }));
 }
 
 function addForeign(terms: string[], word: string): void {
   let rest = 0;
   for (const match of word.matchAll(unspaced)) {
-    if (match.index > rest) terms.push(stem(cut(word.slice(rest, match.index))));
+    if (match.index > rest) terms.push(cut(word.slice(rest, match.index)));
     addPairs(terms, match[0]);
     rest = match.index + match[0].length;
   }
-  if (rest < word.length) terms.push(stem(cut(word.slice(rest))));
+  if (rest < word.length) terms.push(cut(word.slice(rest)));
 }
 
 /** Adds a single-character run as one term, and a longer run as its overlapping pairs. */
@@ -59,22 +62,4 @@ function cut(word: string): string {
   if (word.length <= termLengthMax) return word;
   const head = word.slice(0, termLengthMax);
   return head.isWellFormed() ? head : head.slice(0, -1);
-}
-
-const lastLetter = /[a-z]s$|ie$/;
-const sibilantPlural = /(?:ss|sh|ch|x|zz)es$/;
-const notPlural = /(?:ss|us|is)$/;
-
-/**
- * Reduces an English plural to its singular by rules alone: `-ies` (in words of more than four letters) and `-ie` become
- * `-y`; `-es` is dropped after a sibilant and, in long words, after `o`; otherwise `-s` is dropped. `-ss`, `-us`, `-is` and
- * words of up to three letters stay. Verbs are left alone: to a shopper, bedding is not a bed.
- */
-function stem(word: string): string {
-  if (word.length < 4 || !lastLetter.test(word)) return word;
-  if (word.endsWith("ie")) return `${word.slice(0, -2)}y`;
-  if (notPlural.test(word)) return word;
-  if (word.endsWith("ies")) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
-  if (sibilantPlural.test(word) || (word.endsWith("oes") && word.length > 5)) return word.slice(0, -2);
-  return word.slice(0, -1);
 }

@@ -33,6 +33,8 @@ export interface Party {
   readonly legal_name: string;
   readonly country: string;
   readonly group: string;
+  /** The groups that an AI company was in before, in the order in which it left them; absent until it left one. */
+  readonly former_groups?: readonly string[];
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
 }
@@ -83,6 +85,7 @@ export type BusinessEvent =
   | { readonly type: "directory.chosen"; readonly listed: boolean }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
+  | { readonly type: "group.joined"; readonly group: string; readonly former_groups: readonly string[] }
   | {
       readonly type: "push.admitted";
       readonly push_id: string;
@@ -241,6 +244,12 @@ export const businessMachine = setup({
     "group.unblocked": {
       actions: assign({
         blockedGroups: ({ context, event }) => context.blockedGroups.filter((group) => group !== event.group),
+      }),
+    },
+    "group.joined": {
+      actions: assign({
+        party: ({ context, event: { group, former_groups } }) =>
+          context.party && { ...context.party, group, former_groups },
       }),
     },
     "push.admitted": {

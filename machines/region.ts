@@ -5,6 +5,7 @@
 //   R3. Once a minute, receipts whose retention period is over are removed; the closed batches over them stay.
 
 import { assign, setup } from "xstate";
+import type { BillablePage } from "../actors/messages/region.ts";
 
 export interface RegionContext {
   readonly region: string;
@@ -19,12 +20,14 @@ export interface RegionContext {
 export type WorkResult =
   | { readonly status: "applied"; readonly stale: number }
   | { readonly status: "found"; readonly found: boolean | null }
+  | { readonly status: "billable"; readonly page: BillablePage }
   | { readonly status: "failed" };
 
 export type RegionEvent =
   | { readonly type: "rows.queued"; readonly work_id: string }
   | { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number; readonly rows: number }
   | { readonly type: "rows.found"; readonly work_id: string; readonly found: boolean | null }
+  | { readonly type: "billable.read"; readonly work_id: string; readonly page: BillablePage | null }
   | { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string }
   | { readonly type: "rows.answered"; readonly work_id: string }
   | { readonly type: "receipts.closed"; readonly batches: number }
@@ -66,6 +69,11 @@ export const regionMachine = setup({
     "rows.found": {
       actions: assign(({ context, event }) =>
         withWork(context, event.work_id, { status: "found", found: event.found }),
+      ),
+    },
+    "billable.read": {
+      actions: assign(({ context, event: { work_id, page } }) =>
+        withWork(context, work_id, page === null ? { status: "failed" } : { status: "billable", page }),
       ),
     },
     "rows.answered": { actions: assign(({ context, event }) => withoutWork(context, event.work_id)) },

@@ -80,6 +80,17 @@ describe("configuration", () => {
     }
   });
 
+  it("keeps so many images of ads, and takes no bound beyond its own", () => {
+    const setting = "SVC_AD_IMAGES_MEBIBYTES";
+    expect(loadConfig({}, {}).adImageBytesMax).toBe(10_240 * 2 ** 20);
+    for (const text of ["16", "1048576"])
+      expect(loadConfig({}, { [setting]: text }).adImageBytesMax).toBe(Number(text) * 2 ** 20);
+    for (const text of ["15", "1048577", "x"]) {
+      const fix = `${setting}: is ${JSON.stringify(text)}; use a whole number from 16 to 1048576`;
+      expect(() => loadConfig({}, { [setting]: text })).toThrow(fix);
+    }
+  });
+
   it("trusts no proxy unless it is told of it", () => {
     expect(loadConfig({}, {}).trustedProxies).toEqual([]);
     const { trustedProxies } = loadConfig({}, { SVC_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });

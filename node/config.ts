@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../std/ip-address.ts";
+import { type AdConfig, parseAds } from "./ad-config.ts";
 import { parseBackground } from "./background.ts";
 import {
   type ClusterConfig,
@@ -56,6 +57,10 @@ export interface NodeConfig {
   readonly bulkFolder: string | null;
   /** The most that the files of that folder take up together, in MiB. */
   readonly bulkFolderMebibytes: number;
+  /** How ads are paid. */
+  readonly ads: AdConfig;
+  /** The most bytes that the images of all ads have together. */
+  readonly adImageBytesMax: number;
   /** Whether bulk files are taken. */
   readonly bulkImport: boolean;
   /** Absolute path of the list of blocked hosts and addresses; null for none. */
@@ -64,6 +69,8 @@ export interface NodeConfig {
   readonly asTable: string | null;
   /** Absolute path of the file of the AI companies' terms; null for none. */
   readonly terms: string | null;
+  /** Absolute path of the file of prices; null where nothing is charged. */
+  readonly prices: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   /** Whether this node processes queued pushes. */
@@ -158,9 +165,12 @@ export function loadConfig(
     passkeys: parsePasskeys(env, environment),
     contentLists: pathOf(env["SVC_CONTENT_LISTS"]),
     terms: pathOf(env["SVC_TERMS"]),
+    prices: pathOf(env["SVC_PRICES"]),
     blockedUrls: pathOf(env["SVC_BLOCKED_URLS"]),
     asTable: pathOf(env["SVC_AS_TABLE"]),
     ...parseBulk(env, home),
+    ads: parseAds(env),
+    adImageBytesMax: parseBounded(env, adImagesMebibytesSetting) * 2 ** 20,
     samples: samples === "yes",
     background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
@@ -181,6 +191,13 @@ const bulkFolderMebibytesSetting = {
   min: 512,
   max: 1_048_576,
   otherwise: 20_480,
+};
+
+const adImagesMebibytesSetting = {
+  name: "SVC_AD_IMAGES_MEBIBYTES",
+  min: 16,
+  max: 1_048_576,
+  otherwise: 10_240,
 };
 
 /** The folder is in the home folder unless it is set; a cluster stages its files in its store. */

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import type { PublishOutcome, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
-import { queryTerms } from "../collections/text-analysis.ts";
+import { queryWords } from "../collections/text-analysis.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -102,7 +102,7 @@ async function proveRecord(
   const hits = await services.index.search({
     collection: "products",
     country: "US",
-    text: { terms: queryTerms(wordOf(localId)), fields: ["product_name"] },
+    text: { words: queryWords(wordOf(localId)), fields: ["product_name"] },
     clauses: [],
     sort: [{ field: "published_at", direction: "asc" }],
     limit: 50,

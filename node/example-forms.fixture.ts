@@ -56,3 +56,20 @@ const volatileMembers = new Set([
   "state",
   "proof",
 ]);
+
+/** The number of list items, and of lines of a text, that are shown. */
+export const shownMax = 2;
+/** A longer word is cut to this many characters, so that base64 stays base64. */
+const wordMax = 1_024;
+const cutWord = 64;
+
+/** Lists are cut, except those whose items belong together. */
+export function shortened(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) {
+    const whole = name === "signatures" || name === "proof" || name === "required";
+    return (whole ? value : value.slice(0, shownMax)).map((each) => shortened(each));
+  }
+  if (typeof value === "string") return value.length > wordMax ? value.slice(0, cutWord) : value;
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each, key)]));
+}

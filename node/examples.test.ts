@@ -32,8 +32,11 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { fileOf, sendFile } from "./bulk.fixture.ts";
-import { formOf } from "./example-forms.fixture.ts";
+import { formOf, shortened, shownMax } from "./example-forms.fixture.ts";
+import { moneyExamples } from "./example-money.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
+import { imageLinksOf } from "./images/ad-images.ts";
+import { imageOf } from "./images/images.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { publishAlone, removalText, sealRemoval } from "./removal.fixture.ts";
 
@@ -49,32 +52,16 @@ let node: AttackNode;
 let business: TestBusiness;
 let pusher: TestCaller;
 let company: TestCaller;
+const companyUuid = "10000000-0000-4000-8000-0000000000e2";
 
 beforeAll(async () => {
   node = await openAttackNode();
   const { services } = node.running;
   business = await openBusiness(services, "00000000-0000-4000-8000-0000000000e1");
   pusher = { key: business.signingKey, grant: "" };
-  company = await newCaller(services.keys.grant, "retrieval", "10000000-0000-4000-8000-0000000000e2");
+  company = await newCaller(services.keys.grant, "retrieval", companyUuid);
 });
 afterAll(() => node.close());
-
-/** The number of list items, and of lines of a text, that are shown. */
-const shownMax = 2;
-/** A longer word is cut to this many characters, so that base64 stays base64. */
-const wordMax = 1_024;
-const cutWord = 64;
-
-/** Lists are cut, except those whose items belong together. */
-function shortened(value: unknown, name = ""): unknown {
-  if (Array.isArray(value)) {
-    const whole = name === "signatures" || name === "proof" || name === "required";
-    return (whole ? value : value.slice(0, shownMax)).map((each) => shortened(each));
-  }
-  if (typeof value === "string") return value.length > wordMax ? value.slice(0, cutWord) : value;
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each, key)]));
-}
 
 function note(
   key: string,
@@ -83,8 +70,7 @@ function note(
 ): void {
   const example = made[key] ?? { answers: {} };
   made[key] = example;
-  const isJson = answer.text.startsWith("{");
-  const body: unknown = isJson
+  const body: unknown = answer.text.startsWith("{")
     ? shortened(JSON.parse(answer.text))
     : answer.text.split("\n").slice(0, shownMax).join("\n");
   if (request !== undefined) example.request = shortened(JSON.parse(request));
@@ -106,14 +92,8 @@ async function ask(base: string, caller: TestCaller | null, request: Asked) {
 
 async function askOps(path: string, route: string, body?: object): Promise<void> {
   const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
-  const init =
-    body === undefined
-      ? {}
-      : {
-          method: "POST",
-          body: JSON.stringify(body),
-          headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-        };
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers };
   const response = await contractFetch(`${node.running.urls.ops_url}${path}`, init);
   const answer = { status: response.status, text: await response.text() };
   note(`${body === undefined ? "GET" : "POST"} ${route}`, answer, body && JSON.stringify(body));
@@ -208,6 +188,18 @@ async function bulk(): Promise<void> {
   await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal });
 }
 
+/** An image of an ad, which is neither sent nor answered as JSON. */
+async function images(): Promise<void> {
+  const { services, urls } = node.running;
+  const [path, bytes] = ["/v1/ads/images", await imageOf("image/png", { isNoisy: false })];
+  const headers = { "content-type": "image/png" };
+  const sent = await send(urls.business_url, pusher, { path, body: bytes, tag: "svc-push", headers });
+  note(`POST ${path}`, sent);
+  const link = imageLinksOf(services, urls.base_url).linkOf(String(sent.json["sha256"]));
+  const { status } = await contractFetch(link);
+  note(`GET ${path}/:hash`, { status, text: "(the bytes of the image)" });
+}
+
 const search = { ...productSearch, limit: 2 };
 /** A single product, so that the one shown does not depend on a random order. */
 const productsFound = { ...search, q: "heirloom" };
@@ -244,9 +236,10 @@ async function insight(): Promise<void> {
   for (const name of ["daily?type=products", "who-is-asking", "demand?country=US&type=products"])
     await ask(urls.business_url, pusher, { path: `/v1/analytics/${name}`, tag });
   await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
-  const listing = { path: "/v1/key-directory/listing", body: JSON.stringify({ listed: true }) };
-  await ask(urls.base_url, company, listing);
-  await ask(urls.base_url, company, { path: "/v1/terms" });
+  const body = JSON.stringify({ listed: true });
+  await ask(urls.base_url, company, { path: "/v1/key-directory/listing", body });
+  for (const path of ["/v1/terms", "/v1/receipts?limit=1", "/v1/usage"])
+    await ask(urls.base_url, company, { path });
 }
 
 async function grants(): Promise<string> {
@@ -315,8 +308,8 @@ async function operations(pushId: string, grant: string): Promise<void> {
   const { uuid } = business.party;
   const { key_id } = business.key;
   const act = { by: "Ada at the desk", reason: "Found in a public repository." };
-  for (const path of ["/healthz", "/readyz", "/metrics"]) await askOps(path, path);
-  for (const path of ["/ops/stalled-pushes", "/ops/purges"]) await askOps(path, path);
+  const plain = ["/healthz", "/readyz", "/metrics", "/ops/stalled-pushes", "/ops/purges"];
+  for (const path of plain) await askOps(path, path);
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
@@ -327,6 +320,13 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`${mandate}/revoke`, "/ops/mandates/:business_uuid/:mandate_id/revoke", act);
   await askOps(`/ops/keys/${key_id}`, "/ops/keys/:key_id");
   await askOps(`/ops/keys/${key_id}/revoke`, "/ops/keys/:key_id/revoke", act);
+  await askOps(`/ops/blocks/${uuid}`, "/ops/blocks/:business_uuid");
+  const group = { group: companyUuid, ...act };
+  await askOps(`/ops/blocks/${uuid}/block`, "/ops/blocks/:business_uuid/block", group);
+  await askOps(`/ops/blocks/${uuid}/unblock`, "/ops/blocks/:business_uuid/unblock", group);
+  await askOps(`/ops/groups/${companyUuid}`, "/ops/groups/:company_uuid");
+  const joined = { group: "answers-group", ...act };
+  await askOps(`/ops/groups/${companyUuid}/join`, "/ops/groups/:company_uuid/join", joined);
   await askOps("/ops/grants/revoke", "/ops/grants/revoke", { grant, ...act });
   await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
   for (const [last, status_reason] of [
@@ -369,10 +369,12 @@ async function allOperations(): Promise<readonly string[]> {
 it("are of every operation, and what a node answers now", async () => {
   const pushId = await publishing();
   await bulk();
+  await images();
   await removing();
   const answers = await retrieval();
   await insight();
   await verification(answers);
+  await moneyExamples({ node, company, companyUuid, ask, askOps });
   await operations(pushId, await grants());
   const operationKeys = await allOperations();
   const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -13,6 +13,7 @@ import { contentHash, keyAddedEntry, receiptBatchEntry, sealEntry } from "../pro
 import { noteKeyOf, parseCheckpoint, parseNote, verifierKeyOf, verifyNote } from "../protocol/log/note.ts";
 import { extendTree, tilePath } from "../protocol/log/tiles.ts";
 import { leafHash, merkleRoot, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
+import { receiptEventText } from "../protocol/receipt-event.ts";
 import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
 import { product } from "./publishing.fixture.ts";
 
@@ -157,7 +158,10 @@ describe("the transparency log", () => {
     for (const [index, envelope] of envelopes.entries())
       await services.receipts.append({
         ...{ region, batch, envelope, retrieval_id: `ret_${index}`, key_id: "k", nonce: `n${index}` },
-        ...{ billable: false, served_at_ms: 0 },
+        ...{ billable: false, served_at_ms: 0, company: "c" },
+        event: receiptEventText({
+          ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1, client_query_id: null },
+        }),
       });
     const root = formatHash(
       merkleRoot(

@@ -55,6 +55,21 @@ export const operations: Readonly<Record<string, Proof>> = {
       ]),
   ),
   ...Object.fromEntries(
+    [
+      ...["block", "unblock"].flatMap((last) =>
+        ["path business_uuid", "body /group", "body /by", "body /reason"].map(
+          (member) => `POST /ops/blocks/{business_uuid}/${last} ${member}`,
+        ),
+      ),
+      ...["path company_uuid", "body /group", "body /by", "body /reason"].map(
+        (member) => `POST /ops/groups/{company_uuid}/join ${member}`,
+      ),
+      ...["blocks/{business_uuid} path business_uuid", "groups/{company_uuid} path company_uuid"].map(
+        (read) => `GET /ops/${read}`,
+      ),
+    ].map((key) => [key, { shownBy: "ops/blocks.test.ts: operators block, unblock and change groups" }]),
+  ),
+  ...Object.fromEntries(
     ["path business_uuid", "query after"].map((member) => [
       `GET /ops/purges/{business_uuid} ${member}`,
       { shownBy: "ops/ops.test.ts: are shown late purges, and the deletions of a business in pages" },

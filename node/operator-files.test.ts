@@ -48,7 +48,9 @@ interface Opened extends OperatorFiles {
 }
 
 async function open(changes: Partial<OperatorPaths> = {}): Promise<Opened> {
-  const files = await openOperatorFiles({ terms: null, ...paths, ...changes }, (entry) => lines.push(entry));
+  const files = await openOperatorFiles({ terms: null, prices: null, ...paths, ...changes }, (entry) =>
+    lines.push(entry),
+  );
   return { ...files, lists: files.listsWith(noCertifiedNames) };
 }
 

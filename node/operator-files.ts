@@ -1,4 +1,4 @@
-// The operator's files: content lists, blocked addresses, the table of autonomous systems, and the terms of AI companies. They are
+// The operator's files: content lists, blocked addresses, the table of autonomous systems, the terms and the prices of AI companies. They are
 // read at start, where a fault stops the node, and again when they change, where a fault keeps what is in force
 // (watched-file.ts).
 //   O1. All content lists are replaced together: no record is judged by half of them. A push is judged chunk by chunk, by the
@@ -6,6 +6,7 @@
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import type { Reading } from "../ops/metrics.ts";
+import type { PriceList } from "../protocol/price-list.ts";
 import type { CertifiedNames, ContentLists, OperatorLists } from "../protocol/records/content-lists.ts";
 import { type BlockedUrls, collectBlocked, parseBlocked } from "../protocol/records/url-rule.ts";
 import { type AsTable, buildAsTable } from "../service/as-table.ts";
@@ -15,6 +16,7 @@ import { repeat } from "../std/repeat.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
 import { readLines } from "./line-file.ts";
+import { loadPrices } from "./price-file.ts";
 import { loadTerms } from "./terms-file.ts";
 import { WatchedFile } from "./watched-file.ts";
 
@@ -25,7 +27,7 @@ const blockedUrlsMax = 1_000_000;
 const asPrefixesMax = 2_000_000;
 
 /** The files that the settings name. */
-export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable" | "terms">;
+export type OperatorPaths = Pick<NodeConfig, "contentLists" | "blockedUrls" | "asTable" | "terms" | "prices">;
 
 export interface OperatorFiles {
   /** The lists in force beside these names; the same object for as long as the node runs. */
@@ -33,6 +35,8 @@ export interface OperatorFiles {
   readonly asTable: () => AsTable | null;
   /** The terms that the file has; null where there is none. */
   readonly terms: () => readonly TermsText[] | null;
+  /** What is charged; null where nothing is. */
+  readonly prices: () => PriceList | null;
   readonly readings: () => readonly Reading[];
   /** Looks at all files once. */
   look(): Promise<void>;
@@ -81,12 +85,18 @@ export async function openOperatorFiles(
     describe: (versions) => `${versions.length} versions of the terms`,
     log,
   });
-  const files = [names, urls, systems, terms].filter((file) => file !== null);
+  const prices = await watched("SVC_PRICES", paths.prices, {
+    load: loadPrices,
+    describe: ({ currency, versions }) => `${versions.length} versions of the prices in ${currency}`,
+    log,
+  });
+  const files = [names, urls, systems, terms, prices].filter((file) => file !== null);
   return {
     listsWith: (certified) =>
       new ListsInForce(certified, () => ({ ...(names?.value ?? none), blockedUrls: urls?.value })),
     asTable: () => systems?.value ?? null,
     terms: () => terms?.value ?? null,
+    prices: () => prices?.value ?? null,
     readings: () => readingsOf(files, urls?.value, systems?.value),
     look: async () => {
       for (const file of files) await file.look();

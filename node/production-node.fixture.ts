@@ -4,7 +4,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { contractFetch } from "../api/contract.fixture.ts";
 import { publishBody, sealBatch } from "../client/batch.ts";
 import { collectEvidence, verifyEvidenceFile } from "../client/evidence.ts";
-import { createSvcClient } from "../client/service-client.ts";
+import { createSvcClient, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -12,6 +12,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { evidenceText } from "../verifier/evidence.ts";
 import { ConfigError } from "./config-error.ts";
 import { product } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import {
   certificateInForce,
   type RegisteredKey,
@@ -30,6 +31,7 @@ export async function startProductionNode(
   home: string,
   region: string,
   settings: Readonly<Record<string, string>> = {},
+  platform: Parameters<typeof startNode>[1] = {},
 ): Promise<RunningNode> {
   const before = { ...process.env };
   // A test asks nobody on the Internet, whatever it publishes.
@@ -40,7 +42,7 @@ export async function startProductionNode(
       const portBase = 20_000 + 5 * randomInt(2_000);
       try {
         const quiet = { logLevel: "silent", logTo: "file" } as const;
-        return await startNode({ home, region, portBase, environment: "production", ...quiet });
+        return await startNode({ home, region, portBase, environment: "production", ...quiet }, platform);
       } catch (error) {
         const isTaken = error instanceof ConfigError && error.message.startsWith("--port-base");
         if (!isTaken || attempt === attemptsMax) throw error;
@@ -77,7 +79,7 @@ export async function registerParties(node: RunningNode): Promise<ProductionPart
   const [integration, asker] = [newKey(), newKey()];
   await registerBusiness(deps, business, { sealer, integration: [integration] });
   await registerCompany(deps, company, [asker]);
-  await node.services.register.refresh();
+  await registerInForce(node.services);
   const certId = (await certificateInForce(parties, business.uuid))?.certId ?? "";
   return {
     ...{ businessUuid: business.uuid, certId },
@@ -104,11 +106,18 @@ export interface KeptAnswers {
 
 let seqs = 0;
 
-/** Publishes a product over HTTP, then searches and fetches it. */
-export async function publishAndAsk(node: RunningNode, parties: ProductionParties): Promise<KeptAnswers> {
-  const { base_url: baseUrl, business_url: businessUrl, verify_url: verifyUrl } = node.urls;
-  const client = (key: SigningKey) =>
-    createSvcClient({ fetch: contractFetch, key, baseUrl, businessUrl, verifyUrl });
+/** The client of a party of this node. */
+export function clientOf({ urls, services }: RunningNode, key: SigningKey): SvcClient {
+  const { base_url: baseUrl, business_url: businessUrl, verify_url: verifyUrl } = urls;
+  const { now } = services.clock;
+  return createSvcClient({ fetch: contractFetch, key, baseUrl, businessUrl, verifyUrl, now });
+}
+
+/** Publishes a product of its own brand over HTTP. */
+export async function publishOne(
+  node: RunningNode,
+  parties: ProductionParties,
+): Promise<{ readonly brand: string; readonly recordId: string }> {
   seqs += 1;
   // It has its own brand, so that the search finds only this one.
   const brand = `Brand ${seqs}`;
@@ -119,15 +128,21 @@ export async function publishAndAsk(node: RunningNode, parties: ProductionPartie
     { ...facts, recordType: "products", seq: seqs, sealedAtMs: Date.now() },
     parties.integration,
   );
-  const published = await client(parties.integration).publishProducts({
+  const published = await clientOf(node, parties.integration).publishProducts({
     body: publishBody(batch.batch_seal, records),
     idempotencyKey: `key-${seqs}`,
   });
   const [outcome] = published.body.results;
   if (typeof outcome?.record_id !== "string") throw new Error(published.text);
-  const asker = client(parties.company);
+  return { brand, recordId: outcome.record_id };
+}
+
+/** Publishes a product over HTTP, then searches and fetches it. */
+export async function publishAndAsk(node: RunningNode, parties: ProductionParties): Promise<KeptAnswers> {
+  const { brand, recordId } = await publishOne(node, parties);
+  const asker = clientOf(node, parties.company);
   const caller = { environment: "production", keyId: parties.company.keyId } as const;
-  const fetched = await collectEvidence(asker, await asker.fetchRecord(outcome.record_id), caller);
+  const fetched = await collectEvidence(asker, await asker.fetchRecord(recordId), caller);
   const search = await asker.search({
     collection: "products",
     filter: { all: [{ country: "US" }, { brand }] },

@@ -4,7 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { verifyEvidenceFile } from "../client/evidence.ts";
+import { ownReceipts } from "../client/pages.ts";
 import { collectProofs, ProofsMissingError } from "../client/proofs.ts";
+import { checkReceipt, readPresented } from "../client/receipt-check.ts";
+import type { OwnReceipt } from "../client/service-client.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -61,6 +64,39 @@ it("proves everything with nothing but anchors", () => {
   const names = outcome.ok ? outcome.value.checks.map(({ name }) => name) : [];
   for (const name of ["seal", "key", "certificate", "receipt"]) expect(names).toContain(`${name}_in_log`);
   expect(names).toEqual(expect.arrayContaining(["key_set", "receipt", "sidecar", "seal", "checkpoint"]));
+});
+
+it("has a receipt whose caller reads it with the same two levels of proof, and can check it with them", async () => {
+  const { client, fetched, caller } = served;
+  const { receipt } = JSON.parse(fetched.text) as { readonly receipt: JsonValue };
+  const { payload } = receipt as { readonly payload: string };
+  const { retrieval_id: id } = JSON.parse(Buffer.from(payload, "base64").toString()) as {
+    retrieval_id: string;
+  };
+  const { body } = await client.ownReceipt(id);
+  expect(body.receipts).toMatchObject([{ retrieval_id: id, kind: "fetch", rows: 1, receipt }]);
+  expect(body.checked).toMatchObject({ valid: true, reason: null, log: { leaf_type: "receipt_batch" } });
+  expect(body.checked?.log?.batch?.region).toBe(body.region);
+  const { text: keySet } = await client.verificationRead("/.well-known/keys");
+  const presented = readPresented(bytes(JSON.stringify(body)));
+  const options = { anchorsText: JSON.stringify(anchors()), allowSandbox: true, keySet: bytes(keySet) };
+  const check = async (callerKeyId: string) => {
+    if (!presented.ok) throw new Error(presented.detail);
+    const outcome = await checkReceipt(presented.value, { ...options, callerKeyId, log: client });
+    return outcome.ok ? faultOf(outcome.value) : outcome.code;
+  };
+  expect(await check(caller.keyId)).toBe("none");
+  expect(await check("A".repeat(43))).toBe("receipt: receipt_caller_mismatch");
+});
+
+it("comes from receipts that are counted as they are listed", async () => {
+  const { client } = served;
+  const found: OwnReceipt[] = [];
+  const patience = { now: Date.now, wait: async () => {}, patienceMs: 0, onWaiting: () => {} };
+  for await (const each of ownReceipts(client, patience, { limit: 1 })) found.push(each);
+  const { body } = await client.usage();
+  expect(found.length).toBeGreaterThan(0);
+  expect(body.total).toEqual({ requests: found.length, billable: 0, rows: found.length });
 });
 
 it("is not collected before the log contains everything, and says what it does not contain", async () => {

@@ -1,5 +1,6 @@
 // What a node's business surface publishes by, built from its services.
 
+import type { AdPublishing } from "../api/ad-routes.ts";
 import type { Bulk } from "../api/bulk-routes.ts";
 import type { Publishing } from "../api/business.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -11,6 +12,7 @@ import { decideHold } from "../service/decide-hold.ts";
 import { listHolds } from "../service/list-holds.ts";
 import { createMandateKeeper, createMandateRenewal, type KeepMandate } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
+import { publishAd, removeAd } from "../service/publish-ad.ts";
 import { readPush } from "../service/push-status.ts";
 import { removeRecord } from "../service/remove-record.ts";
 import { sealContext } from "../service/seal-context.ts";
@@ -26,6 +28,17 @@ export function publishingParts(
 ): { readonly publishing: Publishing; readonly bulk: Bulk } {
   const keep = mandateKeeperOf(services);
   return { publishing: publishingOf(services, keep), bulk: bulkOf(services, businessUrl, keep) };
+}
+
+/** What advertisers publish by. */
+export function adPublishingOf(services: NodeServices): AdPublishing {
+  const { imageStore: images, keys, config } = services;
+  const { projection, sidecar } = keys;
+  const deps = { ...services, crypto: nativeCrypto, images, projection, sidecar, adTerms: config.ads };
+  return {
+    publishAd: (call) => publishAd(deps, call),
+    removeAd: (call) => removeAd(deps, call),
+  };
 }
 
 function publishingOf(services: NodeServices, keep: KeepMandate): Publishing {

@@ -191,7 +191,7 @@ export async function sealHosted(
     key_id: signer.keyId,
     cert_id: business.certId,
     hash: hashOf(record),
-    sealed_at: formatTimestamp(Date.now()),
+    sealed_at: formatTimestamp(services.clock.now()),
     record_type,
     ai_policy_version,
   });

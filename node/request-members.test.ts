@@ -17,8 +17,10 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { bulkProofs } from "./bulk-members.fixture.ts";
 import { businessReads } from "./business-reads-effects.fixture.ts";
 import { holdProofs } from "./hold-members.fixture.ts";
+import { imageProofs } from "./image-members.fixture.ts";
 import { readsOfInsight } from "./insight-effects.fixture.ts";
 import { logProofs } from "./log-members.fixture.ts";
+import { readsOfMoney } from "./money-effects.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import { publishedProofs } from "./published-members.fixture.ts";
 import { removalProofs } from "./removal-members.fixture.ts";
@@ -58,7 +60,10 @@ async function opsDocument(): Promise<unknown> {
       listActors: async () => [],
     },
   };
-  const absent = { purges: rubbish({}), revocations: rubbish({}), cluster: rubbish({}) } as const;
+  const absent = {
+    ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}) },
+    ...{ blocks: rubbish({}), cluster: rubbish({}) },
+  } as const;
   return (await buildOps({ ...deps, ...absent, audit: { record: () => {} } }).inject("/openapi.json")).json();
 }
 
@@ -151,6 +156,7 @@ const verification: Readonly<Record<string, Proof>> = {
   "POST /v1/verify body /ai_policy_bits": verifies((whole) => ({ ...whole, ai_policy_bits: {} })),
   "POST /v1/verify body /key_events": verifies((whole) => ({ ...whole, key_events: "require" })),
   "POST /v1/verify body /ad_item": verifies((whole) => ({ ...whole, ad_item: {} })),
+  "POST /v1/verify body /ad_item/record_base64": verifies(() => ({ ad_item: { record_base64: "AAAA" } })),
 };
 
 const fetched = (id: string) =>
@@ -270,7 +276,10 @@ function sandboxKeys(): Readonly<Record<string, Proof>> {
 function sandboxKeyEffect(key: string): Effect {
   const [method = "", template = ""] = key.split(" ");
   const path = template.replace("{record_id}", recordId()).replace("{push_id}", world.pushId);
-  const isRetrieval = /search$|^\/v1\/(records\/|events$|terms$|key-directory\/)/.test(path);
+  const isRetrieval =
+    /search$|^\/v1\/(records\/|events$|receipts$|terms$|usage$|allowance$|statements\/|ads\/(pool|render|click)$|key-directory\/)/.test(
+      path,
+    );
   const { retrievalUrl, businessUrl, services } = world.surfaces;
   const tag = isRetrieval ? "svc-retrieval" : method === "GET" ? "svc-business-read" : "svc-push";
   return async () => {
@@ -300,7 +309,9 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...signedReads,
   ...publishing(),
   ...readsOfInsight,
+  ...readsOfMoney,
   ...bulkProofs,
+  ...imageProofs,
   ...logProofs,
   ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),

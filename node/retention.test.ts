@@ -2,8 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { closeReceiptBatches, forgetExpired, minuteName } from "../actors/region/activities.ts";
+import { closeReceiptBatches, forgetExpired } from "../actors/region/activities.ts";
+import { minuteName } from "../actors/region/minute-name.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { receiptEventText } from "../protocol/receipt-event.ts";
 import type { ReceiptRow } from "../storage/receipt-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
@@ -33,11 +35,16 @@ function receipt(atMs: number, n: number): ReceiptRow {
     region,
     batch: `${minuteName(atMs)}-i1`,
     retrieval_id: `ret_${atMs.toString(16).padStart(12, "0")}${String(n).padStart(8, "0")}`,
+    company: "c",
     key_id: "asker-key",
     nonce: `nonce-of-${n}`,
     billable: true,
     served_at_ms: atMs,
     envelope: `"asked-by-${n}"${"x".repeat(14_000)}"answered-to-${n}"`,
+    event: receiptEventText({
+      ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1 },
+      client_query_id: `asked-as-${n}`,
+    }),
   };
 }
 
@@ -53,10 +60,12 @@ async function serveMinute(minute: number, perMinute: number): Promise<void> {
 function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
   const events = openSqliteEventStore(database, () => atMs);
+  const ports = { receipts: store, sha256: nativeCrypto.sha256, append: async () => {} };
   return {
     close: () =>
       closeReceiptBatches(
-        { receipts: store, events, sha256: nativeCrypto.sha256, append: async () => {} },
+        // Events are kept for their own time, and take room of their own.
+        { ...ports, events: { ...events, put: async () => {} } },
         region,
         atMs,
       ),

@@ -101,4 +101,34 @@ describe("an operator in another region than the party's", () => {
       ["withdrawn", done["since"]],
     );
   });
+
+  it("blocks a group: its companies find nothing of the business anywhere, also after a change of group", async () => {
+    const business = await openBusiness(cluster, home);
+    const company = await cluster.newCompany();
+    const found = async (node: TestNode): Promise<boolean> => {
+      const { json } = await send(node.urls.retrieval, company, productSearch);
+      return JSON.stringify(json["rows"]).includes(business.caller.uuid);
+    };
+    const push = await business.push(1, products("blocked", 3));
+    expect((await push.send()).status).toBe(200);
+    await everywhere(found, true);
+    const operator = only(cluster.nodesOf(other));
+    const path = `/ops/blocks/${business.caller.uuid}`;
+    // A group that is new is known in every region once its registers have followed.
+    await expect
+      .poll(() => operated(operator, `${path}/block`, { group: company.uuid }), { timeout: withinMs })
+      .toMatchObject({ blocks: { blocked: [{ group: company.uuid }] } });
+    await everywhere(found, false);
+    const joined = await operated(operator, `/ops/groups/${company.uuid}/join`, { group: "another-group" });
+    expect(joined).toMatchObject({ changed: true, company: { former_groups: [company.uuid] } });
+    for (const node of cluster.nodes)
+      await expect
+        .poll(async () => (await contractFetch(`${node.urls.ops}/ops/groups/${company.uuid}`)).json(), {
+          timeout: withinMs,
+        })
+        .toMatchObject({ company: { group: "another-group" } });
+    for (const node of cluster.nodes) expect(await found(node)).toBe(false);
+    await operated(operator, `${path}/unblock`, { group: company.uuid });
+    await everywhere(found, true);
+  });
 });

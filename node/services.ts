@@ -2,18 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { bulkUploadActivities } from "../actors/bulk-upload/activities.ts";
-import { bulkUploadActor } from "../actors/bulk-upload/definition.ts";
-import { businessActivities } from "../actors/business/activities.ts";
-import { businessActor } from "../actors/business/definition.ts";
-import { integrationKeyActor } from "../actors/integration-key/definition.ts";
-import { pushActivities } from "../actors/push/activities.ts";
-import { pushActor } from "../actors/push/definition.ts";
-import { regionActivities } from "../actors/region/activities.ts";
-import { regionActor } from "../actors/region/definition.ts";
 import { type CurrentActors, createCurrentActors } from "../actors/system/current-actors.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
-import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -21,10 +11,10 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { type AbandonedDeps, dropAbandoned } from "../service/abandoned-pushes.ts";
+import type { Allowance } from "../service/allowance.ts";
 import type { Insight } from "../service/insight.ts";
 import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
-import { loadPlan } from "../service/publish-admit.ts";
 import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
@@ -34,6 +24,7 @@ import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { DomainProbe } from "../transport/domain-probe.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { sweepFromTimeToTime } from "./abandoned-sweeping.ts";
+import { allowanceOf, keepAllowance } from "./allowance-keeping.ts";
 import type { NodeBackground } from "./background.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
@@ -47,7 +38,8 @@ import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import type { LatePurgeList } from "./late-purges.ts";
-import { keepLogHome, logActivities, logDefinition } from "./log-parts.ts";
+import { keepLogHome } from "./log-parts.ts";
+import { createNodeActors } from "./node-actors.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { Notices } from "./notices/notices.ts";
@@ -55,7 +47,6 @@ import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import type { RightOfWay } from "./right-of-way.ts";
-import { servingRegions } from "./serving-regions.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
@@ -87,6 +78,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly parsed: ParsedLeaves;
   /** What businesses learn from answers. */
   readonly insight: Insight;
+  /** The prepaid money that this node spends; null where nothing is charged. */
+  readonly allowance: Allowance | null;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
   /** Searches and fetches go before the processing of pushes. */
@@ -105,11 +98,15 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   /** Secret bytes for the codes of cursors, the same on all nodes. */
   readonly cursorKey: Uint8Array;
+  /** Secret bytes for the tokens of ads, and for the marks of conversations that are shown some; the same on all nodes. */
+  readonly adTokenKey: Uint8Array;
+  readonly adSessionKey: Uint8Array;
+  /** Secret bytes for the links to images, the same on all nodes. */
+  readonly imageLinkKey: Uint8Array;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
 
 const drainMs = 10_000;
-const dayMs = 86_400_000;
 
 /** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
@@ -138,7 +135,7 @@ export async function openNodeServices(
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster starts them once it has joined: by then all their dependencies exist.
-  const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
+  const actors = createCurrentActors((owner) => createNodeActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
   const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
@@ -147,11 +144,9 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    config,
-    clock,
+    ...{ config, clock, incarnation },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
-    incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
     ...{ cluster, fence, register, logWitnesses, domainProbe: domainProbeOf(config, platform) },
@@ -185,10 +180,11 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const stopBackground = beginBackground({ ...common, actors, abandoned, log });
+  const allowance = allowanceOf({ ...common, actors });
+  const stopBackground = beginBackground({ ...common, actors, abandoned, allowance, log });
   return {
     ...common,
-    actors,
+    ...{ actors, allowance },
     parties: createParties({
       ...{ actors, clock, crypto: nativeCrypto, keys: own.keys, recordIdKey, trust: own.trust },
       settleHome: (party) => settleHome(cluster, party),
@@ -229,6 +225,7 @@ function beginBackground(
     | "config"
     | "actors"
     | "logWitnesses"
+    | "allowance"
   > & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
@@ -241,9 +238,10 @@ function beginBackground(
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   const stopInsight = keepInsight({ ...parts, monotonic });
   const stopKeeping = keepLogHome({ ...parts, timers: nodeTimers });
+  const stopSpending = keepAllowance(parts.allowance, nodeTimers);
   return () => {
     stopKeeping();
-    return [stopWatching(), stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
+    return [stopSpending(), stopWatching(), stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
   };
 }
 
@@ -276,9 +274,11 @@ async function openStores(
   }
   const { secrets } = platform;
   if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
-  const { region, cluster, retention, bulkImport } = config;
+  const { region, cluster, retention, bulkImport, adImageBytesMax } = config;
   const { analyticsDays } = retention;
-  return openClustered({ config: cluster, secrets, region, analyticsDays, bulkImport, clock, log, actors });
+  return openClustered({
+    ...{ config: cluster, secrets, region, analyticsDays, bulkImport, adImageBytesMax, clock, log, actors },
+  });
 }
 
 async function openClustered(options: {
@@ -287,11 +287,12 @@ async function openClustered(options: {
   readonly region: string;
   readonly analyticsDays: number;
   readonly bulkImport: boolean;
+  readonly adImageBytesMax: number;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
   readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
-  const { config, secrets, region, analyticsDays, bulkImport, clock, log } = options;
+  const { config, secrets, region, analyticsDays, bulkImport, adImageBytesMax, clock, log } = options;
   const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
@@ -300,6 +301,7 @@ async function openClustered(options: {
     region,
     analyticsDays,
     bulkImport,
+    adImageBytesMax,
     regions: {
       // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
@@ -321,64 +323,4 @@ async function beginActing(
   actors.begin(`${config.region}/${incarnation}`);
   // Only a standalone node can be sure that nobody is about to accept what was staged, however recently.
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
-}
-
-/** Actors are claimed under `region/incarnation`. */
-function incarnationOf(owner: string): string {
-  return owner.slice(owner.indexOf("/") + 1);
-}
-
-function createActors(
-  services: Omit<NodeServices, "actors" | "parties" | typeof Symbol.asyncDispose>,
-  { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
-): LocalActorSystem {
-  const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
-  const regions = servingRegions(services);
-  return createActorSystem({
-    store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [
-      ...[bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
-      logDefinition(services),
-    ],
-    activities: {
-      ...bulkUploadActivities(services),
-      ...logActivities({ ...services, log }),
-      ...businessActivities({
-        register: registerStore,
-        records,
-        regions,
-        registerChanged: () => register.refresh(),
-        latePurges: services.latePurges,
-        domains: { probe: services.domainProbe, schedule: config.domains.schedule },
-      }),
-      ...pushActivities({
-        records,
-        crypto: nativeCrypto,
-        projection: keys.projection,
-        sidecar: keys.sidecar,
-        leaves: services.leaves,
-        planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
-        pause: services.rightOfWay.pause,
-        holdMs: services.holdMs,
-        parsed: services.parsed,
-        recordIdOf: services.recordIdOf,
-        lists: services.lists,
-        background: services.background,
-        stalled: services.stalled,
-        notices: services.notices,
-        region: config.region,
-        regions,
-      }),
-      ...regionActivities({
-        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
-        receiptRetentionMs: config.retention.receiptDays * dayMs,
-      }),
-    },
-    clock,
-    timers: nodeTimers,
-    entropy: { newOperationId: randomUUID },
-    owner,
-    ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
-    log,
-  });
 }

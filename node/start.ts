@@ -24,6 +24,7 @@ import { type HeldPort, holdPort } from "./held-port.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
+import { adPublishingOf } from "./publishing-surface.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
@@ -196,6 +197,9 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       grantKey: grant,
       hostedSigner,
       publishRecord: (request) => publishRecord({ ...services, crypto: nativeCrypto }, request),
+      publishAd: adPublishingOf(services).publishAd,
+      images: services.imageStore,
+      adCurrency: config.ads.currency,
       fetch,
     }),
   );

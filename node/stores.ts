@@ -11,6 +11,7 @@ import { type CassandraActorStore, openCassandraActorStore } from "../storage/ca
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
 import { openCassandraEventStore } from "../storage/cassandra/event-store.ts";
 import { openCassandraFenceLedger } from "../storage/cassandra/fence-ledger.ts";
+import { openCassandraImageStore } from "../storage/cassandra/image-store.ts";
 import { openCassandraInsightStore } from "../storage/cassandra/insight-store.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { openCassandraLogStore } from "../storage/cassandra/log-store.ts";
@@ -26,6 +27,7 @@ import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elastic
 import type { EventStore } from "../storage/event-store.ts";
 import type { FenceLedger } from "../storage/fence-ledger.ts";
 import { openFolderStagingArea } from "../storage/folder/staging-area.ts";
+import type { ImageStore } from "../storage/image-store.ts";
 import type { InsightStore } from "../storage/insight-store.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
@@ -36,6 +38,7 @@ import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
 import { openSqliteEventStore } from "../storage/sqlite/event-store.ts";
 import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
+import { openSqliteImageStore } from "../storage/sqlite/image-store.ts";
 import { openSqliteInsightStore } from "../storage/sqlite/insight-store.ts";
 import { openSqliteLogStore } from "../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
@@ -65,6 +68,7 @@ export interface NodeStores {
   /** Where uploaded files wait for their import; null if this deployment takes none. */
   readonly staging: StagingArea | null;
   readonly logStore: LogStore;
+  readonly imageStore: ImageStore;
   close(): Promise<void>;
 }
 
@@ -104,6 +108,7 @@ export async function openEmbeddedStores(
             now: clock.now,
           }),
     logStore,
+    imageStore: openSqliteImageStore(database, { bytesMax: config.adImageBytesMax }),
     close: async () => {
       await logStore[Symbol.asyncDispose]();
       await rows[Symbol.asyncDispose]();
@@ -138,6 +143,7 @@ export async function openEngineStores(
     readonly regions: RegionsView;
     readonly analyticsDays: number;
     readonly bulkImport: boolean;
+    readonly adImageBytesMax: number;
   },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
@@ -183,6 +189,7 @@ export async function openEngineStores(
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       staging: options.bulkImport ? openCassandraStagingArea(session, cluster) : null,
       logStore: openCassandraLogStore(session),
+      imageStore: openCassandraImageStore(session, { ...cluster, now, bytesMax: options.adImageBytesMax }),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },

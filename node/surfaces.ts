@@ -22,23 +22,26 @@ import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
-import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
-import { createFetch, type FetchRequest } from "../service/fetch.ts";
+import { createBlocks } from "../service/blocks.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
-import { createChooseListing } from "../service/key-directory.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
+import { createOperatorLedgers, type OperatorLedgers } from "../service/ledgers.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
 import { createLogReads } from "../service/log-reads.ts";
 import { createPublishedReads } from "../service/published-reads.ts";
 import { readPurges } from "../service/purges.ts";
-import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
-import { createReceipts } from "../service/receipts.ts";
+import { createQueryBudget } from "../service/query-budget.ts";
+import {
+  createRegionalBudget,
+  createRegionalRate,
+  type KeyBudget,
+  type KeyRate,
+  type RegionalLimitDeps,
+} from "../service/regional-limits.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { createSearch, type SearchCall } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
-import { createReadTerms } from "../service/terms.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
@@ -47,12 +50,13 @@ import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { readImageOf, uploadImageOf } from "./images/ad-images.ts";
 import { nodeReadings } from "./node-readings.ts";
-import { publishingParts } from "./publishing-surface.ts";
+import { adPublishingOf, publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
+import { retrievalOf } from "./retrieval-surface.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
-import { sandboxTerms } from "./terms-file.ts";
 import { vectorFolder } from "./vector-folder.ts";
 
 export interface Surfaces {
@@ -126,6 +130,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.base_url),
       baseUrl: urls.base_url,
       ...retrievalOf(services, urls, { budget, delayUntil: changes.delayUntil }),
+      readImage: readImageOf(services, urls.base_url),
       verification,
       sandbox: grants(urls.base_url, "svc-retrieval"),
     }),
@@ -137,6 +142,8 @@ export function buildSurfaces(
       ...publishingParts(services, urls.business_url),
       analytics: analyticsOf(services, urls.verify_url),
       ...businessReadsOf(services),
+      uploadImage: uploadImageOf(services),
+      ads: adPublishingOf(services),
       sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
@@ -173,6 +180,8 @@ function opsOf(
     },
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),
+    ledgers: operatorLedgersOf(services),
+    blocks: createBlocks(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
 }
@@ -187,7 +196,7 @@ function revocationsOf(
 
 function authenticationOf(
   services: NodeServices,
-): Omit<AuthenticationDeps, "requestRate"> & { readonly requestRate: RequestRate | null } {
+): Omit<AuthenticationDeps, "requestRate"> & { readonly requestRate: KeyRate | null } {
   return {
     environment: services.keys.environment,
     region: services.keys.region,
@@ -197,7 +206,7 @@ function authenticationOf(
     clock: services.clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
-    requestRate: rateOf(services, services.config.keyLimits.requestsPerSecond, 2),
+    requestRate: keyRateOf(services),
     limitFields: null,
     keyRegion: keyRegionOf(services),
   };
@@ -218,6 +227,22 @@ function grantRoutes(
   const rate = createAddressRate({ perMinute: grantsPerMinute, allPerMinute: allGrantsPerMinute, elapsedMs });
   const issue = createSandboxGrants({ authentication, grantKey, passkeys: anchors.passkeys });
   return (url, tag) => [sandboxGrantRoute({ issue, rate, edge, authorities: authoritiesOf(url), tag })];
+}
+
+const keyBurstSeconds = 2;
+
+/** A standalone node counts for itself; the nodes of a region count together. */
+function keyRateOf(services: NodeServices): KeyRate | null {
+  const { requestsPerSecond: perSecond } = services.config.keyLimits;
+  const regional = regionalOf(services);
+  if (perSecond === null || regional === null) return rateOf(services, perSecond, keyBurstSeconds);
+  return createRegionalRate(regional, { perSecond, burst: keyBurstSeconds * perSecond });
+}
+
+function regionalOf({ cluster, actors, elapsedMs, config }: NodeServices): RegionalLimitDeps | null {
+  if (cluster === null) return null;
+  const { region } = config;
+  return { actors, region, elapsedMs, nodes: () => cluster.membership.view(region).members.length };
 }
 
 /** Allows bursts of `burstSeconds` times the rate. */
@@ -260,9 +285,14 @@ function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
   });
 }
 
-function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {
-  const { queryCostPerMinute: perMinute } = config.keyLimits;
-  return perMinute === null ? null : createQueryBudget({ perMinute, elapsedMs });
+function queryBudgetOf(services: NodeServices): KeyBudget | null {
+  const { queryCostPerMinute: perMinute } = services.config.keyLimits;
+  if (perMinute === null) return null;
+  const regional = regionalOf(services);
+  const { elapsedMs } = services;
+  return regional === null
+    ? createQueryBudget({ perMinute, elapsedMs })
+    : createRegionalBudget(regional, perMinute);
 }
 
 /** A loopback node is reached under both of its names. */
@@ -271,51 +301,9 @@ function authoritiesOf(url: string): readonly string[] {
   return host.startsWith("127.0.0.1") ? [host, port === "" ? "localhost" : `localhost:${port}`] : [host];
 }
 
-function retrievalOf(
-  services: NodeServices,
-  urls: SandboxUrls,
-  { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
-) {
-  const { register, records, index, clock, insight, rightOfWay } = services;
-  const receipts = createReceipts({
-    environment: services.keys.environment,
-    region: services.keys.region,
-    incarnation: services.lease,
-    signer: services.keys.receipt,
-    store: services.receipts,
-    crypto: nativeCrypto,
-    clock,
-  });
-  const { eventStore, config } = services;
-  const search = createSearch({ index, register, receipts, insight, budget });
-  const fetch = createFetch({
-    records,
-    register,
-    receipts,
-    insight,
-    budget,
-    clock,
-    sha256: nativeCrypto.sha256,
-    verifyUrl: urls.verify_url,
-    delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
-  });
-  return {
-    chooseListing: createChooseListing(services.parties),
-    terms: createReadTerms({
-      ...{ clock, sha256: nativeCrypto.sha256 },
-      terms: () => services.operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
-    }),
-    events: (request: CompanyEventsRequest) =>
-      readCompanyEvents({ eventStore, region: config.region }, request),
-    search: (call: SearchCall) => rightOfWay.during(() => search(call)),
-    fetch: (request: FetchRequest) => rightOfWay.during(() => fetch(request)),
-  };
-}
-
-async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<void> {
-  for (let left = atMs - clock.now(); left > 0; left = atMs - clock.now()) {
-    await new Promise((resolve) => setTimeout(resolve, left));
-  }
+function operatorLedgersOf({ actors, operatorFiles, register }: NodeServices): OperatorLedgers {
+  const kindOf = async (uuid: string) => (await register.party(uuid))?.kind ?? null;
+  return createOperatorLedgers({ actors, prices: operatorFiles.prices, kindOf });
 }
 
 function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads {

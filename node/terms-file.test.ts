@@ -60,7 +60,7 @@ describe("the file of the terms", () => {
   it("is read again when it changes, and a fault keeps what is in force", async () => {
     const terms = fileOf({ versions: [first] });
     const files = await openOperatorFiles(
-      { contentLists: null, blockedUrls: null, asTable: null, terms },
+      { contentLists: null, blockedUrls: null, asTable: null, prices: null, terms },
       () => {},
     );
     expect(files.terms()).toEqual([first]);

@@ -12,6 +12,8 @@ import type { Operation, Parameter, RouteDoc } from "../api/route.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
 import { anyText, object, type Shape } from "../protocol/shape.ts";
+import { account } from "../protocol/wire/allowance.ts";
+import { blockState, changed, groupState } from "./block-shapes.ts";
 import { certificateEnds } from "./revocations.ts";
 import {
   actList,
@@ -26,6 +28,7 @@ import {
   keyState,
   latePurges,
   mandateState,
+  operatorStatement,
   purgePage,
   readyReport,
   stalledPushes,
@@ -79,14 +82,14 @@ function command(path: string, summary: string, body: Shape<unknown>): Operation
   return { method: "POST", path, tags: [], doc: { summary, body, answers } };
 }
 
-interface Revocation {
+interface ActDoc {
   readonly summary: string;
   readonly body: Shape<unknown>;
   readonly answer: Shape<unknown>;
   readonly parameters?: readonly Parameter[];
 }
 
-function revocation(path: string, { summary, body, answer, parameters = [] }: Revocation): Operation {
+function act(path: string, { summary, body, answer, parameters = [] }: ActDoc): Operation {
   const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
   return {
     method: "POST",
@@ -141,17 +144,17 @@ const reads: readonly Operation[] = [
 
 const revocations: readonly Operation[] = [
   shown("/ops/keys/:key_id", "key", keyState, [keyId]),
-  revocation("/ops/keys/:key_id/revoke", {
+  act("/ops/keys/:key_id/revoke", {
     ...{ summary: "Revokes a key", body: bodies.key, answer: done("key", keyState), parameters: [keyId] },
   }),
   shown("/ops/mandates/:business_uuid/:mandate_id", "mandate", mandateState, mandateNames),
-  revocation("/ops/mandates/:business_uuid/:mandate_id/revoke", {
+  act("/ops/mandates/:business_uuid/:mandate_id/revoke", {
     ...{ summary: "Revokes a mandate", body: bodies.mandate, answer: done("mandate", mandateState) },
     parameters: mandateNames,
   }),
   shown("/ops/certificates/:uuid", "certificate", certificateState, [uuid]),
   ...Object.entries(certificateEnds).map(([last, { summary }]) =>
-    revocation(`/ops/certificates/:uuid/${last}`, {
+    act(`/ops/certificates/:uuid/${last}`, {
       ...{
         summary,
         body: bodies.certificate,
@@ -160,12 +163,54 @@ const revocations: readonly Operation[] = [
       },
     }),
   ),
-  revocation("/ops/grants/revoke", {
+  act("/ops/grants/revoke", {
     summary: "Revokes the key of a sandbox grant, used or not",
     ...{ body: bodies.grant, answer: done("key", keyState) },
   }),
   read("/ops/acts/:uuid", "Acts of operators on a party, with name and reason, 100 a page", actList, {
     parameters: [uuid, after],
+  }),
+];
+
+const company = parameter("path", "company_uuid", "UUID of an AI company.");
+const ledgers: readonly Operation[] = [
+  shown("/ops/ledgers/:company_uuid", "account", account, [company]),
+  read(
+    "/ops/ledgers/:company_uuid/statements/:month",
+    "Statement of a month, with who made each entry and why",
+    object({ statement: operatorStatement }),
+    {
+      parameters: [company, parameter("path", "month", "A month such as 2026-11.")],
+      problems: ["not_found"],
+    },
+  ),
+  act("/ops/ledgers/:company_uuid/entries", {
+    ...{ summary: "Pays in, or corrects the account of an AI company", body: bodies.ledgerEntry },
+    ...{ answer: object({ account }), parameters: [company] },
+  }),
+];
+
+const businessUuid = parameter("path", "business_uuid", "UUID of the business.");
+const companyUuid = parameter("path", "company_uuid", "UUID of the AI company.");
+
+const blocks: readonly Operation[] = [
+  read(
+    "/ops/blocks/:business_uuid",
+    "The groups of AI companies that a business blocks",
+    object({ blocks: blockState }),
+    { parameters: [businessUuid], problems: ["not_found"] },
+  ),
+  ...Object.entries({ block: "Blocks a group for a business", unblock: "Unblocks a group" }).map(
+    ([last, summary]) =>
+      act(`/ops/blocks/:business_uuid/${last}`, {
+        ...{ summary, body: bodies.block, answer: changed("blocks", blockState) },
+        parameters: [businessUuid],
+      }),
+  ),
+  shown("/ops/groups/:company_uuid", "company", groupState, [companyUuid]),
+  act("/ops/groups/:company_uuid/join", {
+    summary: "Changes the group of an AI company, which keeps its former groups",
+    ...{ body: bodies.joinGroup, answer: changed("company", groupState), parameters: [companyUuid] },
   }),
 ];
 
@@ -190,8 +235,9 @@ const cluster: readonly Operation[] = [
 export function openApiOf(isClustered: boolean): JsonObject {
   const info = {
     title: "Operations",
-    description: "Health, state and revocations, for the operators of a node.",
+    description: "Health, state, revocations, accounts and blocks, for the operators of a node.",
     servers: [],
   };
-  return openApi(info, [...reads, ...revocations, ...(isClustered ? cluster : [])], terms);
+  const acts = [...revocations, ...ledgers, ...blocks];
+  return openApi(info, [...reads, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -4,7 +4,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { pino } from "pino";
 import type { KeptAct } from "../actors/messages/business.ts";
 import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
-import { refuse } from "../protocol/result.ts";
+import { ok, refuse } from "../protocol/result.ts";
+import type { Blocks } from "../service/blocks.ts";
+import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
@@ -43,9 +45,22 @@ export const keptAct = (change: number): KeptAct => ({
 const hosts = ["localhost:80"];
 const nothing = async () => refuse("unknown", "There is none.");
 
+export const noLedgers: OperatorLedgers = {
+  account: async () => null,
+  enter: nothing,
+  statement: async () => ok(null),
+};
+
 export const noRevocations: Revocations = {
   ...{ key: nothing, revokeKey: nothing, mandate: nothing, revokeMandate: nothing },
   ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing, acts: async () => [] },
+};
+
+export const noBlocks: Blocks = {
+  ofBusiness: nothing,
+  setBlocked: nothing,
+  ofCompany: nothing,
+  joinGroup: nothing,
 };
 
 /** The surface; its answers are checked against its own document. */
@@ -63,6 +78,8 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     stalledPushes: () => [],
     purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
     revocations: noRevocations,
+    ledgers: noLedgers,
+    blocks: noBlocks,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

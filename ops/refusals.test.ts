@@ -7,7 +7,7 @@ import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
-import { noRevocations } from "./ops.fixture.ts";
+import { noBlocks, noLedgers, noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 
 const token = "an-operators-token-of-32-characters";
@@ -24,6 +24,8 @@ const server = buildOps({
   purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
   listActors: async () => [],
   revocations: noRevocations,
+  ledgers: noLedgers,
+  blocks: noBlocks,
   audit: { record: () => {} },
   cluster: rubbish({}),
 });

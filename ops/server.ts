@@ -20,11 +20,15 @@ import {
   takeOver,
 } from "../api/platform-answers.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
+import type { Blocks } from "../service/blocks.ts";
 import { failureAnswer } from "../service/failure.ts";
+import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
+import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
+import { addLedgerRoutes } from "./ledgers.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
@@ -48,6 +52,8 @@ export interface OpsDeps {
   readonly stalledPushes: () => readonly StalledPush[];
   readonly purges: PurgeReads;
   readonly revocations: Revocations;
+  readonly ledgers: OperatorLedgers;
+  readonly blocks: Blocks;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
   /** What operators may do to the cluster; null if the node is standalone. */
@@ -109,6 +115,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addReads(server, deps);
   addPurgeRoutes(server, deps.purges);
   addRevocationRoutes(server, deps.revocations);
+  addLedgerRoutes(server, deps.ledgers);
+  addBlockRoutes(server, deps.blocks);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setErrorHandler<FastifyError>((error, request, reply) => {

@@ -28,6 +28,7 @@ import {
   timestamp,
   uuid,
 } from "../protocol/shape.ts";
+import { statementMembers } from "../protocol/wire/allowance.ts";
 
 /** The state, whose form depends on the actor's machine. */
 const anyValue: Shape<unknown> = anything;
@@ -73,6 +74,8 @@ const movable = described(
 /** Characters of a checkpoint with its cosignatures, at most: it is recorded in the audit log. */
 const checkpointLengthMax = 2_048;
 
+const groupLengthMax = 64;
+
 /** The body that each address takes. */
 export const bodies = {
   key: object({ compromised_from: optional(compromisedFrom), ...actMembers }),
@@ -87,6 +90,20 @@ export const bodies = {
   }),
   grant: object({
     grant: described(text(grantLengthMax), "The grant as the sandbox gave it."),
+    ...actMembers,
+  }),
+  block: object({
+    group: described(
+      text(groupLengthMax),
+      "Name of a group of AI companies; that of a company that never changed its group is its UUID.",
+    ),
+    ...actMembers,
+  }),
+  joinGroup: object({
+    group: described(
+      matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "a name of a group"),
+      "Name of the group, which need not exist.",
+    ),
     ...actMembers,
   }),
   moves: object({ party: movable, to: region, ...actMembers }),
@@ -111,6 +128,22 @@ export const bodies = {
   putIn: object({ region, ...actMembers }),
   rejoin: object({ region, ...actMembers }),
   rebuild: object({ collection: anyText, ...actMembers }),
+  ledgerEntry: object({
+    entry_id: described(
+      matching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, "1 to 128 letters, digits, points, colons, hyphens"),
+      "Names the entry, such as the number of the payment. Sent again, the entry is made once.",
+    ),
+    kind: oneOf(["top_up", "correction"]),
+    amount: described(
+      matching(/^-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?$/, 'a decimal string such as "250" or "-12.5"'),
+      "In units of the currency. A top-up is more than 0; a correction is not 0.",
+    ),
+    currency: described(
+      matching(/^[A-Z]{3}$/, "an ISO 4217 code"),
+      "That of the account, and of the prices.",
+    ),
+    ...actMembers,
+  }),
 };
 /** The body of an address. */
 export type Body<K extends keyof typeof bodies> = Of<(typeof bodies)[K]>;
@@ -342,6 +375,20 @@ const purgeState = named(
     ),
   }),
 );
+const operatorEntry = object({
+  entry_id: anyText,
+  kind: oneOf(["top_up", "correction"]),
+  amount: anyText,
+  currency: anyText,
+  by: anyText,
+  reason: anyText,
+  at: timestamp,
+});
+export const operatorStatement = named(
+  "OperatorStatement",
+  object({ ...statementMembers, entries: listOf(operatorEntry) }),
+);
+
 export const purgePage = object({
   business_uuid: anyText,
   purges: described(listOf(purgeState), "The deletions in their order."),

@@ -8,6 +8,9 @@ export const collectionNames = ["products", "business_files", "events", "jobs", 
 
 export type CollectionName = (typeof collectionNames)[number];
 
+/** What a business seals to have it shown: a record of a collection, or an ad, which is in no collection. */
+export type ShownType = CollectionName | "ads";
+
 const prefixes = {
   products: "svc_",
   business_files: "bf_",
@@ -29,6 +32,11 @@ const kindByPrefix = new Map<string, RecordKind>(
 /** Whether a text names a collection. */
 export function isCollectionName(text: string): text is CollectionName {
   return (collectionNames as readonly string[]).includes(text);
+}
+
+/** Whether a text names a collection, or ads. */
+export function isShownType(text: string): text is ShownType {
+  return text === "ads" || isCollectionName(text);
 }
 
 /** What the record ids of a kind begin with. */

@@ -58,3 +58,26 @@ export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /** Maximum number of domains of one business whose control is confirmed. */
 export const watchedDomainsMax = 100;
+
+/** Maximum number of ads in a pool. */
+export const poolAdsMax = 20;
+/** Bytes of a request to the routes of ads. */
+export const adRequestBytesMax = 65_536;
+/** How long after its pool an ad may be rendered, in milliseconds. */
+export const adRenderMs = 600_000;
+/** How long after its render an ad may be clicked, in milliseconds. */
+export const adClickMs = 86_400_000;
+/** For how long a conversation is not shown an ad again, in milliseconds. */
+export const adRepeatMs = 3_600_000;
+/** Maximum number of ads of a campaign, and of campaigns that a request may name. */
+export const campaignAdsMax = 1_000;
+/** Maximum size in bytes of an image of an ad. */
+export const imageBytesMax = 2_097_152;
+/** Maximum width and height of an image of an ad in pixels, and the most pixels that it may have in all. */
+export const imageSideMax = 4_096;
+export const imagePixelsMax = 8_388_608;
+/** Images that a node lets one business send in 24 hours, and how many bytes they may have together. */
+export const imagesPerDay = 500;
+export const imageBytesPerDay = 268_435_456;
+/** How long a signed link to an image is valid. */
+export const imageLinkValidSeconds = 900;

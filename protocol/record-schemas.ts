@@ -1,13 +1,15 @@
-// The published JSON Schemas of what a business seals: the five record types and the AI policy record.
+// The published JSON Schemas of what a business seals: the five record types, ads and the AI policy record.
 
 import { aiPolicyRecord } from "./ai-policy.ts";
 import type { JsonObject } from "./canonical-json.ts";
-import { collectionNames } from "./identifiers.ts";
+import { collectionNames, type ShownType } from "./identifiers.ts";
 import { recordJsonSchema } from "./records/json-schema.ts";
 import { recordTypes } from "./records/parse-record.ts";
 
+const types: readonly ShownType[] = [...collectionNames, "ads"];
+
 const documents: ReadonlyMap<string, JsonObject> = new Map([
-  ...collectionNames.map((name) => [`${name}/${recordTypes[name].version}`, recordJsonSchema(name)] as const),
+  ...types.map((name) => [`${name}/${recordTypes[name].version}`, recordJsonSchema(name)] as const),
   [
     "ai_policy/1",
     {

@@ -73,6 +73,7 @@ export function rowSigningText(
   return canonicalize(Object.fromEntries(covered));
 }
 
+/** No member that sorts before it has this name inside: the only one that holds an object is an ad's seal, an envelope. */
 const signatureLeader = '"adl_proj":"';
 
 /**
@@ -93,8 +94,8 @@ const bitsFollower = ',"ai_policy_version":';
  * (`policyBitsText`). Without the spliced members the text equals the signed one again.
  */
 export function serveRow(rowText: string, bitsText: string, sponsored = false): string {
-  // Inside a JSON string a quote is escaped, so the first unescaped occurrence is a member of the row itself: no member that
-  // sorts before it holds an object.
+  // Inside a JSON string a quote is escaped, so the first unescaped occurrence is a member of the row itself: the only member
+  // that sorts before it and holds an object is an ad's seal, and an envelope has no member of this name.
   const at = rowText.indexOf(bitsFollower);
   if (at < 0) throw new Error("A signed row has an ai_policy_version");
   const head = `${rowText.slice(0, at)},"ai_policy_bits":${bitsText}`;

@@ -37,9 +37,9 @@ import type { Caller } from "./caller.ts";
 import type { KeyRegion } from "./key-region.ts";
 import type { LimitFields } from "./limit-fields.ts";
 import { claimNonce, type NonceClaim, noNonce } from "./nonce-claim.ts";
+import type { KeyRate } from "./regional-limits.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
-import type { RequestRate } from "./request-rate.ts";
 import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
 import { parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
 import type { Environment } from "./service-keys.ts";
@@ -55,7 +55,7 @@ export interface AuthenticationDeps {
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null if there is no limit. */
-  readonly requestRate: Pick<RequestRate, "take"> | null;
+  readonly requestRate: Pick<KeyRate, "take"> | null;
   /** The limits reported to a key; null if there are none. */
   readonly limitFields: LimitFields | null;
   /** Null if keys are not bound to regions. */
@@ -329,10 +329,27 @@ function admit(
   headers: Readonly<Record<string, string>>,
 ): MaybeLater<Authenticated | Refused> {
   const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
-  const admitted = (): MaybeLater<Authenticated | Refused> =>
-    admitHere(deps, candidate, { caller, headers, limited });
+  const found = { caller, headers };
+  return limited instanceof Promise
+    ? limited.then((known) => admitWhere(deps, candidate, { ...found, limited: known }))
+    : admitWhere(deps, candidate, { ...found, limited });
+}
+
+interface Admission {
+  readonly caller: Caller;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The refusal of a request beyond its key's rate. */
+  readonly limited: Refused | null;
+}
+
+function admitWhere(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  admission: Admission,
+): MaybeLater<Authenticated | Refused> {
+  const admitted = (): MaybeLater<Authenticated | Refused> => admitHere(deps, candidate, admission);
   // With a bearer token there is no nonce to claim in either region.
-  const misdirected = candidate.received === null ? null : (deps.keyRegion?.(caller) ?? null);
+  const misdirected = candidate.received === null ? null : (deps.keyRegion?.(admission.caller) ?? null);
   if (misdirected instanceof Promise) return misdirected.then((found) => found ?? admitted());
   return misdirected ?? admitted();
 }
@@ -341,15 +358,7 @@ function admit(
 function admitHere(
   deps: AuthenticationDeps,
   candidate: Candidate,
-  {
-    caller,
-    headers,
-    limited,
-  }: {
-    readonly caller: Caller;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly limited: Refused | null;
-  },
+  { caller, headers, limited }: Admission,
 ): MaybeLater<Authenticated | Refused> {
   let begun: NonceClaim | null = candidate.received === null ? noNonce : null;
   const claim = (): NonceClaim => {

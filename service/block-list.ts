@@ -1,12 +1,18 @@
 // Which businesses have blocked which groups of AI companies; complete for all businesses.
 
+import type { PartyFacts } from "../actors/messages/business.ts";
+
+/** A company meets the blocks of its own group and of every group that it was in. */
+export type GroupMember = Pick<PartyFacts, "group" | "former_groups">;
+
 const nobody: readonly string[] = Object.freeze([]);
 
 export interface BlockList {
   /** Replaces what a business blocks, unless a higher change was already seen. */
   put(businessUuid: string, groups: readonly string[], change: number): void;
-  blockedBusinesses(group: string): readonly string[];
-  hasBlocked(businessUuid: string, group: string): boolean;
+  /** Every business that blocked a group of the company, once. */
+  blockedBusinesses(company: GroupMember): readonly string[];
+  hasBlocked(businessUuid: string, company: GroupMember): boolean;
 }
 
 export function createBlockList(): BlockList {
@@ -30,7 +36,14 @@ export function createBlockList(): BlockList {
       }
       if (known !== undefined || groups.length > 0) ofBusiness.set(uuid, { groups, change });
     },
-    blockedBusinesses: (group) => ofGroup.get(group) ?? nobody,
-    hasBlocked: (uuid, group) => ofBusiness.get(uuid)?.groups.includes(group) ?? false,
+    blockedBusinesses: ({ group, former_groups: former = nobody }) => {
+      const own = ofGroup.get(group) ?? nobody;
+      if (former.length === 0) return own;
+      return [...new Set([...own, ...former.flatMap((each) => ofGroup.get(each) ?? nobody)])];
+    },
+    hasBlocked: (uuid, { group, former_groups: former = nobody }) => {
+      const blocked = ofBusiness.get(uuid)?.groups;
+      return blocked !== undefined && [group, ...former].some((each) => blocked.includes(each));
+    },
   };
 }

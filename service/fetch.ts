@@ -3,7 +3,7 @@
 //       group all answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
 //   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version, and a
 //       business file to one status of its endpoints.
-//   F3. A fetch beyond its key's budget is refused before the record is looked up, so it reveals nothing about the
+//   F3. A fetch beyond its key's budget or its company's allowance is refused before the record is looked up, so it reveals nothing about the
 //       record.
 //   F4. What is not delivered has no receipt and is never billed: the answer to HEAD is the same without the body, with
 //       the length that the body would have. Its nonce is claimed and it counts towards the budget like any other fetch.
@@ -18,16 +18,17 @@ import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore, StoredSeal } from "../storage/record-store.ts";
+import type { Allowance } from "./allowance.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { domainsIn, domainsShown, type EndpointsStatus, endpointsStatus } from "./domain-standing.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
 import type { Insight } from "./insight.ts";
-import type { QueryBudget } from "./query-budget.ts";
 import { fetchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, type Served } from "./receipts.ts";
+import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
-import { answerWithoutBody, answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
+import { answerWithoutBody, answerWithReceipt, type Prepared, preparePaid } from "./retrieval-answer.ts";
 
 /** Specification, «Limits», plus one, because a clock of whole milliseconds may be up to one ahead of the arrival. */
 const notFoundAfterMs = 21;
@@ -47,7 +48,9 @@ export interface FetchDeps {
   readonly receipts: Receipts;
   readonly insight: Pick<Insight, "fetched">;
   /** Null if there is no limit. */
-  readonly budget: QueryBudget | null;
+  readonly budget: KeyBudget | null;
+  /** Null where nothing is charged. */
+  readonly allowance: Allowance | null;
   readonly clock: Clock;
   readonly sha256: Sha256;
   /** The public base of the verification surface, without trailing slash. */
@@ -96,15 +99,21 @@ async function prepare(
   kept: KeptRecords,
   request: FetchRequest,
 ): Promise<Prepared | Refused> {
-  const record = await findRecord(deps, kept, request);
-  if ("kind" in record) return record;
-  const served = servedOf(deps, record, request);
-  const receipt = await deps.receipts.sign(served);
-  return {
-    body: answerText(deps, record, { served, receipt: receipt.envelope }),
-    receipt,
-    answered: () => count(deps.insight, record, served, request.recordId),
-  };
+  const limited = await refuseUnread(deps, request);
+  if (limited !== null) return limited;
+  const company = request.authenticated.caller.party.uuid;
+  const priced = { kind: "fetch", collection: null, company } as const;
+  return preparePaid({ ...priced, allowance: deps.allowance }, async () => {
+    const record = await readRecord(deps, kept, request);
+    if (record === null) return recordNotFound;
+    const served = servedOf(deps, record, request);
+    const receipt = await deps.receipts.sign(served);
+    return {
+      body: answerText(deps, record, { served, receipt: receipt.envelope }),
+      receipt,
+      answered: () => count(deps.insight, record, served, request.recordId),
+    };
+  });
 }
 
 function count(insight: FetchDeps["insight"], record: FetchedRecord, served: Served, recordId: string): void {
@@ -117,7 +126,8 @@ function count(insight: FetchDeps["insight"], record: FetchedRecord, served: Ser
 
 /** The length of the answer in bytes; the length of a receipt is known before it is signed. */
 async function measure(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<number | Refused> {
-  const record = await findRecord(deps, kept, request);
+  const record =
+    (await refuseUnread(deps, request)) ?? (await readRecord(deps, kept, request)) ?? recordNotFound;
   if ("kind" in record) return record;
   const served = servedOf(deps, record, request);
   return utf8(answerText(deps, record, { served, receipt: deps.receipts.unsigned(served) })).length;
@@ -151,17 +161,16 @@ function answerText(
   return closeFetchedRecord(record, { sourceLine, receipt });
 }
 
-async function findRecord(
+/** The refusal of a fetch that is not looked up at all; null if it may be. */
+async function refuseUnread(
   deps: FetchDeps,
-  kept: KeptRecords,
-  request: FetchRequest,
-): Promise<FetchedRecord | Refused> {
-  if (!isRecordId(request.recordId))
+  { recordId, authenticated }: FetchRequest,
+): Promise<Refused | null> {
+  if (!isRecordId(recordId))
     return refused(
       problem("request_invalid", "This is not a valid record id.", { pointer: "/path/record_id" }),
     );
-  const limited = deps.budget?.spend(request.authenticated.caller.key.key_id, fetchCost) ?? null;
-  return limited ?? (await readRecord(deps, kept, request)) ?? recordNotFound;
+  return (await deps.budget?.spend(authenticated.caller.key.key_id, fetchCost)) ?? null;
 }
 
 async function readRecord(
@@ -172,9 +181,8 @@ async function readRecord(
   const known = await readKept(deps, kept, request.recordId);
   const record = known ?? (await openRecord(deps, kept, request.recordId));
   if (record === null) return null;
-  return deps.register.hasBlocked(record.businessUuid, request.authenticated.caller.party.group)
-    ? null
-    : record;
+  const { party } = request.authenticated.caller;
+  return deps.register.hasBlocked(record.businessUuid, party) ? null : record;
 }
 
 /** The cached part of the record, provided its head and the policy in force are still those it was made with. */

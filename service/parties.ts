@@ -108,12 +108,19 @@ export interface Parties {
     readonly custody: "hosted" | "self";
     readonly effective_from: string;
   }): Promise<void>;
-  /** A business blocks or unblocks a group of AI companies. */
+  /** A business blocks or unblocks a group of AI companies. Returns false if it changed nothing. */
   setBlocked(request: {
     readonly uuid: string;
     readonly group: string;
     readonly blocked: boolean;
-  }): Promise<void>;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
+  /** An AI company changes its group; the blocks of its former groups follow it. Returns false if it changed nothing. */
+  joinGroup(request: {
+    readonly uuid: string;
+    readonly group: string;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   /** An AI company chooses whether the key directory lists it. */
   setListed(request: { readonly uuid: string; readonly listed: boolean }): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
@@ -161,8 +168,9 @@ export function createParties(deps: PartiesDeps): Parties {
       assertInstants(revocation.revoked_at, revocation.compromised_from);
       return change(uuid, { type: "key.revoke", ...revocation });
     },
-    setBlocked: ({ uuid, group, blocked }) =>
-      ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
+    setBlocked: ({ uuid, blocked, ...asked }) =>
+      change(uuid, { type: blocked ? "group.block" : "group.unblock", ...asked }),
+    joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
     facts,
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),

@@ -1,5 +1,6 @@
 // What the searches and fetches of one key may cost per minute (specification, «Errors», 429). A key's minute starts
-// with the first request that spends something after its last minute has ended. Counted by this node alone.
+// with the first request that spends something after its last minute has ended. Counted by this node alone;
+// regional-limits.ts has the budget of a key at all nodes of a region.
 //   M1. At most the budget is spent in a key's minute.
 //   M2. A refused request spends nothing; it passes at the latest once the minute has ended.
 //   M3. Keys that have not been used for long are forgotten, together with what they spent: memory is bounded.
@@ -26,7 +27,7 @@ export interface QueryBudgetOptions {
   readonly keysMax?: number;
 }
 
-const minuteMs = 60_000;
+export const minuteMs = 60_000;
 
 interface Minute {
   spent: number;
@@ -38,7 +39,7 @@ export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const minutes = new BoundedMap<string, Minute>(options.keysMax ?? limitedKeysMax);
   return {
-    policy: `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`,
+    policy: budgetPolicy(perMinute),
     standing: (keyId) => {
       const { spent, beganMs } = minutes.get(keyId) ?? { spent: 0, beganMs: 0 };
       const leftMs = beganMs + minuteMs - elapsedMs();
@@ -60,7 +61,12 @@ export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   };
 }
 
-function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
+/** The RateLimit-Policy item. */
+export function budgetPolicy(perMinute: number): string {
+  return `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`;
+}
+
+export function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
   const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, with a new signature.`;
   return rateLimited(detail, { retry_after_seconds: Math.ceil(leftMs / 1_000), reason: "query_cost" });
 }

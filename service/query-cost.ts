@@ -8,6 +8,8 @@ const rowsPerUnit = 10;
 const clausesPerUnit = 5;
 
 export const fetchCost = 1;
+/** A pool of ads has up to 20 of them, each with all that it needs to be verified. */
+export const poolCost = 3;
 
 /**
  * The sum of 1, 1 for each ten rows requested (rounded up), 1 for a `q`, and 1 for each five clauses besides the country

@@ -40,7 +40,7 @@ export interface Retrieval {
 export interface Served {
   readonly retrieval: Retrieval;
   readonly caller: Caller;
-  readonly kind: "search" | "fetch";
+  readonly kind: "search" | "fetch" | "ad_pool";
   readonly collection: string | null;
   readonly country: string | null;
   /** The caller's reference; only the event stream repeats it. */
@@ -177,9 +177,11 @@ async function keepReceipt(
     region: deps.region,
     batch: batchName(retrieval.servedAt, incarnation),
     retrieval_id: retrieval.retrievalId,
+    company: caller.party.uuid,
     key_id: caller.key.key_id,
     nonce: caller.nonce,
-    billable: deps.environment === "production" && served.rows.length > 0,
+    // Specification, «Billing»: a search with a row and a fetch with a record.
+    billable: deps.environment === "production" && served.kind !== "ad_pool" && served.rows.length > 0,
     served_at_ms: retrieval.servedAtMs,
     envelope,
     event: receiptEventText({

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PartyFacts } from "../actors/messages/business.ts";
 import type { RegisterEntry, RegisterStore } from "../storage/register-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { openSqliteRegisterStore, registerMigrations } from "../storage/sqlite/register-store.ts";
@@ -171,13 +172,13 @@ describe("the register", () => {
       clock: { now: () => 0 },
     });
     await register.refresh();
-    expect([register.hasBlocked(businessUuid, "g1"), register.hasBlocked(businessUuid, "g2")]).toEqual([
-      false,
-      true,
-    ]);
+    expect([
+      register.hasBlocked(businessUuid, { group: "g1" }),
+      register.hasBlocked(businessUuid, { group: "g2" }),
+    ]).toEqual([false, true]);
     expect(pages).toHaveLength(1);
     await register.refresh();
-    expect(register.blockedBusinesses("g2")).toEqual([businessUuid]);
+    expect(register.blockedBusinesses({ group: "g2" })).toEqual([businessUuid]);
   });
 
   it("keeps the keys used last, as many as it may", async () => {
@@ -210,7 +211,7 @@ describe("the register", () => {
     );
     const register = createRegister({ store, clock: { now: () => 0 } });
     await register.refresh();
-    expect(new Set(register.blockedBusinesses(group))).toEqual(new Set(businesses));
+    expect(new Set(register.blockedBusinesses({ group }))).toEqual(new Set(businesses));
     expect(register.policyInForce(businessUuid)).toEqual({
       version: 2,
       bitsText: '{"action":3,"ai_policy_schema":2,"ai_policy_version":2,"blocked":2,"use":127}',
@@ -227,17 +228,47 @@ describe("the register", () => {
       ]);
     await blocking("g1", "g2");
     await register.refresh();
-    expect([register.hasBlocked(businessUuid, "g1"), register.hasBlocked(businessUuid, "g3")]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      register.hasBlocked(businessUuid, { group: "g1" }),
+      register.hasBlocked(businessUuid, { group: "g3" }),
+    ]).toEqual([true, false]);
     await blocking("g2", "g3");
     await register.refresh();
-    expect(["g1", "g2", "g3"].map((group) => register.blockedBusinesses(group))).toEqual([
+    expect(["g1", "g2", "g3"].map((group) => register.blockedBusinesses({ group }))).toEqual([
       [],
       [businessUuid],
       [businessUuid],
     ]);
+  });
+
+  it("lets a block follow a company to its next group, and knows who is or was in each group", async () => {
+    const { store, register } = await open();
+    const others = ["business-a", "business-b"];
+    await store.put([
+      entry("party", businessUuid, businessUuid, partyFacts(businessUuid, { blocked_groups: ["a"] })),
+      ...others.map((uuid) => entry("party", uuid, uuid, partyFacts(uuid, { blocked_groups: ["a", "b"] }))),
+    ]);
+    await register.refresh();
+    const moved = { group: "b", former_groups: ["a"] };
+    expect([...register.blockedBusinesses(moved)].sort()).toEqual([businessUuid, ...others].sort());
+    expect([...register.blockedBusinesses({ group: "b" })].sort()).toEqual(others);
+    expect(register.hasBlocked(businessUuid, moved)).toBe(true);
+    expect(register.hasBlocked(businessUuid, { group: "b" })).toBe(false);
+    expect(register.hasBlocked(businessUuid, { group: "b", former_groups: ["c"] })).toBe(false);
+
+    expect(register.companyGroups.membersOf("a")).toEqual([]);
+    const facts = (change: Partial<PartyFacts>) =>
+      partyFacts(companyUuid, { kind: "ai_company", group: "a", legal_name: "Answers", ...change });
+    await store.put([entry("party", companyUuid, companyUuid, facts({}))]);
+    await register.refresh();
+    const named = { uuid: companyUuid, legal_name: "Answers" };
+    expect(register.companyGroups.membersOf("a")).toEqual([{ ...named, former: false }]);
+    await store.put([entry("party", companyUuid, companyUuid, facts(moved))]);
+    await register.refresh();
+    expect(register.companyGroups.membersOf("a")).toEqual([{ ...named, former: true }]);
+    expect(register.companyGroups.membersOf("b")).toEqual([{ ...named, former: false }]);
+    // A business is in no group.
+    expect(register.companyGroups.membersOf(businessUuid)).toEqual([]);
   });
 
   it("follows who chose to be in the key directory, by the highest change alone", async () => {
@@ -264,7 +295,7 @@ describe("the register", () => {
       entry("party", businessUuid, businessUuid, partyFacts(businessUuid, { blocked_groups: ["g1"] })),
     ]);
     await Promise.all([first, register.refresh()]);
-    expect(register.blockedBusinesses("g1")).toEqual([businessUuid]);
+    expect(register.blockedBusinesses({ group: "g1" })).toEqual([businessUuid]);
   });
 
   it("has each mandate once, as it changed last, also of a file that an earlier release began", async () => {

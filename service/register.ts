@@ -4,7 +4,7 @@
 //   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's
 //       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
 //       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks, policies in force and names of certified companies are complete before the first answer, and bounded by
+//   G3. Blocks, groups, policies in force and names of certified companies are complete before the first answer, and bounded by
 //       the number of businesses; everything else is cached for as long as it is used.
 //   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
 //       read.
@@ -24,8 +24,10 @@ import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protoco
 import type { CertifiedNames } from "../protocol/records/content-lists.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
-import { type BlockList, createBlockList } from "./block-list.ts";
+import { type AdBook, createAdBook } from "./ad-book.ts";
+import { type BlockList, createBlockList, type GroupMember } from "./block-list.ts";
 import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
+import { type CompanyGroups, createCompanyGroups } from "./company-groups.ts";
 import { createListedCompanies, type ListedCompanies } from "./listed-companies.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
@@ -76,13 +78,17 @@ export interface Register {
   policies(uuid: string): Promise<readonly PolicyFacts[]>;
   /** Every custody statement, newest first. */
   custody(uuid: string): Promise<readonly CustodyFacts[]>;
-  /** The businesses that blocked the group. */
-  blockedBusinesses(group: string): readonly string[];
-  hasBlocked(businessUuid: string, group: string): boolean;
+  /** The businesses that blocked the company's group, or one that it was in. */
+  blockedBusinesses(company: GroupMember): readonly string[];
+  hasBlocked(businessUuid: string, company: GroupMember): boolean;
+  /** The groups that there are, as of the last refresh. */
+  readonly companyGroups: Pick<CompanyGroups, "membersOf">;
   /** The AI companies that chose to be in the key directory, as of the last refresh. */
   readonly listedCompanies: Pick<ListedCompanies, "all">;
   /** As of the last refresh. */
   readonly certifiedNames: CertifiedNames;
+  /** The ads and campaigns, as of the last refresh. */
+  readonly ads: Pick<AdBook, "find" | "size">;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
@@ -108,8 +114,10 @@ interface Cache {
   readonly policies: Map<string, PolicyInForce>;
   readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
+  readonly groups: CompanyGroups;
   readonly listings: ListedCompanies;
   readonly names: FollowedNames;
+  readonly ads: AdBook;
 }
 
 interface Progress {
@@ -129,8 +137,10 @@ export function createRegister(deps: RegisterDeps): Register {
     policies: new Map(),
     sealedPolicies: new BoundedMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
+    groups: createCompanyGroups(),
     listings: createListedCompanies(),
     names: createCertifiedNames(),
+    ads: createAdBook(),
   };
   const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
   const counts = (readAtMs: number): boolean => {
@@ -174,10 +184,12 @@ export function createRegister(deps: RegisterDeps): Register {
     mandates: (uuid) => list<MandateFacts>("mandate", uuid),
     policies: (uuid) => list<PolicyFacts>("policy", uuid),
     custody: (uuid) => list<CustodyFacts>("custody", uuid),
-    blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
-    hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
+    blockedBusinesses: (company) => cache.blocks.blockedBusinesses(company),
+    hasBlocked: (uuid, company) => cache.blocks.hasBlocked(uuid, company),
+    companyGroups: cache.groups,
     listedCompanies: cache.listings,
     certifiedNames: cache.names,
+    ads: cache.ads,
   };
 }
 
@@ -274,11 +286,13 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   }
   if (entry.table === "party") {
     replace(cache.parties, entry, readAtMs);
-    const { blocked_groups: blocked, listed } = JSON.parse(entry.body) as PartyFacts;
-    cache.blocks.put(entry.key, blocked, entry.change);
-    cache.listings.put(entry.key, listed, entry.change);
+    const party = JSON.parse(entry.body) as PartyFacts;
+    cache.blocks.put(entry.key, party.blocked_groups, entry.change);
+    cache.listings.put(entry.key, party.listed, entry.change);
+    cache.groups.put(party, entry.change);
   }
   if (entry.table === "certificate") cache.names.put(entry);
+  if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
     const known = cache.policies.get(entry.partition);

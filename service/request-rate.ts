@@ -1,5 +1,5 @@
 // How many requests one key or one address may send (specification, «Errors», 429): a leaky bucket for each, which
-// drains steadily. Counted by this node alone.
+// drains steadily. Counted by this node alone; regional-limits.ts has the rate of a key at all nodes of a region.
 //   B1. In any span of t seconds at most burst + perSecond·t requests of a key pass.
 //   B2. A refused request adds nothing; it would pass a second later, since a second makes room for at least one.
 //   B3. Keys that have not been used for long are forgotten, so their buckets are empty: memory is bounded.
@@ -35,7 +35,7 @@ export interface RateSubject {
   readonly words: string;
 }
 
-const requestsOfKey = { reason: "request_rate", words: "A key may send" };
+export const requestsOfKey = { reason: "request_rate", words: "A key may send" };
 
 /** Thousandths of a request: `perSecond` of them drain from a bucket per millisecond, so all numbers are whole. */
 const requestParts = 1_000;
@@ -55,7 +55,7 @@ export function createRequestRate(options: RequestRateOptions): RequestRate {
   const partsAt = ({ parts, atMs }: Bucket, nowMs: number): number =>
     Math.max(0, parts - perSecond * (nowMs - atMs));
   return {
-    policy: `"${subject.reason}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+    policy: ratePolicy(options),
     standing: (keyId) => {
       const bucket = buckets.get(keyId);
       const parts = bucket === undefined ? 0 : partsAt(bucket, elapsedMs());
@@ -69,7 +69,7 @@ export function createRequestRate(options: RequestRateOptions): RequestRate {
         return null;
       }
       const left = partsAt(bucket, nowMs);
-      if (left + requestParts > partsMax) return tooMany(subject, perSecond, burst);
+      if (left + requestParts > partsMax) return tooManyRequests(options, retrySeconds);
       bucket.parts = left + requestParts;
       bucket.atMs = nowMs;
       return null;
@@ -81,7 +81,17 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1;
 }
 
-function tooMany({ reason, words }: RateSubject, perSecond: number, burst: number): Refused {
+type Rate = Pick<RequestRateOptions, "perSecond" | "burst" | "subject">;
+
+/** The RateLimit-Policy item. */
+export function ratePolicy({ perSecond, burst, subject = requestsOfKey }: Rate): string {
+  return `"${subject.reason}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+}
+
+export function tooManyRequests(
+  { perSecond, burst, subject: { reason, words } = requestsOfKey }: Rate,
+  seconds: number,
+): Refused {
   const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, with a new signature if it was signed.`;
-  return rateLimited(detail, { retry_after_seconds: retrySeconds, reason });
+  return rateLimited(detail, { retry_after_seconds: seconds, reason });
 }

@@ -47,10 +47,12 @@ export async function askedReceipt(
   verdict: SealVerdict,
 ): Promise<SealReceipt | null | undefined> {
   if (verdict.ok ? verdict.value.sidecar?.ok === true : verdict.code !== "key_compromised") return undefined;
+  const { document = "record" } = evidence;
   const envelope = genuineEnvelope(deps.trust, evidence);
-  if (envelope === null) return undefined;
+  // The sidecar in an ad's item is what the service states of its receipt; it is not looked up.
+  if (envelope === null || document === "ad" || document === "campaign") return undefined;
   try {
-    return await receiptOf[evidence.document ?? "record"](deps, evidence, envelope);
+    return await receiptOf[document](deps, evidence, envelope);
   } catch (error) {
     if (failureAnswer(error) === null || hasEnded(evidence, envelope)) throw error;
     return undefined;
@@ -63,7 +65,7 @@ type FindReceipt = (
   envelope: Envelope,
 ) => Promise<SealReceipt | null>;
 
-const receiptOf: Readonly<Record<SealedDocument, FindReceipt>> = {
+const receiptOf: Readonly<Record<Exclude<SealedDocument, "ad" | "campaign">, FindReceipt>> = {
   ai_policy: policyReceipt,
   withdrawal: removalReceipt,
   record: pushReceipt,

@@ -6,7 +6,7 @@
 //       even when its body is also wrong.
 //   S3. Rows of businesses that blocked the caller's group are absent, and nothing indicates it.
 //   S4. A search beyond its key's budget is refused before the index is queried; its nonce is claimed, and no receipt is
-//       kept.
+//       kept. The same holds for one that the company's allowance does not cover.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -16,15 +16,16 @@ import { problem } from "../protocol/problem.ts";
 import { serveRow } from "../protocol/row.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import type { RowHit, RowIndex } from "../storage/row-index.ts";
+import type { Allowance } from "./allowance.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
 import type { AskedFor, Insight } from "./insight.ts";
-import type { QueryBudget } from "./query-budget.ts";
 import { searchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
+import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
-import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
+import { answerWithReceipt, type Prepared, preparePaid } from "./retrieval-answer.ts";
 
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
@@ -35,7 +36,9 @@ export interface SearchDeps {
   readonly receipts: Receipts;
   readonly insight: Pick<Insight, "markOf" | "searched">;
   /** Null if there is no limit. */
-  readonly budget: QueryBudget | null;
+  readonly budget: KeyBudget | null;
+  /** Null where nothing is charged. */
+  readonly allowance: Allowance | null;
 }
 
 export interface SearchCall {
@@ -54,10 +57,14 @@ export function createSearch(deps: SearchDeps): Search {
     const asked = "kind" in request ? nothingAsked : askedFor(deps.insight, caller, request);
     return answerWithReceipt(deps.receipts, claimNonce, async () => {
       if ("kind" in request) return request;
-      const limited = deps.budget?.spend(caller.key.key_id, searchCost(request)) ?? null;
+      const limited = (await deps.budget?.spend(caller.key.key_id, searchCost(request))) ?? null;
       if (limited !== null) return limited;
-      const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
-      return prepare(deps, { caller, request, asked, hits: await deps.index.search(query) });
+      const { collection } = request;
+      const priced = { kind: "search", collection, company: caller.party.uuid } as const;
+      return preparePaid({ ...priced, allowance: deps.allowance }, async () => {
+        const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party));
+        return prepare(deps, { caller, request, asked, hits: await deps.index.search(query) });
+      });
     });
   };
 }

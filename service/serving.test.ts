@@ -14,6 +14,7 @@ import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { signedRowText } from "../protocol/row.ts";
 import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
+import type { Allowance } from "./allowance.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { businessUuid, companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
@@ -71,7 +72,7 @@ const served: ServedRecord = {
   },
 };
 
-function world(budget: QueryBudget | null = null) {
+function world(budget: QueryBudget | null = null, allowance: Allowance | null = null) {
   const state = {
     kept: 0,
     signed: 0,
@@ -107,6 +108,7 @@ function world(budget: QueryBudget | null = null) {
     }),
     blockedBusinesses: () => [],
     hasBlocked: () => false,
+    companyGroups: { membersOf: () => [] },
   } as unknown as Register;
   const records = {
     readHead: async () => state.head,
@@ -134,10 +136,10 @@ function world(budget: QueryBudget | null = null) {
       register,
       receipts,
       insight,
-      budget,
+      ...{ budget, allowance },
       ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
     }),
-    search: createSearch({ index, register, receipts, insight, budget }),
+    search: createSearch({ index, register, receipts, insight, budget, allowance }),
   };
 }
 

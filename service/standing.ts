@@ -24,6 +24,14 @@ export interface Standings {
   read(uuid: string, at: string): Promise<Standing | null>;
 }
 
+/** What a reader of evidence about the business has to know of its certificate today. */
+export function certificateWarnings(standing: Standing | null): readonly string[] {
+  const today = standing?.certificates.issuances[0]?.certificate;
+  if (today === undefined || today.status === "active") return [];
+  const { status, status_effective_from: from, subject } = today;
+  return [`The certificate of business ${subject.uuid} is ${status} from ${from} on.`];
+}
+
 const historiesMax = 10_000;
 
 export interface StandingsDeps {

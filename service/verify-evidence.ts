@@ -11,7 +11,7 @@ import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
-import { aiPolicyRecordType, type SealedDocument } from "../verifier/sealed-document.ts";
+import { adRecordType, aiPolicyRecordType, type SealedDocument } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
 import type { Trust } from "../verifier/trust.ts";
 import type { LoggedSeal } from "./logged-seal.ts";
@@ -109,6 +109,7 @@ export function sealEvidence(
 /** No record has the form of a withdrawal document: every record names its schema. */
 function documentOf(seal: Claimed["seal"], bytes: Uint8Array): SealedDocument {
   if (seal?.record_type === aiPolicyRecordType) return "ai_policy";
+  if (seal?.record_type === adRecordType) return "ad";
   return bytes.length <= withdrawalBytesMax && parseWithdrawal(bytes).ok ? "withdrawal" : "record";
 }
 

@@ -12,16 +12,16 @@ import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { problem } from "../protocol/problem.ts";
 import type { ReasonCode } from "../protocol/result.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
+import { answerJson, type Outcome } from "./answer.ts";
 import { findLoggedSeal } from "./logged-seal.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
-import type { Standing, Standings } from "./standing.ts";
+import { certificateWarnings, type Standings } from "./standing.ts";
+import { judgeAdItem } from "./verify-ad.ts";
 import { type Claimed, findStanding, readClaims, type VerifyInput } from "./verify-evidence.ts";
 import {
   bitsSection,
@@ -48,19 +48,29 @@ export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
 /** The dependencies of one request: it is judged with one trust, even if the key set changes in the meantime. */
 type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
 
-/** `request` fits its shape. */
-export type Verify = (request: VerifyRequest) => Promise<Outcome>;
+/** `request` fits its shape, and `body` is its exact text, if that is at hand. */
+export type Verify = (request: VerifyRequest, body?: Uint8Array) => Promise<Outcome>;
 
 export function createVerify(deps: VerifyDeps): Verify {
-  return async (request) => {
-    if (request.ad_item !== undefined) return adsNotOffered();
-    return answer({ ...deps, trust: deps.trust() }, readInput(deps, request));
+  return async (request, body) => {
+    const ofRequest = { ...deps, trust: deps.trust() };
+    if (request.ad_item === undefined) return answer(ofRequest, readInput(deps, request));
+    return answerAd(ofRequest, request.ad_item, body);
   };
 }
 
-function adsNotOffered(): Refused {
-  const detail = "Ads are not offered by this version of the service.";
-  return refused(problem("not_offered", detail, { pointer: "/ad_item" }));
+async function answerAd(
+  deps: RequestDeps,
+  item: NonNullable<VerifyRequest["ad_item"]>,
+  body: Uint8Array | undefined,
+): Promise<Outcome> {
+  const checkedAt = formatTimestamp(deps.clock.now());
+  const bytes = parseBase64(item.record_base64);
+  if (bytes === null) throw new Error("A verification is judged by its shape before it comes here.");
+  const { section: ad, warnings } = await judgeAdItem(deps, { item, body, at: checkedAt });
+  const sections = { seal: null, log_inclusion: null, sidecar: null, projection: null, ai_policy_bits: null };
+  const findings = { valid: ad.valid, ...sections, ad, warnings };
+  return stated(deps, findings, { checkedAt, recordHash: hashOf(bytes, deps.crypto.sha256) });
 }
 
 function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput {
@@ -88,7 +98,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const projection = projectionSection(deps, judged);
   const policyBits = bitsSection(deps, judged);
   if (isOfRegister(verdict)) warnings.push(registerWarning);
-  warnAboutCertificate(standing, warnings);
+  warnings.push(...certificateWarnings(standing));
   const log = logSection(input, logged);
   const areValid = [seal, sidecar, projection, policyBits].every(
     (section) => section === null || section.valid,
@@ -102,11 +112,20 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
     ai_policy_bits: policyBits,
     ad: null,
     warnings,
-  } satisfies Partial<VerifyAnswer>;
+  };
+  return stated(deps, findings, { checkedAt, recordHash: input.hash });
+}
+
+/** See V2. */
+async function stated(
+  deps: RequestDeps,
+  findings: Omit<VerifyAnswer, "checked_at" | "statement">,
+  { checkedAt, recordHash }: { readonly checkedAt: string; readonly recordHash: string },
+): Promise<Outcome> {
   const payload = canonicalBytes({
     v: 1,
     checked_at: checkedAt,
-    record_hash: input.hash,
+    record_hash: recordHash,
     ...(deps.environment === "sandbox" ? { sandbox: true } : {}),
     ...findings,
   });
@@ -151,11 +170,3 @@ function isOfRegister(seal: SealVerdict | null): boolean {
 
 const registerWarning =
   "The seal was judged by the register of this region; what was registered in another region moments ago may not have reached it yet.";
-
-function warnAboutCertificate(standing: Standing | null, warnings: string[]): void {
-  const today = standing?.certificates.issuances[0]?.certificate;
-  if (today !== undefined && today.status !== "active") {
-    const { status, status_effective_from: from, subject } = today;
-    warnings.push(`The certificate of business ${subject.uuid} is ${status} from ${from} on.`);
-  }
-}

@@ -88,6 +88,13 @@ export const coverageMarks = [
   "insight.demand",
   "insight.event",
   "insight.not_written",
+  "money.entered",
+  "money.charged",
+  "search.allowance_exhausted",
+  "fetch.allowance_exhausted",
+  "allowance.unavailable",
+  "ledger.unanswered",
+  "ledger.page_repeated",
   "history.linearizable",
 ] as const;
 

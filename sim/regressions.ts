@@ -23,6 +23,10 @@ export const regressions: readonly Regression[] = [
   { name: "the same, and a finished push that a late resend makes a cancelled one", seed: 970_660_900 },
   { name: "the simulator took a replayed refusal for an answer", seed: 621_291_991 },
   { name: "the simulator took for abandoned what had been staged again", seed: 621_291_643 },
+  {
+    name: "money that was said to be spent because something dearer was asked for before",
+    seed: 952_306_873,
+  },
   { name: "the simulator took what a revoked key was refused for a charge", seed: 71_832_464 },
 ];
 

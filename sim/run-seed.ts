@@ -12,6 +12,7 @@ import { checkInForce } from "./checkers/in-force.ts";
 import { checkInsight, writeCounts } from "./checkers/insight.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import { checkLog } from "./checkers/log.ts";
+import { checkMoney } from "./checkers/money.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkOwnReads } from "./checkers/own-reads.ts";
 import { checkPurges } from "./checkers/purges.ts";
@@ -19,6 +20,7 @@ import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
 import type { JournalFile } from "./journal-file.ts";
 import { installGuard } from "./kernel/guard.ts";
+import { letMinutesPass } from "./money-phase.ts";
 import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimEventStore } from "./store/event-store.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
@@ -66,6 +68,11 @@ const livenessMs = 60_000;
 /** Long enough for a minute to end, its lag to pass, and the region to check again. */
 const closingMs = 185_000;
 const eventsMax = 60_000;
+/** Where answers cost money, worlds last for minutes more. */
+const eventsMaxOfMinutes = 300_000;
+/** Payments while clients and faults run. */
+const paymentsMax = 3;
+const paymentPauseMaxMs = 4_000;
 const withoutIndexShare = 0.25;
 const ownReadsShare = 0.3;
 
@@ -101,13 +108,14 @@ async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult>
       isOver = true;
     },
   );
-  const end = await kernel.run(() => isOver || kernel.events > eventsMax);
+  const most = world.parts.money === null ? eventsMax : eventsMaxOfMinutes;
+  const end = await kernel.run(() => isOver || kernel.events > most);
   if (!isOver) {
     world.observed.violate(
       "liveness",
       end === "nothing left"
         ? "something waits and nothing is left to happen"
-        : `not at rest after ${eventsMax} events`,
+        : `not at rest after ${most} events`,
     );
   } else await scenario;
   if (failure !== null) {
@@ -138,12 +146,14 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   // Until every node has seen the others.
   do await pause(world, 2 * beatMs);
   while ([...world.running.values()].some((node) => node.lease() === null || !node.isReady()));
-  const { agents, companies, portals } = await setUp(world, draw, served, journal);
+  const cast = await setUp(world, draw, served, journal);
+  const { agents, companies, portals, payers } = cast;
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
   unleash(world, random.fork("chaos"));
   const everybody = [...agents, ...companies, ...portals];
   const acting: Promise<unknown>[] = everybody.map((agent) => agent.run());
+  const paying = payers.map((payer) => payer.run(paymentsMax, paymentPauseMaxMs));
   await Promise.race([Promise.all(acting), pause(world, parts.night?.fallsAfterMs ?? safetyMaxMs)]);
   if (parts.night !== null) {
     acting.push(...agents.map((agent) => agent.evening()));
@@ -156,7 +166,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   kernel.tell("liveness phase");
   calm(world);
   world.observed.leaves.settlesBy(kernel.now() + livenessMs);
-  await Promise.all(acting);
+  await Promise.all([...acting, ...paying]);
   await Promise.all(agents.map((agent) => agent.finish(parts.night?.morningMs ?? 0)));
   for (const portal of portals) await portal.settleHolds();
   await publishWithoutIndex(world, agents);
@@ -169,6 +179,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   checkInForce(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, journal, truth);
+  await letMinutesPass(world, cast);
   checkHistories(world);
   const batches = await closeReceipts(world);
   checkReceipts(world, served.receipts);
@@ -177,6 +188,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   await append(world, batches);
   await sequenceLog(world);
   await checkLog(world, journal, truth);
+  await checkMoney(world, payers);
   await writeCounts(world);
   checkInsight(world, served.receipts);
 }
@@ -255,7 +267,7 @@ async function isPublished(world: World, node: SimNode): Promise<boolean> {
 async function closeReceipts(world: World): Promise<readonly LogEntry[]> {
   const { parts } = world;
   const batches: LogEntry[] = [];
-  if (parts.night === null && world.random.fork("closing").chance(0.05)) {
+  if (parts.money !== null || (parts.night === null && world.random.fork("closing").chance(0.05))) {
     await pause(world, closingMs);
     return batches;
   }

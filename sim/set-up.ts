@@ -10,6 +10,7 @@ import { CompanyAgent } from "./workload/company-agent.ts";
 import type { Journal } from "./workload/journal.ts";
 import { keysChange } from "./workload/key-changes.ts";
 import { mandateNote } from "./workload/key-standing.ts";
+import { PaymentAgent } from "./workload/payment-agent.ts";
 import { PortalAgent } from "./workload/portal-agent.ts";
 import type { KeyEnds, NewBusiness } from "./world/setup.ts";
 import {
@@ -27,6 +28,8 @@ export interface Cast {
   readonly agents: readonly BusinessAgent[];
   readonly companies: readonly CompanyAgent[];
   readonly portals: readonly PortalAgent[];
+  /** None where nothing is charged. */
+  readonly payers: readonly PaymentAgent[];
 }
 
 export async function setUp(world: World, draw: Random, served: ServedChecker, journal: Journal) {
@@ -63,9 +66,16 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
       random: draw.fork(`portal ${index}`),
     });
   });
+  const payers =
+    world.parts.money === null
+      ? []
+      : groups.map((company, index) => {
+          const random = world.random.fork(`payer ${index}`);
+          return new PaymentAgent(world, { name: `payer-${index}`, company, random });
+        });
   // The registers of the other regions follow within their time.
   await pause(world, 2_500);
-  return { agents, companies, portals } satisfies Cast;
+  return { agents, companies, portals, payers } satisfies Cast;
 }
 
 function keysOf({ keys, successor }: SimBusiness): readonly SimSigner[] {

@@ -1,7 +1,9 @@
-// What every implementation of the port in receipt-store.ts must pass: obligations T1–T5 and the related reads.
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T8 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { receiptEventText } from "../protocol/receipt-event.ts";
 import type { CommitOutcome } from "./actor-store.ts";
+import { listingTests } from "./receipt-listing.conformance.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
 export interface OpenReceiptStore {
@@ -26,16 +28,27 @@ function id(unique: string): string {
   return `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`;
 }
 
+const event = receiptEventText({
+  company: "10000000-0000-4000-8000-000000000001",
+  type: "search",
+  collection: "products",
+  country: "GB",
+  rows: 2,
+  client_query_id: "q-ü",
+});
+
 function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow {
   return {
     region,
     batch: "202611211358-i1",
     retrieval_id: id("1"),
+    company: "10000000-0000-4000-8000-000000000001",
     key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
     nonce: "n-1",
     billable: true,
     served_at_ms: servedAtMs,
     envelope: '{"payloadType":"receipt","payload":"w6k=","note":"ü😀"}',
+    event,
     ...changes,
   };
 }
@@ -53,6 +66,11 @@ function closed(region: string, changes: Partial<ClosedBatch> = {}): ClosedBatch
 }
 
 const later = "999912312359";
+
+/** Closes a batch as the region's actor does: over what it has read of it. */
+async function close(store: ReceiptStore, batch: ClosedBatch): Promise<void> {
+  await store.closeBatch(batch, await store.readBatch(batch.region, batch.batch));
+}
 
 export function receiptStoreConformance(name: string, open: () => Promise<OpenReceiptStore>): void {
   let opened: OpenReceiptStore;
@@ -74,16 +92,17 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
     describe("receipts of a minute", () => minuteTests(() => store));
     describe("batches", () => batchTests(() => store, reopen));
     describe("receipts forgotten", () => forgettingTests(() => store, reopen));
+    describe("receipts of a company", () => listingTests({ store: () => store, reopen, freshRegion }));
   });
 }
 
 function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
   it("are given back as they were appended, after a loss of the process too (T1)", async () => {
     const region = freshRegion();
-    const event = '{"client_query_id":"q-ü"}';
+    const { event: _, ...ofEarlierRelease } = receipt(region);
     const rows = [
-      receipt(region),
-      receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false, event }),
+      ofEarlierRelease,
+      receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false }),
     ];
     for (const row of rows) await store().append(row);
     await reopen();
@@ -160,7 +179,7 @@ function lookUpTests(store: () => ReceiptStore): void {
       receipt(region, { batch: `202611211358-${incarnation}`, retrieval_id: id(`${index}`) }),
     );
     for (const row of rows) await store().append(row);
-    await store().closeBatch(closed(region, { batch: "202611211358-i2" }));
+    await close(store(), closed(region, { batch: "202611211358-i2" }));
     const found = await Promise.all(rows.map((row) => store().readReceipt(region, row.retrieval_id)));
     expect(found).toEqual(rows);
     expect(await store().readReceipt(region, id("3"))).toBeNull();
@@ -175,8 +194,8 @@ function minuteTests(store: () => ReceiptStore): void {
     await store().append(receipt(other, { batch: "202611211358-i4" }));
     expect(await store().closedBatches(region, "202611211358")).toEqual([]);
     for (const batch of ["202611211358-i2", "202611211358-i1", "202611211359-i1"])
-      await store().closeBatch(closed(region, { batch }));
-    await store().closeBatch(closed(other, { batch: "202611211358-i4" }));
+      await close(store(), closed(region, { batch }));
+    await close(store(), closed(other, { batch: "202611211358-i4" }));
     expect(await store().closedBatches(region, "202611211358")).toEqual([
       "202611211358-i1",
       "202611211358-i2",
@@ -202,7 +221,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
       "202611211358-i1",
     ]);
     expect(await store().openBatches(region, later, 2)).toEqual(["202611211357-i1", "202611211357-i2"]);
-    await store().closeBatch(closed(region, { batch: "202611211357-i2" }));
+    await close(store(), closed(region, { batch: "202611211357-i2" }));
     expect(await store().openBatches(region, "202611211359", 10)).toEqual([
       "202611211357-i1",
       "202611211358-i1",
@@ -218,8 +237,8 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     const region = freshRegion();
     await store().append(receipt(region));
     expect(await store().readClosed(region, "202611211358-i1")).toBeNull();
-    await store().closeBatch(closed(region));
-    await store().closeBatch(closed(region));
+    await close(store(), closed(region));
+    await close(store(), closed(region));
     await reopen();
     expect(await store().readClosed(region, "202611211358-i1")).toEqual(closed(region));
     expect(await store().readClosed(region, "202611211359-i1")).toBeNull();
@@ -228,7 +247,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
   it("take a late receipt after they were closed, and can be closed again over it (T3)", async () => {
     const region = freshRegion();
     await store().append(receipt(region));
-    await store().closeBatch(closed(region));
+    await close(store(), closed(region));
     const late = receipt(region, { retrieval_id: id("0"), nonce: "n-0" });
     await store().append(late);
     expect(await store().readBatch(region, "202611211358-i1")).toEqual([late, receipt(region)]);
@@ -237,7 +256,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
       root: `sha256:${"b".repeat(64)}`,
       closed_at_ms: 1_780_000_120_000,
     });
-    await store().closeBatch(again);
+    await close(store(), again);
     expect(await store().readClosed(region, "202611211358-i1")).toEqual(again);
   });
 
@@ -264,13 +283,13 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const names = ["202611211358-i1", "202611211357-i1", "202611200359-i1", "202611211359-i1"];
     for (const name of names) {
       await store().append(receipt(region, { batch: name }));
-      if (name !== "202611200359-i1") await store().closeBatch(closed(region, { batch: name }));
+      if (name !== "202611200359-i1") await close(store(), closed(region, { batch: name }));
     }
     expect(await store().keptBatches(region, "202611211359", 10)).toEqual([
       "202611211357-i1",
       "202611211358-i1",
     ]);
-    await store().closeBatch(closed(region, { batch: "202611200359-i1" }));
+    await close(store(), closed(region, { batch: "202611200359-i1" }));
     expect(await store().keptBatches(region, "202611211359", 2)).toEqual([
       "202611200359-i1",
       "202611211357-i1",
@@ -284,7 +303,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const rows = Array.from({ length: 5 }, (_, index) => receipt(region, { retrieval_id: id(`${index}`) }));
     for (const row of rows) await store().append(row);
     const over = closed(region, { tree_size: rows.length });
-    await store().closeBatch(over);
+    await close(store(), over);
     await forgetAll(region);
     await reopen();
     expect(await store().readBatch(region, batch)).toEqual([]);
@@ -302,7 +321,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     await forgetAll(region);
     expect(await store().readBatch(region, batch)).toEqual([receipt(region)]);
     expect(await store().openBatches(region, later, 10)).toEqual([batch]);
-    await store().closeBatch(closed(region));
+    await close(store(), closed(region));
     expect(await store().keptBatches(region, later, 10)).toEqual([batch]);
   });
 
@@ -311,7 +330,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const beside = receipt(region, { batch: "202611211358-i2", retrieval_id: id("2") });
     for (const row of [receipt(region), beside, receipt(other)]) {
       await store().append(row);
-      await store().closeBatch(closed(row.region, { batch: row.batch }));
+      await close(store(), closed(row.region, { batch: row.batch }));
     }
     await forgetAll(region);
     expect(await store().readBatch(region, "202611211358-i2")).toEqual([beside]);
@@ -326,7 +345,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const hours = ["2026111601", "2026111602", "2026111807", "2026112022"];
     for (const hour of hours) {
       await store().append(receipt(region, { batch: `${hour}30-i1` }));
-      await store().closeBatch(closed(region, { batch: `${hour}30-i1` }));
+      await close(store(), closed(region, { batch: `${hour}30-i1` }));
     }
     const found: string[] = [];
     // A call may cover only part of the time range; the next one continues where it ended.

@@ -7,8 +7,17 @@
 //   T4. A row appended `after` a commit is kept only if that commit was applied, and never without it.
 //   T5. Only `forgetReceipts` removes receipts, those of one closed batch. The root and size of the batch stay for good,
 //       so that it can still be shown whether a receipt that somebody kept was part of it.
+//   T6. `listReceipts` gives the receipts of one company and region in ascending order of retrieval_id, and so of time: each
+//       whose append returned before the call, once its batch is closed or while it is open, and none that was forgotten.
+//       One that was never handed out may be missing, but once listed in a closed batch it stays listed.
+//   T7. `readUsage` is the count of exactly what `listReceipts` gives for these days, at any moment: after a crash, after an
+//       append was repeated, and for receipts that were never handed out. What was counted of a closed batch stays counted
+//       when its receipts are forgotten.
+//   T8. A page needs memory and time for itself alone, however many receipts there are: it may be short, or empty, and says
+//       where the next one starts.
 
 import type { CommitOutcome } from "./actor-store.ts";
+import type { UsageCount } from "./receipt-usage.ts";
 
 /** How long after its minute a batch is closed, in milliseconds. */
 export const closedAfterMs = 30_000;
@@ -21,6 +30,8 @@ export interface ReceiptRow {
   readonly batch: string;
   /** `ret_`, 12 hex digits of `served_at_ms`, then a unique suffix: see {@link servedAtOf}. */
   readonly retrieval_id: string;
+  /** The uuid of the AI company whose key asked. */
+  readonly company: string;
   /** key_id of the caller; together with `nonce` it counts once for billing. */
   readonly key_id: string;
   readonly nonce: string;
@@ -41,6 +52,33 @@ export interface ClosedBatch {
   readonly closed_at_ms: number;
 }
 
+export interface ReceiptsWanted {
+  readonly region: string;
+  readonly company: string;
+  /** Null for all keys of the company. */
+  readonly keyId: string | null;
+  /** Unix milliseconds; `fromMs` is included, `toMs` is not. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** A position that an earlier page named; null for the beginning. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface ReceiptPage {
+  readonly receipts: readonly ReceiptRow[];
+  /** After which position the next page starts; null if there is none. */
+  readonly next: string | null;
+}
+
+export interface UsageWanted {
+  readonly region: string;
+  readonly company: string;
+  /** UTC days, `YYYY-MM-DD`, both included. */
+  readonly fromDay: string;
+  readonly toDay: string;
+}
+
 export interface ReceiptStore {
   /** Whether a row appended `after` a commit that was submitted just before becomes durable in one step with it. */
   readonly sharesCommits: boolean;
@@ -56,7 +94,8 @@ export interface ReceiptStore {
   openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
   /** All receipts of a batch, in ascending order of retrieval_id. */
   readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]>;
-  closeBatch(closed: ClosedBatch): Promise<void>;
+  /** `receipts` are those over which it is closed, as `readBatch` gave them: they are counted as well (T7). */
+  closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void>;
   readClosed(region: string, batch: string): Promise<ClosedBatch | null>;
   /**
    * Names of closed batches whose receipts have not been forgotten yet and whose minute sorts before `beforeMinute`,
@@ -69,6 +108,9 @@ export interface ReceiptStore {
   closedBatches(region: string, minute: string): Promise<readonly string[]>;
   /** Finds a receipt by the minute encoded in its id; null for an id that encodes none. */
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
+  listReceipts(wanted: ReceiptsWanted): Promise<ReceiptPage>;
+  /** In the order of {@link addUsage}; each combination once. */
+  readUsage(wanted: UsageWanted): Promise<readonly UsageCount[]>;
 }
 
 const retrievalIdForm = /^ret_([0-9a-f]{12})/;
@@ -80,4 +122,21 @@ const retrievalIdForm = /^ret_([0-9a-f]{12})/;
 export function servedAtOf(retrievalId: string): number | null {
   const hex = retrievalIdForm.exec(retrievalId)?.[1];
   return hex === undefined ? null : Number.parseInt(hex, 16);
+}
+
+/** The position before every receipt that was served at this instant or later, and after all others. */
+export function positionAt(ms: number): string {
+  return `ret_${Math.max(ms, 0).toString(16).padStart(12, "0")}`;
+}
+
+/** Unix milliseconds at which the minute of a batch begins. */
+export function minuteStart(batch: string): number {
+  const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(batch) ?? [];
+  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
+}
+
+/** The positions between which the receipts of a page are. */
+export function pageBounds({ fromMs, toMs, after }: ReceiptsWanted): readonly [low: string, high: string] {
+  const from = positionAt(fromMs);
+  return [after !== null && after > from ? after : from, positionAt(toMs)];
 }

@@ -17,7 +17,10 @@
 
 import type { StoreError } from "./actor-store.ts";
 
-export const registerTables = ["party", "key", "mandate", "certificate", "policy", "custody"] as const;
+export const registerTables = [
+  ...(["party", "key", "mandate", "certificate", "policy", "custody"] as const),
+  ...(["campaign", "ad"] as const),
+] as const;
 export type RegisterTable = (typeof registerTables)[number];
 
 export interface RegisterEntry {
@@ -25,7 +28,8 @@ export interface RegisterEntry {
   /** The partition by which entries are listed: the party's uuid. */
   readonly partition: string;
   /**
-   * Unique in the table: uuid, key_id, `<uuid>/<mandate_id>`, cert_id, `<uuid>/<version>`, statement_id. Mandates from
+   * Unique in the table: uuid, key_id, `<uuid>/<mandate_id>`, cert_id, `<uuid>/<version>`, statement_id,
+   * `<uuid>/<campaign_id>`, ad_id. Mandates from
    * earlier releases use their mandate_id alone.
    */
   readonly key: string;

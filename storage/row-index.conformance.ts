@@ -12,8 +12,17 @@ import { projectedRowText, projectRecord } from "../protocol/projection/project.
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import { MemoryRowIndex } from "./memory/row-index.ts";
-import { changesOf, clausesOf, countries, queryOf, recordIdFor, withMembers } from "./row-index.fixture.ts";
+import {
+  changesOf,
+  clausesOf,
+  countries,
+  queryOf,
+  recordIdFor,
+  withMembers,
+  wordsOf,
+} from "./row-index.fixture.ts";
 import type { IndexUnavailable, RowChange, RowHit, RowIndex, RowQuery } from "./row-index.ts";
+import { rowIndexSpellingTests } from "./row-index-spelling.conformance.ts";
 
 export interface OpenRowIndex {
   readonly index: RowIndex;
@@ -87,6 +96,7 @@ export function rowIndexConformance(name: string, open: () => Promise<OpenRowInd
   describe(`${name} as a row index`, () => {
     changeTests(open);
     searchTests(open);
+    rowIndexSpellingTests({ open, put, idOf: (n) => recordIdFor("products", space, n), withIndex });
     for (const collection of collectionNames) randomTests(open, collection);
   });
 }
@@ -188,7 +198,7 @@ function changeTests(open: () => Promise<OpenRowIndex>): void {
     withIndex(open, async (index) => {
       const named = (term: string): RowQuery => ({
         ...everything,
-        text: { terms: [term], fields: ["product_name"] },
+        text: { words: wordsOf(term), fields: ["product_name"] },
       });
       await index.apply([1, 2, 3].map((each) => withMembers(put("products", each), { product_name: "old" })));
       await index.apply([
@@ -211,7 +221,7 @@ function changeTests(open: () => Promise<OpenRowIndex>): void {
       });
       const named = (term: string): RowQuery => ({
         ...everything,
-        text: { terms: [term], fields: ["product_name"] },
+        text: { words: wordsOf(term), fields: ["product_name"] },
       });
       await index.apply([withMembers(put("products", 1), { brand: "Old", product_name: "old" })]);
       await index.apply([
@@ -255,7 +265,7 @@ function searchTests(open: () => Promise<OpenRowIndex>): void {
       await index.apply(rows);
       const query = (direction: "asc" | "desc"): RowQuery => ({
         ...everything,
-        text: { terms: ["red"], fields: ["product_name", "tags"] },
+        text: { words: wordsOf("red"), fields: ["product_name", "tags"] },
         sort: [{ field: textMatchKey, direction }],
       });
       const expected = [recordIdFor("products", space, 0), recordIdFor("products", space, 1)];

@@ -12,10 +12,10 @@ import {
   textMatchKey,
 } from "../collections/definition.ts";
 import { distanceKm } from "../collections/geo-distance.ts";
-import { analyse } from "../collections/text-analysis.ts";
+import { queryWords } from "../collections/text-analysis.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { type CollectionName, formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
-import type { GeoPoint, IndexValue, RowChange, RowClause, RowQuery } from "./row-index.ts";
+import type { GeoPoint, IndexValue, QueryWord, RowChange, RowClause, RowQuery } from "./row-index.ts";
 
 export const countries = ["US", "CA", "FR"] as const;
 const keywords = [
@@ -40,7 +40,20 @@ const numbers = [0, 1, 1.5, 2, 2.5, 10, 1_767_225_600_000, 1_767_225_600_001];
 const instants = [0, 1, 2, 10, 1_767_225_600_000, 1_767_225_600_001];
 const seconds = [0, 1, 1.5, 2, 10, 1_767_225_600];
 const words = ["red", "blue", "shoe", "日本", "日本語", "x1", "or", "and", "not", "near", "é", "жук"];
-const terms = [...new Set(words.flatMap(analyse))];
+/** Words of which one is within an edit of another, of its plural or of its singular, or nearly so. */
+const similar = [
+  "bread",
+  "breads",
+  "broad",
+  "beard",
+  "jewellers",
+  "potato",
+  "potatoes",
+  "абвгд",
+  "loaf",
+  "loaves",
+];
+const misspelt = ["braed", "breadd", "roads", "jeweler", "potatos", "bgead", "абвдг", "loavez", "absent"];
 const places: readonly GeoPoint[] = [
   { lat: 53.8, lng: -1.55 },
   { lat: 53.96, lng: -1.08 },
@@ -56,6 +69,11 @@ const radii = [1, 30, 50, 300, 1_000, 9_000, 20_038].filter((radius) =>
 );
 
 const businesses = ["0", "1", "2", "3"].map((digit) => `${digit.repeat(8)}-0000-4000-8000-000000000000`);
+
+/** The words of a query that is written as these. */
+export function wordsOf(...written: readonly string[]): readonly QueryWord[] {
+  return queryWords(written.join(" "));
+}
 
 /** The id of the n-th record of a collection; the same `space` gives the same ids. */
 export function recordIdFor(collection: CollectionName, space: number, n: number): string {
@@ -101,7 +119,7 @@ function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
     return [field.name, field.multiple ? fc.array(place, { minLength: 1, maxLength: 3 }) : place];
   });
   const text = fc
-    .array(fc.constantFrom(...words), { minLength: 1, maxLength: 6 })
+    .array(fc.constantFrom(...words, ...similar), { minLength: 1, maxLength: 6 })
     .map((some) => some.join(" "));
   const texts = definition.textFields.map((name): [string, fc.Arbitrary<JsonValue>] => {
     const filtered = fields[name];
@@ -196,7 +214,9 @@ export function queryOf(collection: CollectionName): fc.Arbitrary<RowQuery> {
     const direction = fc.constantFrom("asc" as const, "desc" as const);
     const sortKey = fc.constantFrom(...keys).map((field) => indexField(field, country));
     const text = fc.record({
-      terms: fc.uniqueArray(fc.constantFrom(...terms, "absent"), { minLength: 1, maxLength: 3 }),
+      words: fc
+        .uniqueArray(fc.constantFrom(...words, ...similar, ...misspelt), { minLength: 1, maxLength: 3 })
+        .map((some) => wordsOf(...some)),
       fields: fc.subarray([...definition.textFields], { minLength: 1 }),
     });
     return fc

@@ -10,6 +10,8 @@
 //       Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 //   X7. Once `purge` has returned, the engine's files hold nothing of rows that were removed or replaced before, as far as the engine
 //       can be made to forget them.
+//   X8. If no row of the country, of a business that is not excluded, matches the text as it is written, words may be
+//       misspelt by one edit, as collections/misspelling.ts defines it.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { Unavailable } from "../std/unavailable.ts";
@@ -56,11 +58,28 @@ export type RowClause =
   | { readonly field: string; readonly op: "lt" | "lte" | "gt" | "gte"; readonly value: number }
   | { readonly field: string; readonly op: "near"; readonly point: GeoPoint; readonly radiusKm: number };
 
+/** A text as a query asks for it: a row matches if each word does. */
+export interface QueryText {
+  readonly words: readonly QueryWord[];
+  /** The text fields that are searched. */
+  readonly fields: readonly string[];
+}
+
+/** A word of a query: it matches a row that has one of its terms in at least one of the searched fields. */
+export interface QueryWord {
+  /** The analysed word as it is written. */
+  readonly exact: string;
+  /** Its singular or plural. */
+  readonly forms: readonly string[];
+  /** Spellings one edit away. The engine adds them if no row matches the text as it is written (X8). */
+  readonly spellings?: readonly string[];
+}
+
 export interface RowQuery {
   readonly collection: string;
   readonly country: string;
-  /** Analysed query terms, each of which must occur in at least one of `fields`; absent for a query without text. */
-  readonly text?: { readonly terms: readonly string[]; readonly fields: readonly string[] };
+  /** Absent for a query without text. */
+  readonly text?: QueryText;
   /** All clauses must hold. Index field names are already resolved for the country. */
   readonly clauses: readonly RowClause[];
   /** Sort keys, applied in order; ties are broken by record_id ascending. A row without the field sorts last. */

@@ -6,8 +6,8 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { sealLeafOf } from "../protocol/log/leaves.ts";
 import type { Receipt } from "../protocol/receipt.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { parseRecordSeal, sealedAtSkewMs } from "../protocol/seal.ts";
+import { refuse, type Verdict } from "../protocol/result.ts";
+import { parseRecordSeal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
@@ -19,13 +19,12 @@ import {
   withheldFault,
 } from "./certificate.ts";
 import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-record.ts";
-import { instantOf } from "./instant.ts";
 import { custodyAt } from "./key-custody.ts";
-import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
 import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
 import type { SealReport, SealVerdict } from "./seal-report.ts";
+import { policySeal, type ServedBusiness, staleness, timelineOf } from "./served-business.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
@@ -127,37 +126,23 @@ function sourceLineCheck(fetched: FetchedRecord, hash: string, sidecar: Verdict<
   return [checkOf("source_line", verdict)];
 }
 
-interface Business {
-  readonly certificates: CertificateHistory;
-  readonly keys: BusinessKeys;
-}
-
 interface BusinessChecks {
   readonly checks: readonly Check[];
   /** Null if the seal was not checked. */
   readonly seal: Verdict<SealReport> | null;
 }
 
-/** How far the published data of the business may lag behind the answer: caches of up to a day are legitimate. */
-const lagMs = 86_400_000;
-
 type DatedEvidence = AnswerEvidence & {
   /** The time of serving according to a valid receipt; null without one. */
   readonly servedAt: string | null;
 };
-
-/** Why the keys say nothing about the moment when the answer was served; null when they do. */
-function staleness({ issued_at: issuedAt }: BusinessKeys, { servedAt }: DatedEvidence): string | null {
-  if (servedAt === null || instantOf(issuedAt) >= instantOf(servedAt) - lagMs) return null;
-  return `They are as of ${issuedAt}, more than a day before the answer was served (${servedAt}): what was revoked since is not in them.`;
-}
 
 function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvidence): BusinessChecks {
   const uuid = fetched.businessUuid;
   const { certificate, businessKeys } = evidence;
   const keys = businessKeys === undefined ? null : verifyBusinessKeys(trust, uuid, businessKeys);
   const known = keys?.ok ? keys.value : null;
-  const stale = known === null ? null : staleness(known, evidence);
+  const stale = known === null ? null : staleness(known, evidence.servedAt);
   const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate, known);
   const made = [
     certificateCheck(certificates, known, stale),
@@ -223,7 +208,7 @@ function statusOf({ issuances: [newest] }: CertificateHistory): string {
 function recordSeal(
   trust: Trust,
   fetched: FetchedRecord,
-  { policy, ...business }: Business & { readonly policy: Verdict<SealReport | null> },
+  { policy, ...business }: ServedBusiness & { readonly policy: Verdict<SealReport | null> },
   evidence: AnswerEvidence,
 ): SealVerdict {
   const policies = timelineOf(policy);
@@ -236,30 +221,6 @@ function recordSeal(
     ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
   };
   return verifySeal(trust, withStatedHash(trust, given));
-}
-
-/**
- * An answer carries only the AI policy in force when it was served, not the earlier ones. If that policy is invalid, or
- * the answer states that there is none, it says nothing about the record's seal.
- */
-function timelineOf(policy: Verdict<SealReport | null>): PolicyTimeline | null {
-  if (!policy.ok || policy.value === null || policy.value.ai_policy_version === null) return null;
-  const { ai_policy_version: version, sealed_at: from } = policy.value;
-  return { versions: [{ version, live_from: from }], isComplete: false, uncertainMs: sealedAtSkewMs };
-}
-
-/** The seal of the AI policy; null if the answer states that there is none. */
-function policySeal(trust: Trust, policy: FetchedPolicy, business: Business): Verdict<SealReport | null> {
-  if (policy.version === 0) return ok(null);
-  if (policy.bytes === null) return refuse("payload_malformed", "The AI policy record is missing.");
-  const sealed = { bytes: policy.bytes, seal: policy.seal };
-  const seal = verifySeal(trust, { ...business, document: "ai_policy", ...sealed });
-  return seal.ok && seal.value.ai_policy_version !== policy.version
-    ? refuse(
-        "ai_policy_version_mismatch",
-        "The seal creates another AI policy version than the answer names.",
-      )
-    : seal;
 }
 
 /**

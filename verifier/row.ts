@@ -65,6 +65,7 @@ export function verifyProjection(trust: Trust, row: IndexRow, bytes: Uint8Array)
     keyId: row.adl_key_id,
     publishedAt: row.published_at,
     aiPolicyVersion: row.ai_policy_version,
+    ...(Object.hasOwn(row, "adl_origin_seal") ? { seal: row["adl_origin_seal"] as JsonValue } : {}),
   });
   const member = firstDifference(projected, row);
   return member === null

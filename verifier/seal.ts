@@ -195,7 +195,10 @@ function otherBytes(): Verdict<never> {
   return refuse("hash_mismatch", "The seal is over other bytes than these.");
 }
 
-/** Batches are sealed by systems, single records by people and hosted keys, and withdrawals by any key of the business. */
+/**
+ * Batches are sealed by systems, single records by people and hosted keys, and withdrawals by any key of the business. No key
+ * seals a batch of ads.
+ */
 function judgeKey(
   trust: Trust,
   keys: BusinessKeys,
@@ -204,7 +207,8 @@ function judgeKey(
 ): Verdict<BusinessKey> {
   const people = ["passkey", "hosted"] as const;
   const single = sealed.document === "withdrawal" ? ([...people, "system"] as const) : people;
-  const kinds = seal.kind === "batch" ? (["system"] as const) : single;
+  const inBatches = sealed.document === "ad" || sealed.document === "campaign" ? [] : (["system"] as const);
+  const kinds = seal.kind === "batch" ? inBatches : single;
   const key = verifySealer(trust, keys, seal.envelope, { keyId: sealed.payload.key_id, kinds });
   if (!key.ok) return key;
   return windowFault(key.value, sealed.payload.sealed_at, sealed.by) ?? key;

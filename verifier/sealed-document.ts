@@ -1,14 +1,18 @@
-// The kinds of sealed bytes: a record of a collection, an AI policy record, or a withdrawal document.
+// The kinds of sealed bytes: a record of a collection, an ad or its campaign, an AI policy record, or a withdrawal document.
 
+import { campaignSchema } from "../protocol/ad-campaign.ts";
 import { parseAiPolicy } from "../protocol/ai-policy.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
-import { isCollectionName, recordType } from "../protocol/identifiers.ts";
+import { isShownType, recordType } from "../protocol/identifiers.ts";
 import { parseObject } from "../protocol/payload.ts";
 import { recordSchema } from "../protocol/records/parse-record.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";
 
-export type SealedDocument = "record" | "ai_policy" | "withdrawal";
+export type SealedDocument = "record" | "ad" | "campaign" | "ai_policy" | "withdrawal";
+
+/** The `record_type` in the seal of an ad, and of a campaign. */
+export const adRecordType = "ads";
 
 /** The `record_type` in the seal of an AI policy record. */
 export const aiPolicyRecordType = "ai_policy";
@@ -47,7 +51,15 @@ function faultOf(
       ? parseAiPolicy(bytes)
       : mismatch("An AI policy record", sealedType);
   }
-  return judgeSchema(content["schema"], sealedType);
+  if (document === "campaign") {
+    return sealedType === adRecordType && content["schema"] === campaignSchema
+      ? ok(undefined)
+      : mismatch("A campaign", sealedType);
+  }
+  const isOfKind = (document === "ad") === (sealedType === adRecordType);
+  return isOfKind
+    ? judgeSchema(content["schema"], sealedType)
+    : mismatch(document === "ad" ? "An ad" : "A record", sealedType);
 }
 
 function judgeSchema(schema: unknown, sealedType: string): Verdict<void> {
@@ -55,7 +67,7 @@ function judgeSchema(schema: unknown, sealedType: string): Verdict<void> {
   if (match === null)
     return refuse("record_type_mismatch", "The record does not name its schema.", "/schema");
   const [, type = ""] = match;
-  if (type !== sealedType || !isCollectionName(type)) return mismatch("The record's schema", sealedType);
+  if (type !== sealedType || !isShownType(type)) return mismatch("The record's schema", sealedType);
   return schema === recordSchema(type)
     ? ok(undefined)
     : refuse("version_unknown", `Record schema ${schema} is not known.`, "/schema");

@@ -22,6 +22,7 @@ import { type SignatureVerifier, verifySignature } from "../protocol/signatures.
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import type { VerifyPage } from "../protocol/verify-page.ts";
 import type { VerifyStatement } from "../protocol/verify-statement.ts";
+import { type AdEvidence, verifyAdItem } from "./ad-item.ts";
 import type { AnswerEvidence } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
 import {
@@ -136,6 +137,8 @@ export interface Verifier {
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the body of a fetch answer, exactly as received. */
   fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+  /** Checks the item of an ad, as the exact bytes that a pool served or as parsed JSON. */
+  adItem(item: JsonValue | Uint8Array, evidence?: AdEvidence): Report;
 }
 
 /** Verifies the key set against the anchors; all other verification builds on the result. */
@@ -236,6 +239,7 @@ function verifierOf(trust: Trust): Verifier {
     logConsistency: (first, second, proof) => verifyLogConsistency(trust, first, second, proof),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
+    adItem: (item, evidence) => verifyAdItem(trust, item, evidence),
   };
 }
 

@@ -68,6 +68,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "custody.state": changeRegister,
     "group.block": changeRegister,
     "group.unblock": changeRegister,
+    "group.join": changeRegister,
     "directory.choose": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,

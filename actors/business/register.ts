@@ -32,6 +32,8 @@ import type { BusinessView } from "./view.ts";
 
 /** Maximum number of groups that one business may block; they are part of its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
+/** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
+export const formerGroupsMax = 100;
 
 /** Selects the rows that a command reads or writes. */
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
@@ -47,6 +49,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "party.open":
     case "group.block":
     case "group.unblock":
+    case "group.join":
     case "directory.choose":
       return [`party/${uuid}`];
     case "certificate.issue":
@@ -141,6 +144,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "group.block":
     case "group.unblock":
       return changeBlock(command, context, known);
+    case "group.join":
+      return joinGroup(command.group, context);
     case "directory.choose":
       return chooseListing(command.listed, context);
     case "certificate.issue":
@@ -221,6 +226,22 @@ function changeBlock(
     // The rest of the entry stays as it is, its domains among it.
     body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
+  };
+}
+
+/** Whatever blocks the group that a company leaves blocks the company as well: a block cannot be shed by a change. */
+function joinGroup(group: string, { uuid, party, blockedGroups }: BusinessContext): Answer {
+  if (party?.kind !== "ai_company")
+    return refusal("role_not_allowed", "Only an AI company belongs to a group.");
+  if (party.group === group) return done;
+  const left = (party.former_groups ?? []).filter((each) => each !== group);
+  const former_groups = [...left, party.group];
+  if (former_groups.length > formerGroupsMax)
+    return refusal("too_many_groups", `An AI company may have at most ${formerGroupsMax} former groups.`);
+  return {
+    key: `party/${uuid}`,
+    body: { ...party, blocked_groups: blockedGroups, group, former_groups },
+    events: [{ type: "group.joined", group, former_groups }],
   };
 }
 

@@ -32,6 +32,8 @@ export interface PartyFacts {
   readonly country: string;
   /** Companies of one group are blocked together. Defaults to an AI company's own UUID. */
   readonly group: string;
+  /** The groups that an AI company was in before, whose blocks it still meets; absent until it changed its group. */
+  readonly former_groups?: readonly string[];
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
   /** The domains of the endpoints in its served business files; absent before the first, and on nodes of earlier releases. */
@@ -197,8 +199,10 @@ export interface BusinessProtocol
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
   /** An AI company chooses whether the key directory lists it. */
   "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
-  "group.block"(command: { readonly group: string }): RegisterReply;
-  "group.unblock"(command: { readonly group: string }): RegisterReply;
+  "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
+  "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
+  /** An AI company belongs to another group from now on, and keeps the one that it leaves among its former groups. */
+  "group.join"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides whether it is held; repeatable by push_id. */
@@ -297,6 +301,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
+      | "group.join"
       | "directory.choose";
   }
 >;

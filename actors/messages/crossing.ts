@@ -2,9 +2,12 @@
 // may cross. The commands that only an actor's own node sends (the answers of its activities, its timers) may not: coming from
 // another node, they could only claim work that was never done.
 
+import type { AdCampaignProtocol, AdPoolProtocol, AdSessionProtocol } from "./ads.ts";
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { KeyLimitsProtocol } from "./key-limits.ts";
+import type { LedgerProtocol } from "./ledger.ts";
 import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
@@ -24,6 +27,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "directory.choose": "ask",
   "group.block": "ask",
   "group.unblock": "ask",
+  "group.join": "ask",
   "publishing.facts": "ask",
   "push.admit": "ask",
   "listings.read": "ask",
@@ -66,6 +70,10 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "key.retire": "deliver",
 };
 
+const keyLimits: Readonly<Record<keyof KeyLimitsProtocol, Crossing>> = {
+  "limit.lease": "ask",
+};
+
 const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "push.accept": "ask",
   "push.references": "ask",
@@ -88,6 +96,8 @@ const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
   "rows.purge": "ask",
   "rows.find": "ask",
   "rows.found": "never",
+  "receipts.billable": "ask",
+  "billable.read": "never",
   "region.open": "never",
   "rows.applied": "never",
   "rows.failed": "never",
@@ -107,6 +117,37 @@ const bulkUpload: Readonly<Record<keyof BulkUploadProtocol, Crossing>> = {
   "import.end": "ask",
 };
 
+const adCampaign: Readonly<Record<keyof AdCampaignProtocol, Crossing>> = {
+  "campaign.accept": "ask",
+  "ad.assign": "ask",
+  "ad.publish": "ask",
+  "ad.remove": "ask",
+  "render.charge": "ask",
+  "campaign.read": "ask",
+  "ads.list": "ask",
+  "entries.read": "never",
+};
+
+const adPool: Readonly<Record<keyof AdPoolProtocol, Crossing>> = {
+  "pool.serve": "ask",
+  "item.settle": "deliver",
+  "item.click": "ask",
+  "pool.read": "ask",
+};
+
+const adSession: Readonly<Record<keyof AdSessionProtocol, Crossing>> = {
+  "shown.note": "deliver",
+  "shown.read": "ask",
+};
+
+const ledger: Readonly<Record<keyof LedgerProtocol, Crossing>> = {
+  "money.enter": "ask",
+  "slice.lease": "ask",
+  "charges.collected": "never",
+  "ledger.read": "ask",
+  "ledger.statement": "ask",
+};
+
 const logSequencer: Readonly<Record<keyof LogSequencerProtocol, Crossing>> = {
   // A region's actor has no outbox, and asks.
   "log.append": "both",
@@ -123,9 +164,14 @@ const logSequencer: Readonly<Record<keyof LogSequencerProtocol, Crossing>> = {
 };
 
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([
+  ["ad-campaign", new Map(Object.entries(adCampaign))],
+  ["ad-pool", new Map(Object.entries(adPool))],
+  ["ad-session", new Map(Object.entries(adSession))],
   ["bulk-upload", new Map(Object.entries(bulkUpload))],
   ["business", new Map(Object.entries(business))],
   ["integration-key", new Map(Object.entries(integrationKey))],
+  ["key-limits", new Map(Object.entries(keyLimits))],
+  ["ledger", new Map(Object.entries(ledger))],
   ["log-sequencer", new Map(Object.entries(logSequencer))],
   ["push", new Map(Object.entries(push))],
   ["region", new Map(Object.entries(region))],

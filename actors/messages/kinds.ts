@@ -1,16 +1,24 @@
 // All kinds of actors, each with its protocol.
 
+import type { AdCampaignProtocol, AdPoolProtocol, AdSessionProtocol } from "./ads.ts";
 import type { BulkUploadProtocol } from "./bulk-upload.ts";
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { KeyLimitsProtocol } from "./key-limits.ts";
+import type { LedgerProtocol } from "./ledger.ts";
 import type { LogSequencerProtocol } from "./log-sequencer.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
 export interface ActorProtocols {
+  readonly "ad-campaign": AdCampaignProtocol;
+  readonly "ad-pool": AdPoolProtocol;
+  readonly "ad-session": AdSessionProtocol;
   readonly "bulk-upload": BulkUploadProtocol;
   readonly business: BusinessProtocol;
   readonly "integration-key": IntegrationKeyProtocol;
+  readonly ledger: LedgerProtocol;
+  readonly "key-limits": KeyLimitsProtocol;
   readonly "log-sequencer": LogSequencerProtocol;
   readonly push: PushProtocol;
   readonly region: RegionProtocol;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { businessRef, keyRef, nonceRef, placementOf, pushRef, regionRef } from "./refs.ts";
+import { businessRef, keyLimitsRef, keyRef, nonceRef, placementOf, pushRef, regionRef } from "./refs.ts";
 
 const party = "6f1c0a2e-0000-4000-8000-000000000001";
 
@@ -10,8 +10,9 @@ describe("the place of an actor", () => {
     }
   });
 
-  it("is the region named by a nonce actor and by the region actor (P2)", () => {
+  it("is the region named by a nonce actor, that of a key's limits, and by the region actor (P2)", () => {
     expect(placementOf(nonceRef("key", "eu-west1"))).toEqual({ region: "eu-west1" });
+    expect(placementOf(keyLimitsRef("key", "eu-west1"))).toEqual({ region: "eu-west1" });
     expect(placementOf(regionRef("us-east1"))).toEqual({ region: "us-east1" });
   });
 

@@ -1,7 +1,8 @@
 // The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
-//   P1. All actors of a party (the party itself, its keys, its pushes, its uploads) live together in the party's home region.
+//   P1. All actors of a party (the party itself, its keys, its pushes, its uploads, its ledger) live together in the party's home region.
 //   P2. The log's sequencer is a party of its own, so that the log has one home region.
-//   P3. Nonce actors and the region actor live in the region that their name contains.
+//   P3. Nonce actors, those of a key's limits, the region actor, and the pools and conversations of ads live in the region that
+//       their name contains.
 
 /**
  * Names one actor: `kind/id`. A caller that knows the kind may ask the actor (`ActorSystem.ask`); from a plain name only
@@ -30,6 +31,11 @@ export function nonceRef(keyId: string, region: string): ActorRef<"integration-k
   return { kind: "integration-key", id: `${keyId}@${region}` };
 }
 
+/** The key's limits in a region, which its nodes lease slices of. */
+export function keyLimitsRef(keyId: string, region: string): ActorRef<"key-limits"> {
+  return { kind: "key-limits", id: `${keyId}@${region}` };
+}
+
 export function pushRef(businessUuid: string, pushId: string): ActorRef<"push"> {
   return { kind: "push", id: `${businessUuid}.${pushId}` };
 }
@@ -37,6 +43,26 @@ export function pushRef(businessUuid: string, pushId: string): ActorRef<"push"> 
 /** The upload of a bulk file; `uploadId` is unique within its business. */
 export function bulkUploadRef(businessUuid: string, uploadId: string): ActorRef<"bulk-upload"> {
   return { kind: "bulk-upload", id: `${businessUuid}.${uploadId}` };
+}
+
+/** An ad campaign of a business. */
+export function campaignRef(businessUuid: string, campaignId: string): ActorRef<"ad-campaign"> {
+  return { kind: "ad-campaign", id: `${businessUuid}.${campaignId}` };
+}
+
+/** A pool of ads that was served in a region. */
+export function poolRef(retrievalId: string, region: string): ActorRef<"ad-pool"> {
+  return { kind: "ad-pool", id: `${retrievalId}@${region}` };
+}
+
+/** A conversation that is shown ads in a region, known by its mark alone. */
+export function adSessionRef(mark: string, region: string): ActorRef<"ad-session"> {
+  return { kind: "ad-session", id: `${mark}@${region}` };
+}
+
+/** The prepaid money of an AI company. */
+export function ledgerRef(companyUuid: string): ActorRef<"ledger"> {
+  return { kind: "ledger", id: companyUuid };
 }
 
 /** The party whose home region is the log's. */
@@ -54,9 +80,9 @@ export function regionRef(region: string): ActorRef<"region"> {
 /** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;
-  if (kind === "business" || kind === "log-sequencer") return { party: id };
+  if (kind === "business" || kind === "ledger" || kind === "log-sequencer") return { party: id };
   if (kind === "region") return { region: id };
-  if (kind === "integration-key") {
+  if (["integration-key", "key-limits", "ad-pool", "ad-session"].includes(kind)) {
     const at = id.indexOf("@");
     if (at >= 0) return { region: id.slice(at + 1) };
   }

@@ -41,6 +41,19 @@ export interface RegionProtocol {
     readonly rows: number;
   }): DoneReply;
   "rows.failed"(command: { readonly work_id: string; readonly detail: string }): DoneReply;
+  /**
+   * Read-only: the billable answers that a company was given in this region, in the order of their receipts, as far as their
+   * batches are closed. A `work_id` names one question, as with `rows.find`.
+   */
+  "receipts.billable"(command: {
+    readonly work_id: string;
+    readonly company: string;
+    /** The retrieval id after which the page begins; empty for the first. */
+    readonly after: string;
+    readonly limit: number;
+  }): BillableReply;
+  /** `page` is null if the receipts could not be read. */
+  "billable.read"(command: { readonly work_id: string; readonly page: BillablePage | null }): DoneReply;
   "receipts.closed"(command: { readonly batches: number }): DoneReply;
   "receipts.forgotten"(command: { readonly batches: number }): DoneReply;
 }
@@ -49,6 +62,31 @@ export type RegionCommand = Commands<RegionProtocol>;
 
 export type FindReply =
   | { readonly status: "found"; readonly found: boolean }
+  | { readonly status: "unavailable"; readonly retry_after_seconds: number };
+
+export interface BillableAnswer {
+  readonly retrieval_id: string;
+  readonly key_id: string;
+  readonly nonce: string;
+  readonly kind: "search" | "fetch";
+  readonly collection: string | null;
+  readonly served_at_ms: number;
+  /** The run of the node that served it. */
+  readonly incarnation: string;
+}
+
+export interface BillablePage {
+  readonly answers: readonly BillableAnswer[];
+  /** The last receipt that was looked at, billable or not; where the page began if there was none. */
+  readonly up_to: string;
+  /** Whether more is closed. */
+  readonly more: boolean;
+  /** What was served before is closed, and all of it is in this page or in earlier ones unless there is more. */
+  readonly settled_ms: number;
+}
+
+export type BillableReply =
+  | ({ readonly status: "read" } & BillablePage)
   | { readonly status: "unavailable"; readonly retry_after_seconds: number };
 
 export type RowsReply =

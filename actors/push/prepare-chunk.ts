@@ -12,13 +12,14 @@ import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
 import { withoutQuotes } from "../../protocol/records/record-fault.ts";
+import type { SignedVersion } from "../../protocol/signed-version.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim, RefusedName } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
-import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
+import { signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
 /** Leaves judged, and versions signed, before other work gets its turn: about two milliseconds of this thread each. */
 const stepLeaves = 20;

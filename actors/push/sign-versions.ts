@@ -1,14 +1,14 @@
 // Rows and sidecars of a chunk, projected and signed together: two signatures for each record, and nothing left for later.
 
-import type { Signer } from "../../crypto/port.ts";
-import { toBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { payloadTypes } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { MessagePacker } from "../../protocol/packed-messages.ts";
-import { type ProjectedRow, projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
-import { signedRowText } from "../../protocol/row.ts";
-import { type SidecarScope, type SidecarV2, sidecarPayloadText } from "../../protocol/sidecar.ts";
+import { type ProjectedRow, projectRecord } from "../../protocol/projection/project.ts";
+import type { SidecarScope, SidecarV2 } from "../../protocol/sidecar.ts";
+import {
+  type SignedVersion,
+  signRowsAndSidecars,
+  type VersionSigners,
+} from "../../protocol/signed-version.ts";
 import type { PushFacts } from "../messages/push.ts";
 
 export interface UnsignedVersion {
@@ -20,51 +20,19 @@ export interface UnsignedVersion {
   readonly isUpdate: boolean;
 }
 
-export interface SignedVersion {
-  /** The exact signed text of the row. */
-  readonly row: string;
-  /** The sidecar envelope as JSON text. */
-  readonly sidecar: string;
-}
-
-export interface VersionSigners {
-  readonly projection: Signer;
-  readonly sidecar: Signer;
-}
-
-/** Signatures are Ed25519 and therefore deterministic: the same versions at the same instant produce the same text. */
-export async function signVersions(
+/** The same versions at the same instant produce the same text. */
+export function signVersions(
   signers: VersionSigners,
   facts: PushFacts,
   versions: readonly UnsignedVersion[],
   publishedAtMs: number,
 ): Promise<readonly SignedVersion[]> {
-  const rows = versions.map((version) => project(signers, facts, version, publishedAtMs));
-  const texts = rows.map(projectedRowText);
   const publishedAt = formatTimestamp(publishedAtMs);
-  const [rowMessages, sidecarMessages] = [new MessagePacker(), new MessagePacker()];
-  for (const text of texts) rowMessages.addText(text);
-  const payloads = versions.map((version) =>
-    sidecarMessages.addEnvelope(
-      payloadTypes["sidecar.v2"],
-      sidecarPayloadText(sidecarOf(facts, version, publishedAt)),
-    ),
-  );
-  const [rowSignatures, sidecarSignatures] = await Promise.all([
-    signers.projection.signMany(rowMessages.pack()),
-    signers.sidecar.signMany(sidecarMessages.pack()),
-  ]);
-  return versions.map((_, index) => {
-    const rowSignature = rowSignatures[index];
-    const sidecarSignature = sidecarSignatures[index];
-    const payload = payloads[index];
-    if (!rowSignature || !sidecarSignature || payload === undefined)
-      throw new Error("A signer answered with too few signatures.");
-    return {
-      row: signedRowText(texts[index] as string, toBase64(rowSignature)),
-      sidecar: sidecarEnvelope(payload, signers.sidecar.keyId, sidecarSignature),
-    };
-  });
+  const texts = versions.map((version) => ({
+    row: project(signers, facts, version, publishedAtMs),
+    sidecar: sidecarOf(facts, version, publishedAt),
+  }));
+  return signRowsAndSidecars(signers, texts);
 }
 
 function project(
@@ -125,9 +93,4 @@ function scopeOf(facts: PushFacts): SidecarScope {
   return facts.sealer === "hosted"
     ? { basis: "standard_publishing", key_id: facts.key_id, kind: "hosted", mandate_id: null, permissions }
     : { basis: "role", key_id: facts.key_id, kind: "passkey", mandate_id: null, permissions };
-}
-
-/** The text of the envelope; the payload is given in base64. No part needs escaping. */
-function sidecarEnvelope(payload: string, keyId: string, signature: Uint8Array): string {
-  return `{"payloadType":"${payloadTypes["sidecar.v2"]}","payload":"${payload}","signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`;
 }

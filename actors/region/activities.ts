@@ -3,11 +3,10 @@
 import { rowPut } from "../../collections/row-change.ts";
 import { toHex, utf8 } from "../../protocol/bytes.ts";
 import type { Sha256 } from "../../protocol/hash.ts";
-import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
-import { receiptMinute } from "../../protocol/receipt.ts";
 import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
 import { closedAfterMs, type ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -16,7 +15,9 @@ import type { RowReference } from "../messages/push.ts";
 import { logRef } from "../messages/refs.ts";
 import type { RegionCommand } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
+import { type BillableQuestion, readBillable } from "./billable.ts";
 import { eventsOf } from "./company-events.ts";
+import { minuteName } from "./minute-name.ts";
 
 export interface RegionPorts {
   readonly index: RowIndex;
@@ -63,6 +64,13 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       const { work_id, collection, record_id } = params;
       const found = await ports.index.isFindable(collection, record_id).catch(() => null);
       return { type: "rows.found", work_id, found };
+    },
+    readBillable: async (
+      { work_id, ...asked }: BillableQuestion & { readonly work_id: string },
+      context: ActivityContext<"region">,
+    ): Promise<RegionCommand> => {
+      const page = await readBillable(ports.receipts, asked, context.nowMs()).catch(() => null);
+      return { type: "billable.read", work_id, page };
     },
     purgeRows: async (params: { work_id: string; collections: readonly CollectionName[] }) => {
       return answered(params.work_id, 0, async () => {
@@ -157,7 +165,7 @@ async function answered(workId: string, rows: number, run: () => Promise<number>
   }
 }
 
-/** Stores the events of every batch whose minute has passed, and closes it: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
+/** Stores the events of every batch whose minute has passed, and closes and counts it: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
 export async function closeReceiptBatches(
   ports: Pick<RegionPorts, "receipts" | "events" | "sha256"> & {
     readonly append: (entries: readonly LogEntry[]) => Promise<void>;
@@ -174,7 +182,8 @@ export async function closeReceiptBatches(
     const root = `sha256:${toHex(merkleRoot(leaves, ports.sha256))}`;
     // Before it is closed as well: a batch that is closed is in the log, or on its way there.
     await ports.append([receiptBatchEntry({ region, batch, root })]);
-    await ports.receipts.closeBatch({ region, batch, root, tree_size: rows.length, closed_at_ms: nowMs });
+    const closed = { region, batch, root, tree_size: rows.length, closed_at_ms: nowMs };
+    await ports.receipts.closeBatch(closed, rows);
   }
   return names.length;
 }
@@ -202,9 +211,4 @@ export async function forgetExpired(
   while (removed === eventsForgottenAtOnce && nowMs() < untilMs)
     removed = await events.forget(nowMs() - eventRetentionMs, eventsForgottenAtOnce);
   return forgotten;
-}
-
-/** The UTC minute of an instant as `YYYYMMDDHHMM`, with which a batch's name starts. */
-export function minuteName(ms: number): string {
-  return receiptMinute(formatTimestamp(ms));
 }

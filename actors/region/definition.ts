@@ -2,7 +2,7 @@
 
 import { type RegionEvent, regionMachine, type WorkResult } from "../../machines/region.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { FindReply, RegionProtocol, RowsReply } from "../messages/region.ts";
+import type { BillableReply, FindReply, RegionProtocol, RowsReply } from "../messages/region.ts";
 import { type Decision, defineActor, type Effect, type ViewOf } from "../system/definition.ts";
 
 /** Maximum number of pieces of work under way at once; above it, callers wait. */
@@ -28,6 +28,8 @@ export const regionActor = defineActor<"region", typeof regionMachine>({
       }),
     "rows.find": find,
     "rows.found": note,
+    "receipts.billable": readBillable,
+    "billable.read": note,
     "rows.purge": ({ work_id, collections }, view) =>
       work(work_id, view, { kind: "activity", name: "purgeRows", params: { work_id, collections } }),
     "rows.applied": note,
@@ -70,6 +72,21 @@ function find(
   if (result === null) return waiting;
   if (result.status !== "found" || result.found === null) return { ...waiting, reply: unavailable };
   return { ...waiting, reply: { status: "found", found: result.found } };
+}
+
+function readBillable(
+  { type: _type, ...params }: CommandOf<RegionProtocol, "receipts.billable">,
+  view: View,
+): Decision<BillableReply, RegionEvent> {
+  const activity = {
+    kind: "activity",
+    name: "readBillable",
+    params: { ...params, region: view.id },
+  } as const;
+  const { result, ...waiting } = workOf(params.work_id, view, activity);
+  if (result === null) return waiting;
+  if (result.status !== "billable") return { ...waiting, reply: unavailable };
+  return { ...waiting, reply: { status: "read", ...result.page } };
 }
 
 const unavailable = { status: "unavailable", retry_after_seconds: 1 } as const;

@@ -8,6 +8,7 @@ import type { MessageLoad } from "../actors/messages.ts";
 import type { CallsResult } from "../calls.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
+import type { AdFloorPlan } from "./ads.ts";
 import type { FencedCommits } from "./fenced-commits.ts";
 import type { FloorPlan } from "./serve.ts";
 
@@ -48,6 +49,51 @@ describe("the bare server", () => {
       n: 22,
       l: 900,
     });
+    db.close();
+  });
+});
+
+describe("the bare server of ads", () => {
+  const request = (what: string, nonce: string, body: object): Uint8Array => {
+    const text = JSON.stringify(body);
+    return Buffer.from(
+      `POST /v1/ads/${what} HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n` +
+        `signature-input: sig1=();nonce="nonce-of-${nonce}"\r\n\r\n${text}`,
+    );
+  };
+
+  it("answers twenty items, and keeps the pool, each render with its campaign's sums, and each click", async () => {
+    const plan: AdFloorPlan = {
+      ...{ file: join(folder, "floor.db"), signatureBaseLength: 300, receiptLength: 700 },
+      ...{
+        envelopeLength: 900,
+        itemsLength: 500,
+        items: ['{"n":1}', '{"n":2}'],
+        keywords: ["shoes", "boots"],
+      },
+      ...{ adsOfKeyword: 30, campaigns: 2 },
+    };
+    {
+      await using child = start("floor/ads.ts");
+      const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
+      const ask = (what: string, nonce: string, body: object) => sendOne(target, request(what, nonce, body));
+      const pool = await ask("pool", "the-pool", { country: "US", keywords: ["boots"] });
+      expect((JSON.parse(pool.body) as { ads: unknown[] }).ads).toHaveLength(20);
+      const tokens = await child.call<readonly string[]>("tokens", 3);
+      for (const [at, token] of tokens.entries())
+        expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });
+      expect(await ask("click", "the-click", { token: tokens[0] })).toMatchObject({ status: 200 });
+      expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
+    }
+    const db = new DatabaseSync(plan.file);
+    expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 5 });
+    expect(db.prepare("SELECT length(envelope) AS l FROM receipt").all()).toEqual([{ l: 900 }]);
+    expect(db.prepare("SELECT length(items) AS l FROM pool").all()).toEqual([{ l: 500 }]);
+    expect(db.prepare("SELECT sum(renders) AS n, sum(spent) AS s FROM campaign").get()).toEqual({
+      n: 3,
+      s: 30_000,
+    });
+    expect(db.prepare("SELECT count(clicked_at) AS n FROM item").get()).toEqual({ n: 1 });
     db.close();
   });
 });

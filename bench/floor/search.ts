@@ -91,7 +91,7 @@ function plainStatement(query: RowQuery): {
     return { sql, params: [...params, limit] };
   }
   const fields = text.fields.map((field) => `t${textFields.indexOf(field)}`).join(" ");
-  const match = `{${fields}} : (${text.terms.map((term) => `"${term}"`).join(" AND ")})`;
+  const match = `{${fields}} : (${text.words.map(({ exact, forms }) => `(${[exact, ...forms].map((term) => `"${term}"`).join(" OR ")})`).join(" AND ")})`;
   const from = "text CROSS JOIN listing l ON l.rid = text.rowid CROSS JOIN product p ON p.rid = l.rid";
   const order = sort[0]?.field.startsWith("price_") === true ? "l.price" : "bm25(text)";
   const where = ["text MATCH ?", ...conditions].join(" AND ");

@@ -8,6 +8,7 @@ import type { NodeConfig } from "../config.ts";
 import { loadContentLists } from "../content-lists.ts";
 import { loadAsTable, loadBlockedUrls } from "../operator-files.ts";
 import { tokenFault } from "../ops-config.ts";
+import { loadPrices } from "../price-file.ts";
 import { loadTerms } from "../terms-file.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -35,12 +36,14 @@ async function listFindings({
   blockedUrls,
   asTable,
   terms,
+  prices,
 }: NodeConfig): Promise<readonly Finding[]> {
   const files = [
     ["SVC_CONTENT_LISTS", contentLists, loadContentLists],
     ["SVC_BLOCKED_URLS", blockedUrls, loadBlockedUrls],
     ["SVC_AS_TABLE", asTable, loadAsTable],
     ["SVC_TERMS", terms, loadTerms],
+    ["SVC_PRICES", prices, loadPrices],
   ] as const;
   const found = files.map(([setting, path, load]) =>
     findingsOf("file_unreadable", setting, async () => {
@@ -52,7 +55,7 @@ async function listFindings({
 }
 
 async function modeFindings(config: NodeConfig) {
-  const { home, keys, ops, issuance, cluster, contentLists, blockedUrls, asTable, terms } = config;
+  const { home, keys, ops, issuance, cluster, contentLists, blockedUrls, asTable, terms, prices } = config;
   const keyFiles = (await namesIn(keys))
     .filter((name) => name.endsWith(".jwk"))
     .map((name) => join(keys, name));
@@ -63,7 +66,7 @@ async function modeFindings(config: NodeConfig) {
   return [
     ...(await openTo(secret, groupAndWorld, "can be read or changed by others on this machine")),
     ...(await openTo(
-      [contentLists, blockedUrls, asTable, terms],
+      [contentLists, blockedUrls, asTable, terms, prices],
       groupAndWorldWrite,
       "can be changed by others on this machine",
     )),

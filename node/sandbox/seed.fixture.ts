@@ -17,6 +17,7 @@ import { publishRecord } from "../../service/publish-record.ts";
 import { readPush } from "../../service/push-status.ts";
 import { sealContext } from "../../service/seal-context.ts";
 import { loadConfig } from "../config.ts";
+import { adPublishingOf } from "../publishing-surface.ts";
 import { type NodeServices, openNodeServices } from "../services.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import { type SeedDeps, type SeedOutcome, seedSandbox } from "./seed.ts";
@@ -149,6 +150,9 @@ export async function openWorld(home: string, laterMs = 0): Promise<World> {
       grantKey: services.keys.grant as Signer,
       parties: disturbed(services.parties),
       publishRecord: (request) => around(() => publishRecord({ ...services, crypto: nativeCrypto }, request)),
+      publishAd: (call) => around(() => adPublishingOf(services).publishAd(call)),
+      images: services.imageStore,
+      adCurrency: services.config.ads.currency,
       fetch: (url, init) => around(() => surface(url, init)),
     };
     return await seedSandbox({ ...deps, ...change(deps) });

@@ -102,6 +102,29 @@ describe("a new sandbox", () => {
     await expect(seeding).rejects.toBe(failure);
   });
 
+  it("has the ads of its businesses, published once, also in a sandbox of an earlier release", async () => {
+    const home = await newHome();
+    const world = await openWorld(home);
+    await expect(world.seed(undefined, () => ({ publishAd: rejectedAd }))).rejects.toThrow("away");
+    await world.seed();
+    const shown = async () => {
+      await world.services.register.refresh();
+      const ask = (country: string, keyword: string) =>
+        world.services.register.ads.find({
+          ...{ country, subdivision: null, keywords: [keyword], nowMs: world.services.clock.now() },
+        });
+      return ["US diamonds", "CA diamonds", "GB baking", "CA books"].map((each) => {
+        const [country = "", keyword = ""] = each.split(" ");
+        return ask(country, keyword).map(({ ad }) => `${ad.business_uuid} ${ad.generation}`);
+      });
+    };
+    const [us, ca, baking, books] = await shown();
+    expect([us?.length, ca?.length, baking?.length, books?.length]).toEqual([2, 1, 1, 1]);
+    await world.seed();
+    expect((await shown()).flat().every((each) => each.endsWith(" 1"))).toBe(true);
+    expect(world.services.register.ads.size).toBe(4);
+  });
+
   it("stays as it is when it is started again", async () => {
     const home = await newHome();
     const world = await openWorld(home);
@@ -112,6 +135,10 @@ describe("a new sandbox", () => {
     expect(new Set(await generations(world.services))).toEqual(new Set([1]));
   });
 });
+
+async function rejectedAd(): Promise<never> {
+  throw new Error("away");
+}
 
 function expectKeys(sandbox: Sandbox, services: NodeServices): void {
   const grantKey = (services.keys.grant as Signer).publicJwk;

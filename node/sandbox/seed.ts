@@ -37,12 +37,13 @@ import {
   sandboxIntegrationKey,
 } from "./sandbox-entries.ts";
 import type { Sandbox } from "./sandbox-file.ts";
+import { type SeedAdsDeps, seedAds } from "./seed-ads.ts";
 import { type SealingInstants, sealingInstants } from "./seed-state.ts";
 import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
 
-export interface SeedDeps extends SampleSetDeps, EntriesDeps {
+export interface SeedDeps extends SampleSetDeps, EntriesDeps, SeedAdsDeps {
   readonly urls: SandboxUrls;
   readonly publishRecord: (request: PublishRecordRequest) => Promise<Result<PublishOutcome>>;
   /**
@@ -73,7 +74,9 @@ export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
   const sets = await allEnded([openSampleSet(deps, everydaySamples), openSampleSet(deps, trialSamples)]);
   const [everyday, trials] = sets;
   await allEnded([
-    fillSet(deps, everyday, (failed) => pushFirstCatalogue(deps, everyday, failed)),
+    fillSet(deps, everyday, (failed) => pushFirstCatalogue(deps, everyday, failed)).then(() =>
+      seedAds(deps, everyday.businesses),
+    ),
     fillSet(deps, trials, async () => {}),
   ]);
   const sandbox: Sandbox = {

@@ -34,6 +34,7 @@ export function tourLines(
     ...(exampleRecordId === null
       ? []
       : [svc(`fetch ${exampleRecordId} --save evidence.json`), svc("verify evidence.json --sandbox")]),
+    svc("ads pool diamonds --country US"),
     `  curl -s ${sandbox.verify_url}/v1/certificates/${business?.business_uuid ?? ""}`,
     svc("try nonce_reused"),
     svc("try source_not_allowed"),

@@ -4,9 +4,9 @@ import { canonicalBytes, canonicalize, type JsonObject } from "../canonical-json
 import { hashOf } from "../hash.ts";
 import { type CollectionName, collectionNames } from "../identifiers.ts";
 import { representUsNames } from "../records/business-files.ts";
-import { sampleRecords } from "../records/records.fixture.ts";
-import { rowSigningText } from "../row.ts";
-import { type ProjectedRow, project, projectedRowText, projectRecord } from "./project.ts";
+import { sampleAd, sampleRecords } from "../records/records.fixture.ts";
+import { rowSigningText, serveRow, signedRowText } from "../row.ts";
+import { type ProjectedRow, project, projectAd, projectedRowText, projectRecord } from "./project.ts";
 import { currentProjection, projectionByName, projectionDocument } from "./specifications.ts";
 
 const facts = {
@@ -103,6 +103,40 @@ describe("a projected row", () => {
     });
   });
 
+  it("of an ad carries what is shown, where it leads, a hash for each picture and the seal", () => {
+    const seal = { signatures: [{ sig: "cw==", keyid: "k" }], payloadType: "t", payload: "e30=" };
+    const row = projectAd({ record: sampleAd, ...facts, seal });
+    expect(row).toEqual({
+      record_id: facts.recordId,
+      business_uuid: facts.businessUuid,
+      type: "ads",
+      published_at: 1_770_000_000,
+      adl_origin: facts.hash,
+      adl_origin_cert: facts.certId,
+      adl_origin_seal: seal,
+      adl_proj: "ads/1",
+      adl_key_id: facts.keyId,
+      ai_policy_version: 3,
+      countries: ["US", "CA"],
+      subdivisions: ["US-CA", "CA-ON"],
+      language: "en",
+      keywords: ["trail running", "running shoes"],
+      headline: "Trail Runner 3 for muddy paths",
+      body: "Light, waterproof and made in Leeds.\nReturns are free for 60 days.",
+      call_to_action: "See the shoe",
+      display_domain: "harrier.example",
+      adl_dest: "https://harrier.example/shoes/trail-runner-3?from=ad",
+      adl_creative: [`sha256:${"a".repeat(64)}`, `sha256:${"b".repeat(64)}`],
+    });
+    const text = projectedRowText(row);
+    expect(text).toBe(canonicalize(row));
+    const served = serveRow(signedRowText(text, "c2ln"), "{}");
+    expect(JSON.parse(served)).toEqual({ ...row, adl_row_sig: "c2ln", ai_policy_bits: {} });
+    expect(rowSigningText(JSON.parse(served))).toBe(text);
+    const document = JSON.parse(JSON.stringify(projectionDocument("ads", 1)));
+    expect(project({ ...document, record_schema: "" }, { record: sampleAd, ...facts, seal })).toEqual(row);
+  });
+
   it("has its canonical text as it stands, whatever the order of the record's members", () => {
     const country = fc.constantFrom("US", "CA", "FR", "DE", "AE", "ZW");
     const price = fc.record({
@@ -140,7 +174,8 @@ describe("a projection specification", () => {
   it("is found by its version, and an unknown one is not guessed", () => {
     expect(projectionByName("products/1")).toBe(currentProjection("products"));
     expect(projectionByName("products/2")).toBeNull();
-    expect(projectionByName("ads/1")).toBeNull();
+    expect(projectionByName("ads/1")).toBe(currentProjection("ads"));
+    expect(projectionByName("reviews/1")).toBeNull();
     expect(projectionDocument("products", 2)).toBeNull();
   });
 
@@ -182,6 +217,7 @@ describe("a projection specification", () => {
     ["business_files/1", "sha256:cdfc5ae255a73f6e7f11cd84f08a6a42ff3d0744fdffd23e4b8567fa9d630c7d"],
     ["events/1", "sha256:a51114a907c0aa95b8a3ad412905131d051e7a04aab766b58bd29545e9d758c4"],
     ["jobs/1", "sha256:2c9a0dfdfc505c2c59b582726fb54edff7cafc52cee046082d8451e397ed5043"],
+    ["ads/1", "sha256:159c028bb10f0088cde29433dfe6e793ae0d971d65693afe0ba442ddbfc40d71"],
     ["updates/1", "sha256:be4f68708f09f83616bdae298780b837a3a50e017f9cd17042e302a58609a445"],
   ])("%s never changes", (version, hash) => {
     const [type, number] = version.split("/");

@@ -21,6 +21,8 @@ export interface ProjectionInput {
   /** Unix seconds. */
   readonly publishedAt: number;
   readonly aiPolicyVersion: number;
+  /** The envelope of the seal over the record, for the projections that show it. */
+  readonly seal?: JsonValue;
 }
 
 /**
@@ -39,6 +41,11 @@ export function projectRecord(
   input: ProjectionInput & { readonly collection: CollectionName },
 ): ProjectedRow {
   return project(currentProjection(input.collection), input);
+}
+
+/** Projects an ad by the specification currently in force. */
+export function projectAd(input: ProjectionInput & { readonly seal: JsonValue }): ProjectedRow {
+  return project(currentProjection("ads"), input);
 }
 
 /**
@@ -85,6 +92,8 @@ function sourceOf(
   switch (rule.rule) {
     case "fact":
       return factOf(rule.member, specification);
+    case "seal":
+      return ({ seal }) => ordered(seal);
     case "constant":
       return () => rule.value;
     case "copy_each": {

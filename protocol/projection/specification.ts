@@ -4,7 +4,7 @@
 
 import { canonicalBytes, type JsonObject } from "../canonical-json.ts";
 import { hashOf, type Sha256 } from "../hash.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { ShownType } from "../identifiers.ts";
 import { serveTimeMembers } from "../row.ts";
 
 /** Version of the rule language defined below. */
@@ -28,6 +28,7 @@ export type FactName = (typeof factNames)[number];
 /** How one row member is produced. `from` and `each` are RFC 6901 pointers; a member whose source is absent is left out. */
 export type ProjectionRule =
   | { readonly member: FactName; readonly rule: "fact" }
+  | { readonly member: string; readonly rule: "seal" }
   | { readonly member: string; readonly rule: "copy"; readonly from: string }
   | { readonly member: string; readonly rule: "copy_each"; readonly from: string; readonly each: string }
   | { readonly member: string; readonly rule: "number"; readonly from: string }
@@ -47,7 +48,7 @@ export type ProjectionRule =
 export interface ProjectionSpecification {
   /** Written as `<type>/<n>`. */
   readonly version: string;
-  readonly record_type: CollectionName;
+  readonly record_type: ShownType;
   /** Schema of the records that the specification projects. */
   readonly record_schema: string;
   readonly rules: readonly ProjectionRule[];
@@ -58,6 +59,7 @@ export const unsignedFields = ["adl_row_sig"] as const;
 
 const meanings: Readonly<Record<ProjectionRule["rule"], string>> = {
   fact: "The value of this name that the service states of the published version: record_id; business_uuid; type, the record_type; published_at in Unix seconds; adl_origin, sha256 of the exact record bytes; adl_origin_cert, the cert_id of the seal; adl_proj, this version; adl_key_id, the key that signs the row; ai_policy_version of the seal.",
+  seal: "The envelope of the seal over the record, which was sealed alone, unchanged.",
   copy: "The JSON value at `from` in the record, unchanged. Absent where the record has none.",
   copy_each:
     "An array of the values at `each` in the items of the array at `from`, in order; items without it are passed over and a value equal to an earlier one is left out. Absent where the record has no array at `from`.",
@@ -97,6 +99,8 @@ function sourceOf(rule: ProjectionRule): string {
   switch (rule.rule) {
     case "fact":
       return rule.member;
+    case "seal":
+      return "seal";
     case "constant":
       return JSON.stringify(rule.value);
     case "copy_each":

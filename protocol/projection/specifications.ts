@@ -1,7 +1,7 @@
 // Every projection that rows may name, by version. A correction is a new version; published ones are never edited.
 
 import type { JsonObject } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { ShownType } from "../identifiers.ts";
 import {
   factNames,
   type ProjectionRule,
@@ -94,6 +94,18 @@ const specifications: readonly ProjectionSpecification[] = [
     copy("geo"),
   ]),
   specification("updates", 1, [copy("headline"), copy("body"), copy("update_type"), copy("relevant_until")]),
+  // Neither the business's own ids nor what is written about the pictures appear on a row; an ad's item has its record.
+  specification("ads", 1, [
+    copy("headline"),
+    copy("body"),
+    copy("call_to_action"),
+    copy("display_domain"),
+    copy("keywords"),
+    copy("subdivisions"),
+    copy("adl_dest", "/destination_url"),
+    { member: "adl_creative", rule: "copy_each", from: "/images", each: "/sha256" },
+    { member: "adl_origin_seal", rule: "seal" },
+  ]),
 ];
 
 const byName: ReadonlyMap<string, ProjectionSpecification> = new Map(
@@ -106,8 +118,8 @@ export function projectionByName(name: string): ProjectionSpecification | null {
   return byName.get(name) ?? null;
 }
 
-/** The specification currently used to build the rows of a collection. */
-export function currentProjection(collection: CollectionName): ProjectionSpecification {
+/** The specification currently used to build the rows of a collection, or of ads. */
+export function currentProjection(collection: ShownType): ProjectionSpecification {
   const current = specifications.findLast((each) => each.record_type === collection);
   if (current === undefined) throw new Error(`No projection of ${collection}`);
   return current;
@@ -125,7 +137,7 @@ export function projectionDocument(type: string, version: number): JsonObject | 
 }
 
 function specification(
-  collection: CollectionName,
+  collection: ShownType,
   version: number,
   rules: readonly ProjectionRule[],
 ): ProjectionSpecification {

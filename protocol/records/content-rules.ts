@@ -10,7 +10,7 @@
 //       declares about itself allows no name.
 
 import type { JsonObject } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { ShownType } from "../identifiers.ts";
 import { findCompany, type IsFree } from "./company-name-rule.ts";
 import { type ContentLists, nameIndexOf } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
@@ -44,7 +44,7 @@ const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "ident
  * once.
  */
 export function contentFaults(
-  collection: CollectionName,
+  collection: ShownType,
   record: JsonObject,
   lists: ContentLists,
   ownNames: readonly string[] | null = [],

@@ -1,6 +1,7 @@
 // The field language in which record types are declared. One declaration yields the validator (record-validator.ts), the
 // JSON Schema (json-schema.ts) and the documentation of a record type.
 
+import { isHash } from "../identifiers.ts";
 import type { CodeList } from "./vocabularies/code-list.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { subdivisions } from "./vocabularies/subdivisions.ts";
@@ -17,7 +18,14 @@ export type FieldType =
   /** The record schema string itself. */
   | { readonly kind: "schema"; readonly value: string }
   /** Text for people: 1 to `max` Unicode characters, not only white space; line feeds only if `multiline`. */
-  | { readonly kind: "text"; readonly max: number; readonly multiline: boolean; readonly role: TextRole }
+  | {
+      readonly kind: "text";
+      readonly max: number;
+      readonly multiline: boolean;
+      readonly role: TextRole;
+      /** Whether the text may also have no characters at all. */
+      readonly mayBeEmpty?: boolean;
+    }
   /** Text of a fixed form. */
   | { readonly kind: "form"; readonly form: Form }
   /** A code of a controlled vocabulary. */
@@ -71,6 +79,11 @@ export function text(max: number, description: string, role: TextRole = "speech"
 /** Text for people that may contain line feeds, with at most `max` characters. */
 export function longText(max: number, description: string): Field {
   return { kind: "text", max, multiline: true, role: "speech", description };
+}
+
+/** Long text that may also be empty. */
+export function longTextOrNone(max: number, description: string): Field {
+  return { kind: "text", max, multiline: true, role: "speech", mayBeEmpty: true, description };
 }
 
 /** A code of a controlled vocabulary. */
@@ -172,6 +185,39 @@ export const phoneForm: Form = {
   max: 16,
   accepts: (value) => phone.test(value),
   meaning: "a telephone number in international form, + and 7 to 15 digits",
+};
+
+const campaignIdPattern = "^[a-z0-9][a-z0-9-]{0,63}$";
+const campaignId = new RegExp(campaignIdPattern);
+
+/** The business's own name of a campaign, which only it and the service read as such. */
+export const campaignIdForm: Form = {
+  name: "campaign_id",
+  pattern: campaignIdPattern,
+  max: 64,
+  accepts: (value) => campaignId.test(value),
+  meaning: "1 to 64 lower-case letters, digits and hyphens, not beginning with a hyphen",
+};
+
+/** The hash of some bytes. */
+export const hashForm: Form = {
+  name: "hash",
+  pattern: "^sha256:[0-9a-f]{64}$",
+  max: 71,
+  accepts: isHash,
+  meaning: "sha256: and 64 lowercase hexadecimal digits",
+};
+
+const imageTypePattern = "^image/(?:png|jpeg|webp)$";
+const imageType = new RegExp(imageTypePattern);
+
+/** The media type of a picture. */
+export const imageTypeForm: Form = {
+  name: "image_type",
+  pattern: imageTypePattern,
+  max: 10,
+  accepts: (value) => imageType.test(value),
+  meaning: "image/png, image/jpeg or image/webp",
 };
 
 const gtinPattern = "^(?:[0-9]{8}|[0-9]{12,14})$";

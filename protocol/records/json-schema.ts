@@ -2,7 +2,7 @@
 // validator does; what JSON Schema cannot express (check digits, rules between members) only the validator checks.
 
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
-import { type CollectionName, collectionNames } from "../identifiers.ts";
+import { collectionNames, type ShownType } from "../identifiers.ts";
 import { either, named, pascalCase, type Shape } from "../shape.ts";
 import type { Field, Members } from "./fields.ts";
 import { recordTypes } from "./parse-record.ts";
@@ -10,7 +10,7 @@ import { FaultList } from "./record-fault.ts";
 import { fieldCheck } from "./record-validator.ts";
 
 /** The schema of one record type. */
-export function recordJsonSchema(collection: CollectionName): JsonObject {
+export function recordJsonSchema(collection: ShownType): JsonObject {
   const type = recordTypes[collection];
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -42,7 +42,7 @@ function judged(check: (faults: FaultList) => void): FaultList {
 /** Any of the five record types, distinguished by its schema. */
 export const recordShape = either(...collectionNames.map(recordShapeOf));
 
-function recordShapeOf(collection: CollectionName): Shape<JsonObject> {
+function recordShapeOf(collection: ShownType): Shape<JsonObject> {
   const { members, title } = recordTypes[collection];
   const shape = fieldShape({ kind: "object", members, description: title }) as Shape<JsonObject>;
   return named(`${pascalCase(collection)}Record`, shape);
@@ -62,19 +62,19 @@ function fieldSchema(field: Field): JsonObject {
   return { ...typeSchema(field), description: field.description };
 }
 
+/** Not only white space, and no control characters. */
+function textPattern({ multiline, mayBeEmpty = false }: Extract<Field, { kind: "text" }>): string {
+  if (!multiline) return "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$";
+  const written = "(?=[\\s\\S]*\\S)[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f]*";
+  return mayBeEmpty ? `^(?:${written})?$` : `^${written}$`;
+}
+
 function typeSchema(field: Field): Readonly<Record<string, JsonValue>> {
   switch (field.kind) {
     case "schema":
       return { type: "string", const: field.value };
     case "text":
-      // Not only white space, and no control characters.
-      return {
-        type: "string",
-        maxLength: field.max,
-        pattern: field.multiline
-          ? "^(?=[\\s\\S]*\\S)[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f]*$"
-          : "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$",
-      };
+      return { type: "string", maxLength: field.max, pattern: textPattern(field) };
     case "form":
       return { type: "string", maxLength: field.form.max, pattern: field.form.pattern };
     case "code":

@@ -2,15 +2,15 @@
 // (specification, «Publish behaviour» 5: each rejects only the record, never the batch).
 
 import type { JsonObject } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { CollectionName, ShownType } from "../identifiers.ts";
 import type { ContentLists } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
-import { parseRecord } from "./parse-record.ts";
+import { type ParsedAd, parseRecord } from "./parse-record.ts";
 import { type RecordFault, recordFaultsMax } from "./record-fault.ts";
 import { isArray } from "./record-validator.ts";
 
-export interface RecordRules {
-  readonly collection: CollectionName;
+export interface RecordRules<T extends ShownType = CollectionName> {
+  readonly collection: T;
   /** Countries that the mandate allows; null means no limit. */
   readonly countries: readonly string[] | null;
   readonly lists: ContentLists;
@@ -27,7 +27,11 @@ export type JudgedRecord =
  * `known` is the record that an earlier call returned for the same bytes and the same lists; only its countries are checked
  * again.
  */
-export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonObject): JudgedRecord {
+export function judgeRecord(
+  bytes: Uint8Array,
+  rules: RecordRules<ShownType>,
+  known?: JsonObject,
+): JudgedRecord {
   if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
   const parsed = parseRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
@@ -38,6 +42,17 @@ export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonO
     ...contentFaults(rules.collection, record, rules.lists, rules.ownNames),
     ...scopeFaults(record, rules.countries, ofForm),
   ]);
+}
+
+export type JudgedAd =
+  | { readonly ok: true; readonly ad: ParsedAd }
+  | { readonly ok: false; readonly faults: readonly RecordFault[] };
+
+/** Reports every fault of an ad at once, like {@link judgeRecord}; `rules.countries` limits its countries as a mandate does. */
+export function judgeAd(bytes: Uint8Array, rules: Omit<RecordRules, "collection">): JudgedAd {
+  const judged = judgeRecord(bytes, { ...rules, collection: "ads" });
+  // The judge lets nothing pass that parseRecord would not.
+  return judged.ok ? { ok: true, ad: judged.record as ParsedAd } : { ok: false, faults: judged.faults };
 }
 
 function judged(record: JsonObject, faults: readonly RecordFault[]): JudgedRecord {

@@ -1,16 +1,19 @@
 import { expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
-import { collectionNames } from "../identifiers.ts";
+import { collectionNames, type ShownType } from "../identifiers.ts";
 import { noCertifiedNames } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
 import type { Field, Members } from "./fields.ts";
 import { recordTypes } from "./parse-record.ts";
 import { textPlaces, wordlessForms } from "./record-texts.ts";
-import { sampleRecords } from "./records.fixture.ts";
+import { sampleAd, sampleRecords } from "./records.fixture.ts";
+
+const types: readonly ShownType[] = [...collectionNames, "ads"];
+const samples: Readonly<Record<ShownType, JsonObject>> = { ...sampleRecords, ads: sampleAd };
 
 const paths = (wanted: (role: string) => boolean): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
-    collectionNames.map((name) => [
+    types.map((name) => [
       name,
       textPlaces(name).flatMap(({ steps, role }) => (wanted(role) ? [`${steps.join("/")}`] : [])),
     ]),
@@ -35,6 +38,7 @@ it("finds every text in which a record speaks", () => {
     events: ["title", "description"],
     jobs: ["title", "description"],
     updates: ["headline", "body"],
+    ads: ["keywords/*", "headline", "body", "call_to_action", "images/*/alt"],
   });
 });
 
@@ -55,6 +59,7 @@ it("finds every identifier, place, brand that is sold, address, host and mailbox
     events: ["business_product_id", "venue", "address", "city", "event_url"],
     jobs: ["business_product_id", "city", "job_url", "apply_url"],
     updates: ["business_product_id", "update_url"],
+    ads: ["business_ad_id", "campaign_id", "display_domain", "destination_url"],
   });
 });
 
@@ -93,14 +98,14 @@ function at(record: JsonObject, path: string, text: string): JsonObject {
   return copy as JsonObject;
 }
 
-it.each(collectionNames)("leaves no member of %s out that has room for words", (collection) => {
+it.each(types)("leaves no member of %s out that has room for words", (collection) => {
   const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames };
   let looked = 0;
   for (const [path, field] of leaves(recordTypes[collection].members)) {
     const isWordless = wordless.has(field.kind) || (field.kind === "form" && wordlessForms.has(field.form));
     const pointer = `/${path.replaceAll("*", "0")}`;
     const codes = (text: string): readonly string[] =>
-      contentFaults(collection, at(sampleRecords[collection], path, text), lists).flatMap((fault) =>
+      contentFaults(collection, at(samples[collection], path, text), lists).flatMap((fault) =>
         fault.pointer === pointer ? [fault.code] : [],
       );
     const address = field.kind === "form" ? "https://malware.test/" : "see malware.test";

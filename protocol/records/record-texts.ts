@@ -3,12 +3,15 @@
 
 import { isObject } from "../../std/is-object.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { ShownType } from "../identifiers.ts";
 import {
+  campaignIdForm,
   emailForm,
   type Field,
   type Form,
   gtinForm,
+  hashForm,
+  imageTypeForm,
   type Members,
   phoneForm,
   subdivisionForm,
@@ -35,12 +38,14 @@ export const wordlessForms: ReadonlyMap<Form, string> = new Map([
   [gtinForm, "digits with a check digit"],
   [subdivisionForm, "a code of ISO 3166-2"],
   [phoneForm, "a telephone number"],
+  [hashForm, "a hash"],
+  [imageTypeForm, "one of three media types"],
 ]);
 
-const places = new Map<CollectionName, readonly TextPlace[]>();
+const places = new Map<ShownType, readonly TextPlace[]>();
 
 /** Every text and everything that leads somewhere in a record of the collection, in the order of its members. */
-export function textPlaces(collection: CollectionName): readonly TextPlace[] {
+export function textPlaces(collection: ShownType): readonly TextPlace[] {
   const known = places.get(collection);
   if (known !== undefined) return known;
   const found = [...placesOf(recordTypes[collection].members, [])];
@@ -56,6 +61,7 @@ function* placesIn(field: Field, steps: readonly string[]): Generator<TextPlace>
   if (field.kind === "object") yield* placesOf(field.members, steps);
   else if (field.kind === "array") yield* placesIn(field.items, [...steps, "*"]);
   else if (field.kind === "form" && leading.has(field.form)) yield { steps, role: "url" };
+  else if (field.kind === "form" && field.form === campaignIdForm) yield { steps, role: "identifier" };
   else if (field.kind === "text") yield { steps, role: field.role };
   else if (field.kind === "form" && !wordlessForms.has(field.form))
     throw new Error(`The content rules do not know what ${field.form.name} may contain.`);

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import type { ShownType } from "../identifiers.ts";
 import { ownIdLengthMax } from "../limits.ts";
 import { array, code, countryCodes, type Field, type Members, text } from "./fields.ts";
 import type { FaultList } from "./record-fault.ts";
 import { languages } from "./vocabularies/languages.ts";
 
-/** One record type, `svc/<collection>/<version>`. */
+/** One record type, `svc/<collection>/<version>`, where ads count as one. */
 export interface RecordType {
-  readonly collection: CollectionName;
+  readonly collection: ShownType;
   readonly version: number;
   readonly title: string;
   readonly members: Members;

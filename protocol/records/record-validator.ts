@@ -95,7 +95,7 @@ const plain = /^[!-~][ -~]*$/;
 const control = /\p{Cc}/u;
 const controlButLineFeed = /[^\P{Cc}\n]/u;
 
-function textCheck({ max, multiline }: Typed<"text">): Check {
+function textCheck({ max, multiline, mayBeEmpty = false }: Typed<"text">): Check {
   const forbidden = multiline ? controlButLineFeed : control;
   return (value, pointer, faults) => {
     if (typeof value !== "string") {
@@ -105,7 +105,7 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
     if (value.length > max && characterCount(value) > max) {
       faults.add("value_invalid", pointer, `Must have at most ${max} characters.`);
     }
-    if (plain.test(value)) return;
+    if (plain.test(value) || (mayBeEmpty && value === "")) return;
     if (forbidden.test(value)) faults.add("value_invalid", pointer, "Must have no control characters.");
     const hidden = hiddenCharacter(value);
     if (hidden !== null)

@@ -107,3 +107,36 @@ export const sampleRecords: Readonly<Record<CollectionName, JsonObject>> = {
     update_url: "https://harrier.example/news/hours",
   },
 };
+
+/** A valid ad. */
+export const sampleAd: JsonObject = {
+  schema: "svc/ads/1",
+  language: "en",
+  business_ad_id: "spring-1",
+  campaign_id: "spring-2026",
+  countries: ["US", "CA"],
+  subdivisions: ["US-CA", "CA-ON"],
+  keywords: ["trail running", "running shoes"],
+  headline: "Trail Runner 3 for muddy paths",
+  body: "Light, waterproof and made in Leeds.\nReturns are free for 60 days.",
+  call_to_action: "See the shoe",
+  display_domain: "harrier.example",
+  destination_url: "https://harrier.example/shoes/trail-runner-3?from=ad",
+  images: [
+    {
+      sha256: `sha256:${"a".repeat(64)}`,
+      media_type: "image/webp",
+      width: 1200,
+      height: 630,
+      alt: "A green running shoe on a muddy path.",
+    },
+    {
+      sha256: `sha256:${"b".repeat(64)}`,
+      media_type: "image/png",
+      width: 64,
+      height: 64,
+      alt: "The sole of the shoe.",
+    },
+  ],
+  allow_repeats: false,
+};

@@ -36,7 +36,7 @@ export const companyEvent = named(
       "The same if an event is delivered again, which may happen.",
     ),
     cursor: eventCursor,
-    type: oneOf(["search", "fetch"]),
+    type: oneOf(["search", "fetch", "ad_pool"]),
     at: described(timestamp, "When it was served, as in the receipt."),
     retrieval_id: text(128),
     key_id: matching(isKeyId, "a key id"),

@@ -31,13 +31,14 @@ export const projectionAnswer = named(
     version: text(64),
     spec_version: counter,
     sha256: hash,
-    record_type: oneOf(collectionNames),
+    record_type: oneOf([...collectionNames, "ads"]),
     field_map: described(dictionary(anyText), "Where each member of a row comes from, in a word."),
     rules: listOf(
       object({
         member: anyText,
         rule: oneOf([
-          ...["fact", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant", "by_country"],
+          ...["fact", "seal", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant"],
+          "by_country",
         ]),
         from: optional(anyText),
         each: optional(anyText),

@@ -2,7 +2,8 @@
 // signature and the serve-time members (specification, «Search row»).
 
 import { policyBitsShape } from "../ai-policy.ts";
-import { type CollectionName, collectionNames } from "../identifiers.ts";
+import { envelopeShape } from "../dsse.ts";
+import { collectionNames, type ShownType } from "../identifiers.ts";
 import type { FactName, ProjectionRule } from "../projection/specification.ts";
 import { currentProjection } from "../projection/specifications.ts";
 import type { Field, Members } from "../records/fields.ts";
@@ -43,18 +44,24 @@ const facts: Readonly<Record<Exclude<FactName, "type" | "adl_proj">, Shape<strin
 const served = {
   adl_row_sig: matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature"),
   ai_policy_bits: described(policyBitsShape, "The AI policy in force, set when the row is served."),
-  sponsored: optional(described(flag, "Set when the row is served.")),
 };
+const sponsored = optional(described(flag, "Set when the row is served."));
 
 /** The members of {@link IndexRow}, those of its collection, and those set when the row is served. */
 export const searchRow: Shape<IndexRow> = named(
   "SearchRow",
-  either(...collectionNames.map(rowOf)),
+  either(...collectionNames.map((name) => rowOf(name, { ...served, sponsored }))),
 ) as Shape<unknown> as Shape<IndexRow>;
 
-function rowOf(collection: CollectionName): Shape<unknown> {
+/** The row of an ad, which only the item of an ad carries. */
+export const adRow: Shape<IndexRow> = named(
+  "AdRow",
+  rowOf("ads", served),
+) as Shape<unknown> as Shape<IndexRow>;
+
+function rowOf(collection: ShownType, atServing: Readonly<Record<string, Shape<unknown>>>): Shape<unknown> {
   const { version, rules } = currentProjection(collection);
-  const members: Record<string, Shape<unknown>> = { ...served };
+  const members: Record<string, Shape<unknown>> = { ...atServing };
   const ofCountries: Record<string, Shape<unknown>> = {};
   for (const rule of rules) {
     if (rule.rule === "by_country")
@@ -71,11 +78,13 @@ function namePattern(member: string): string {
 
 type Single = Exclude<ProjectionRule, { readonly rule: "by_country" }>;
 
-function memberOf(collection: CollectionName, version: string, rule: Single): Shape<unknown> {
+function memberOf(collection: ShownType, version: string, rule: Single): Shape<unknown> {
   switch (rule.rule) {
     case "fact":
       if (rule.member === "type") return literal(collection);
       return rule.member === "adl_proj" ? literal(version) : facts[rule.member];
+    case "seal":
+      return described(envelopeShape, "The advertiser's seal over the exact bytes of the ad.");
     case "constant":
       return literal(rule.value);
     case "is_present":
@@ -98,7 +107,7 @@ function shapeOf(field: Field, rule: Extract<Single, { readonly from: string }>)
 
 /** The field at a pointer into a record, and whether a record may omit it. */
 function fieldAt(
-  collection: CollectionName,
+  collection: ShownType,
   pointer: string,
 ): { readonly field: Field; readonly isOptional: boolean } {
   const { members } = recordTypes[collection];

@@ -2,14 +2,13 @@
 
 import { isObject } from "../../std/is-object.ts";
 import { blockedNames } from "../ai-policy.ts";
-import { parseBase64 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { envelopeShape } from "../dsse.ts";
-import { recordCharactersMax } from "../limits.ts";
 import { reasonCodes } from "../result.ts";
 import {
   anyObject,
   anyText,
+  anything,
   described,
   either,
   flag,
@@ -18,7 +17,6 @@ import {
   keyId,
   listOf,
   literal,
-  matching,
   named,
   nothing,
   nullable,
@@ -33,18 +31,12 @@ import {
   uuid,
   versionNumber,
 } from "../shape.ts";
+import { recordBase64 } from "./ads.ts";
 import { recordId } from "./push.ts";
 
 const requestMembers = object({
   record_base64: optional(
-    described(
-      matching(
-        (value) => value.length <= recordCharactersMax && parseBase64(value) !== null,
-        `base64 of the record's exact bytes, of at most ${recordCharactersMax} characters`,
-        { contentEncoding: "base64", maxLength: recordCharactersMax },
-      ),
-      "The record's exact bytes; a bare id or hash is never accepted.",
-    ),
+    described(recordBase64, "The record's exact bytes; a bare id or hash is never accepted."),
   ),
   seal: optional(
     described(
@@ -70,8 +62,8 @@ const requestMembers = object({
   ),
   ad_item: optional(
     described(
-      anyObject,
-      "An ad exactly as the pool served it, without other members. This version does not offer ads.",
+      object({ record_base64: recordBase64 }, { "": anything }),
+      "An ad exactly as the pool served it (`AdItem`), without other members of the request. What is wrong with it is a finding.",
     ),
   ),
 });
@@ -249,6 +241,35 @@ const bitsSection = described(
   "Whether the bits are those of the sealed booleans, and which contexts are blocked.",
 );
 
+/** The checks of an ad's item, in this order; `item` is there only where the item cannot be read. */
+export const adCheckNames = [
+  "item",
+  "row",
+  "origin_hash",
+  "seal",
+  "projection",
+  "creative",
+  "images",
+  "ai_policy_bits",
+] as const;
+
+const adChecks = listOf(
+  object({
+    name: oneOf(adCheckNames),
+    state: checked,
+    reason: optional(oneOf(reasonCodes)),
+    detail: optional(anyText),
+  }),
+);
+
+const adSection = described(
+  either(
+    object({ valid: literal(true), ad_id: recordId, business_uuid: uuid, checks: adChecks }),
+    object({ ...why, checks: adChecks }),
+  ),
+  "Whether the item of an ad verifies on its own: the row, that it is of these bytes, the seal over them, the projection, that every text and link shown is the sealed one, and the AI policy bits. `images` is `not_checked`: the service fetches none. The label, the price, the token, the matched keywords and the addresses of the pictures are the service's own and not judged.",
+);
+
 /** What was found. The answer and its statement have the same. */
 export const verifyFindings = {
   valid: described(flag, "Whether every section given is valid."),
@@ -257,7 +278,7 @@ export const verifyFindings = {
   sidecar: nullable(sidecarSection),
   projection: nullable(projectionSection),
   ai_policy_bits: nullable(bitsSection),
-  ad: nothing,
+  ad: nullable(adSection),
   warnings: listOf(anyText),
 };
 
@@ -278,4 +299,5 @@ export type LogSection = Of<typeof logSection>;
 export type SidecarSection = Of<typeof sidecarSection>;
 export type ProjectionSection = Of<typeof projectionSection>;
 export type BitsSection = Of<typeof bitsSection>;
+export type AdSection = Of<typeof adSection>;
 export type FailedSection = Of<typeof failed>;

@@ -1,5 +1,6 @@
 // What is observed during a run: violations, coverage marks, and the facts that the checkers need at the end.
 
+import type { LedgerEvent } from "../../machines/ledger.ts";
 import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
 import type { StoredCheckpoint } from "../../storage/log-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
@@ -7,6 +8,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
 import type { StoreWitness } from "../store/store-model.ts";
 import type { Faults } from "../world/faults.ts";
+import { Accounts } from "./accounts.ts";
 import { Holds } from "./holds.ts";
 import { LoggedLeaves } from "./logged-leaves.ts";
 import { type PushFact, StagedLeaves } from "./staged-leaves.ts";
@@ -30,6 +32,7 @@ export class Observed implements StoreWitness {
   readonly checkpoints: StoredCheckpoint[] = [];
   readonly staged: StagedLeaves;
   readonly holds: Holds;
+  readonly accounts: Accounts;
   readonly leaves: LoggedLeaves;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
@@ -50,6 +53,10 @@ export class Observed implements StoreWitness {
     this.#faults = faults;
     this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
     this.leaves = new LoggedLeaves((invariant, detail) => this.violate(invariant, detail));
+    this.accounts = new Accounts(
+      () => kernel.now(),
+      (invariant, detail) => this.violate(invariant, detail),
+    );
     this.holds = new Holds((invariant, detail) => this.violate(invariant, detail));
   }
 
@@ -82,6 +89,7 @@ export class Observed implements StoreWitness {
     if (partition.kind === "log-sequencer") this.leaves.committed(commit, this.#kernel.now());
     for (const fact of eventsOf(commit)) {
       if (partition.kind === "push") this.staged.happened(partition.id, fact as PushFact);
+      if (partition.kind === "ledger") this.accounts.committed(partition.id, fact as LedgerEvent);
       this.holds.happened(partition.id, fact);
       if (fact.type === "log.unwitnessed") this.mark("log.unwitnessed");
     }

@@ -6,6 +6,7 @@ import { holdMutants } from "./hold-mutants.ts";
 import { insightMutants } from "./insight-mutants.ts";
 import { keyMutants } from "./key-mutants.ts";
 import { logMutants } from "./log-mutants.ts";
+import { moneyMutants } from "./money-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { ownReadsMutants } from "./own-reads-mutants.ts";
 import { portMutants } from "./port-mutants.ts";
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
   ...insightMutants,
   ...bulkMutants,
   ...logMutants,
+  ...moneyMutants,
   ...ownReadsMutants,
   ...pushLifeMutants,
 ];

@@ -1,13 +1,28 @@
 // Receipts on the model's plain tables: the batch is registered before its first row is written.
 
 import { type CommitOutcome, StoreError } from "../../storage/actor-store.ts";
-import type { ClosedBatch, ReceiptRow, ReceiptStore } from "../../storage/receipt-store.ts";
+import {
+  type ClosedBatch,
+  pageBounds,
+  type ReceiptPage,
+  type ReceiptRow,
+  type ReceiptStore,
+  type ReceiptsWanted,
+  type UsageWanted,
+} from "../../storage/receipt-store.ts";
+import { addUsage, countReceipts, type UsageCount, usageOf } from "../../storage/receipt-usage.ts";
 import type { PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
 
 interface BatchName {
   readonly region: string;
   readonly batch: string;
+}
+
+/** What a closed batch contains, which outlives its receipts. */
+interface CountedBatch extends BatchName {
+  readonly ids: ReadonlySet<string>;
+  readonly counts: ReadonlyMap<string, readonly UsageCount[]>;
 }
 
 export function openSimReceiptStore(client: StoreClient): ReceiptStore {
@@ -21,6 +36,7 @@ class SimReceiptStore implements ReceiptStore {
   readonly #rows: PlainTable<ReceiptRow>;
   readonly #closed: PlainTable<ClosedBatch>;
   readonly #forgotten: PlainTable<BatchName>;
+  readonly #counted: PlainTable<CountedBatch>;
 
   constructor(client: StoreClient) {
     this.#client = client;
@@ -29,6 +45,7 @@ class SimReceiptStore implements ReceiptStore {
     this.#rows = tables.of("receipt");
     this.#closed = tables.of("receipt_batch_closed");
     this.#forgotten = tables.of("receipt_batch_forgotten");
+    this.#counted = tables.of("receipt_batch_counted");
   }
 
   async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
@@ -66,11 +83,19 @@ class SimReceiptStore implements ReceiptStore {
     return this.#read((at) => this.#rowsOf(at, region, batch));
   }
 
-  closeBatch(closed: ClosedBatch): Promise<void> {
+  closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void> {
     const { model, life, region } = this.#client;
+    const counted = {
+      ...{ region: closed.region, batch: closed.batch },
+      ids: new Set(receipts.map((row) => row.retrieval_id)),
+      counts: countReceipts(receipts),
+    };
     // Closing a batch again over more rows is a different closing; over the same rows it changes nothing.
     const cell = { key: `${closed.region}/${closed.batch}`, value: closed, stamp: closed.tree_size };
-    return model.statements.run(life, "write", (reach) => this.#closed.write(region, [cell], reach));
+    return model.statements.run(life, "write", (reach) => {
+      this.#counted.write(region, [{ ...cell, value: counted }], reach);
+      this.#closed.write(region, [cell], reach);
+    });
   }
 
   readClosed(region: string, batch: string): Promise<ClosedBatch | null> {
@@ -120,6 +145,44 @@ class SimReceiptStore implements ReceiptStore {
           .filter((row) => row.region === region && row.retrieval_id === retrievalId)
           .sort((a, b) => (a.batch < b.batch ? -1 : 1))[0] ?? null,
     );
+  }
+
+  listReceipts(wanted: ReceiptsWanted): Promise<ReceiptPage> {
+    const { region, company, keyId, limit } = wanted;
+    const [low, high] = pageBounds(wanted);
+    return this.#read((at) => {
+      const found = this.#listed(at, region, company)
+        .filter((row) => row.retrieval_id > low && row.retrieval_id <= high)
+        .filter((row) => keyId === null || row.key_id === keyId)
+        .sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1))
+        .slice(0, limit);
+      return { receipts: found, next: found.length < limit ? null : (found.at(-1)?.retrieval_id ?? null) };
+    });
+  }
+
+  readUsage({ region, company, fromDay, toDay }: UsageWanted): Promise<readonly UsageCount[]> {
+    return this.#read((at) => {
+      const closed = this.#counted.values(at).filter((each) => each.region === region);
+      const open = this.#listed(at, region, company).filter((row) => this.#contents(at, row) === null);
+      const counts = [
+        ...closed.flatMap(({ counts }) => counts.get(company) ?? []),
+        ...open.map((row) => usageOf(row)),
+      ];
+      return addUsage(counts.filter(({ day }) => day >= fromDay && day <= toDay));
+    });
+  }
+
+  /** A receipt that came after its batch was closed is not listed: nobody was given it (T3). */
+  #listed(at: string, region: string, company: string): readonly ReceiptRow[] {
+    return this.#rows.values(at).filter((row) => {
+      if (row.region !== region || row.company !== company) return false;
+      return this.#contents(at, row)?.has(row.retrieval_id) ?? true;
+    });
+  }
+
+  /** Ids of the receipts over which a batch was closed; null while it is open. */
+  #contents(at: string, { region, batch }: BatchName): ReadonlySet<string> | null {
+    return this.#counted.read(at, `${region}/${batch}`)?.ids ?? null;
   }
 
   #rowsOf(at: string, region: string, batch: string): readonly ReceiptRow[] {

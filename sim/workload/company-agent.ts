@@ -17,6 +17,10 @@ export interface CompanyPlan {
 }
 
 const sentMax = 20;
+/** Pauses while minutes pass: mostly so short that nodes keep their slices. */
+const lingerMaxMs = 9_000;
+/** For how long a node may go by an earlier answer of a ledger: an answer under way, and that there was nothing. */
+const knownMs = 7_000;
 /** Every region learns of a change of the register within five seconds, by clocks that differ slightly. */
 const blockKnownMs = 8_000;
 
@@ -82,12 +86,32 @@ export class CompanyAgent {
     }
   }
 
+  /** Goes on asking, one request at a time. */
+  async linger(untilMs: number): Promise<void> {
+    const { kernel } = this.#world.parts;
+    for (let step = 1; kernel.now() < untilMs; step += 1) {
+      this.#random = this.#draws.fork(`linger ${step}`);
+      this.#client.draw(this.#random.fork("client"));
+      await this.#client.pause(this.#random.between(1, lingerMaxMs));
+      if (!this.#world.takes(`${this.#name}~${step}`)) continue;
+      const request = this.#random.chance(0.6) ? this.#search() : this.#fetch();
+      const [region] = this.#plan.regions;
+      const everywhere = this.#random.chance(0.3)
+        ? this.#plan.regions
+        : [this.#random.pick(this.#plan.regions)];
+      await Promise.all(everywhere.map((each) => this.#send(request, each)));
+      // A replay where it was answered already.
+      if (this.#random.chance(0.1)) await this.#send(request, region);
+    }
+  }
+
   async #send(request: SimRequest, region = this.#random.pick(this.#plan.regions)): Promise<void> {
     if (this.#sent.length < sentMax) this.#sent.push(request);
     const sentAtMs = this.#world.parts.kernel.now();
     const heard = await this.#client.send(request, region);
     if (heard === null) return;
     this.#world.observed.mark(`${request.route}.${heard.code}`);
+    this.#checkMoney(request, heard, sentAtMs);
     if (heard.status !== 200) return;
     this.#checker.check(request, heard, region);
     this.#checkBlocks(heard, sentAtMs);
@@ -102,6 +126,22 @@ export class CompanyAgent {
       if (sinceMs !== null && sentAtMs - sinceMs > blockKnownMs)
         this.#world.observed.violate("blocked-is-absent", `${business} was served to a group it had blocked`);
     }
+  }
+
+  /** What is served was paid in, and what was paid in is served, as far as it is nowhere else. */
+  #checkMoney({ route, keyId, nonce }: SimRequest, { status, body, outcome }: Heard, sentAtMs: number): void {
+    const { parts, observed, mayReadOld } = this.#world;
+    const { uuid: company } = this.#company;
+    if (parts.money === null || (route !== "search" && route !== "fetch")) return;
+    const price = parts.money.price[route];
+    const { rows } = (body ?? {}) as { readonly rows?: readonly unknown[] };
+    if (status === 200 && rows?.length !== 0) observed.accounts.received({ company, keyId, nonce, price });
+    if (outcome.kind === "problem" && outcome.problem.reason === "allowance")
+      observed.mark("allowance.unavailable");
+    if (status !== 402 || mayReadOld) return;
+    const least = observed.accounts.leastAvailable(company, sentAtMs - knownMs);
+    if (least >= price)
+      observed.violate("money-is-spendable", `${company} was refused for ${price} with ${least} available`);
   }
 
   /** Sends the same signed request once more, or twice at once. */

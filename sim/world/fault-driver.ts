@@ -140,7 +140,7 @@ function loseLease(world: World, node: SimNode): void {
 }
 
 /** Rolling upgrade: the node is drained, then the next version replaces it. */
-function upgrade(world: World, node: SimNode): void {
+export function upgrade(world: World, node: SimNode): void {
   world.parts.kernel.tell(`${node.incarnation} drains`);
   world.stopTaking(node);
   const end = (): void => {

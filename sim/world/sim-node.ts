@@ -18,6 +18,7 @@ import type { Clock } from "../../crypto/port.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
+import type { Allowance } from "../../service/allowance.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import type { BulkFileDeps } from "../../service/bulk-file.ts";
 import type { BulkUploadDeps } from "../../service/bulk-upload.ts";
@@ -63,6 +64,7 @@ import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
+import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
 import type { Place } from "./place.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
@@ -114,23 +116,19 @@ const businessUrl = "https://business.svc.test";
 export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string): SimNode {
   const { kernel, crypto, recordIdKey, recordIdOf } = parts;
   const life = new Life(kernel, incarnation);
-  const process: Process = {
-    parts,
-    slot,
-    incarnation,
-    life,
-    clock: { now: () => kernel.now() + slot.skewMs },
-  };
-  const { clock } = process;
+  const clock = { now: () => kernel.now() + slot.skewMs };
+  const process: Process = { parts, slot, incarnation, life, clock };
   const stores = openStores(process);
   const { register, records, leaves, parsed, index, lists, insight } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
   const actors = watchAsks(system, { history: parts.history, incarnation, life });
+  const lease = parts.variation.lease(place.lease, incarnation);
+  const allowance = allowanceOf({ parts, slot, clock, actors: system, lease });
   const receipts = createReceipts({
-    ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },
-    incarnation: parts.variation.lease(place.lease, incarnation),
+    ...{ environment: "production", region: slot.region, store: stores.receipts },
+    ...{ crypto, clock, incarnation: lease },
     signer: () => parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
   });
   const delayUntil = (atMs: number): Promise<void> =>
@@ -147,7 +145,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     pause: () => Promise.resolve(),
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
-  const opening = opener(process, stores, { place, system });
+  const opening = opener(process, stores, { place, system, allowance });
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
     parties: createParties({
@@ -172,9 +170,9 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, insight, budget: null }),
+    search: createSearch({ index, register, receipts, insight, budget: null, allowance }),
     fetch: createFetch({
-      ...{ records, register, receipts, insight, budget: null, clock, verifyUrl, delayUntil },
+      ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
       sha256: crypto.sha256,
     }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
@@ -299,7 +297,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
         openSimActorStore(stores.client, variation.storeGuards, variation.guardMissed),
       ),
       definitions: variation.definitions,
-      activities: variation.activities(activities),
+      activities: variation.activities(moneyActivities(parts, activities)),
       clock,
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} timer`, run) },
       entropy: { newOperationId: () => operations.uuid() },
@@ -318,13 +316,18 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
 function opener(
   process: Process,
   { records, register, insight }: NodeStores,
-  { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
+  {
+    place,
+    system,
+    allowance,
+  }: { readonly place: Place; readonly system: LocalActorSystem; readonly allowance: Allowance | null },
 ): Pick<SimNode, "start" | "isReady" | "leave"> {
   let isReady = false;
   let stopSweeping = (): Promise<void> => Promise.resolve();
   let stopFlushing = (): Promise<void> => Promise.resolve();
   const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
   const { parts, slot, life } = process;
+  const stopSpending = keepAllowance(allowance, { life, slot });
   let hasJoined = false;
   const prepare = async (): Promise<void> => {
     await register.refresh();
@@ -352,7 +355,7 @@ function opener(
     isReady: () => isReady,
     start: attempt,
     leave: async () => {
-      const stopped = Promise.all([stopSweeping(), stopFlushing()]);
+      const stopped = Promise.all([stopSpending(), stopSweeping(), stopFlushing()]);
       await place.leave(drainMs);
       await stopped;
     },

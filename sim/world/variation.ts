@@ -4,12 +4,15 @@
 import { bulkUploadActor } from "../../actors/bulk-upload/definition.ts";
 import { businessActor } from "../../actors/business/definition.ts";
 import { integrationKeyActor } from "../../actors/integration-key/definition.ts";
+import { keyLimitsActor } from "../../actors/key-limits/definition.ts";
+import { ledgerActor } from "../../actors/ledger/definition.ts";
 import { type LogIntervals, logSequencerActor } from "../../actors/log-sequencer/definition.ts";
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { SweepDeps } from "../../service/abandoned-sweep.ts";
+import type { AllowanceDeps } from "../../service/allowance.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { InsightStore } from "../../storage/insight-store.ts";
@@ -36,6 +39,7 @@ export interface Variation {
   index(given: RowIndex): RowIndex;
   log(given: LogStore): LogStore;
   sweep(given: SweepDeps): SweepDeps;
+  allowance(given: AllowanceDeps): AllowanceDeps;
   /** The lists that a node judges by. */
   lists(given: ContentLists): ContentLists;
   /** What an index keeps of a change. */
@@ -52,7 +56,8 @@ const same = <T>(given: T): T => given;
 export const asItIs: Variation = {
   name: "as it is",
   definitions: [
-    ...[bulkUploadActor, businessActor, integrationKeyActor, pushActor, regionActor],
+    ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, pushActor, regionActor],
+    ledgerActor,
     logSequencerActor({ origin: "svc.test/log", intervals: logIntervals }),
   ],
   storeGuards: allGuards,
@@ -67,6 +72,7 @@ export const asItIs: Variation = {
   index: same,
   log: same,
   sweep: same,
+  allowance: same,
   lists: same,
   indexed: same,
   lease: same,

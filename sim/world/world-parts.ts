@@ -19,6 +19,7 @@ import type { Faults } from "./faults.ts";
 import type { Before } from "./from-journal.ts";
 import type { Night } from "./long-pause.ts";
 import type { MembershipModel } from "./membership-model.ts";
+import type { Money } from "./money.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import type { SimWitnesses } from "./witnesses.ts";
@@ -64,6 +65,8 @@ export interface WorldParts {
   readonly holdMs: number | undefined;
   /** Null in worlds that end before a day is over. */
   readonly night: Night | null;
+  /** Null where nothing is charged. */
+  readonly money: Money | null;
   readonly history: History;
   /** What the businesses were told of their pushes, in the order in which it was delivered. */
   readonly notices: PushNotice[];

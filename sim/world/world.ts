@@ -32,6 +32,7 @@ import { Faults, skewMaxMs } from "./faults.ts";
 import { type Before, beforeOf, nothingBefore } from "./from-journal.ts";
 import { drawNight, nightDraws, sweepTimes } from "./long-pause.ts";
 import { MembershipModel } from "./membership-model.ts";
+import { drawMoney, moneyDraws } from "./money.ts";
 import type { Kept } from "./shrink-filter.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
@@ -94,6 +95,7 @@ export class World {
     const mayReadOld = membership.isHasty && !hasRealMembership && drawn.length > 1;
     const before = start === null ? nothingBefore : beforeOf(start);
     const recordIdKey = random.fork("record ids").bytes(32);
+    const night = mayReadOld ? null : drawNight(nightDraws(random));
     const keys = worldKeys(crypto, regions, kernel);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
@@ -129,7 +131,9 @@ export class World {
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
       holdMs: drawHoldMs(random.fork("hold time")),
-      night: mayReadOld ? null : drawNight(nightDraws(random)),
+      night,
+      // Leases of money last for minutes: worlds in which a node looks for something ten times a second are too dear.
+      money: night !== null || start !== null ? null : drawMoney(moneyDraws(random)),
       ...{ history: new History(), notices: [] },
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),

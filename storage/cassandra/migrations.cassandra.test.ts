@@ -4,11 +4,13 @@ import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
+import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { logTables } from "./log-store.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
+import { receiptListingTables } from "./receipt-listing.ts";
 import {
   keyOwnerTables,
   receiptForgettingTables,
@@ -121,7 +123,9 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...eventTables.filter((cql) => cql.startsWith("CREATE")),
         ...stagingTables,
         ...logTables,
+        ...imageTables,
         ...receiptForgettingTables.filter((cql) => cql.startsWith("CREATE")),
+        ...receiptListingTables.filter((cql) => cql.startsWith("CREATE")),
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);
       expect(names.sort()).toEqual(["schema_state", ...expected].sort());

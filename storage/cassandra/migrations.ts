@@ -16,8 +16,10 @@ import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { eventTables } from "./event-store.ts";
 import { fenceTables } from "./fence-ledger.ts";
+import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
 import { logTables } from "./log-store.ts";
+import { receiptListingTables } from "./receipt-listing.ts";
 import {
   keyOwnerTables,
   receiptEventColumns,
@@ -43,6 +45,8 @@ export const migrations: Migrations = [
   [...insightTables, ...receiptEventColumns, ...eventTables],
   stagingTables,
   logTables,
+  receiptListingTables,
+  imageTables,
 ];
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */

@@ -1,5 +1,5 @@
 // Forgets the receipts of closed batches in Cassandra: obligation T5 of the port.
-//   F1. The receipts are deleted by whole partitions, a few tombstones per batch, before their batch is marked: if
+//   F1. The receipts are deleted by whole partitions, a few tombstones per batch, after what points to them and before their batch is marked: if
 //       interrupted, the caller does the same again. The row of the closed batch keeps its root and size; the mark is a
 //       separate cell beside them.
 //   F2. An hour is revisited until none of its batches is open or unmarked. The starting point is a hint that only moves
@@ -8,6 +8,7 @@
 //       wins over it, and over a copy of it that arrives late.
 
 import { textOf } from "./columns.ts";
+import { forgetPointers } from "./receipt-listing.ts";
 import { type CassandraSession, executeAll } from "./session.ts";
 import type { WriteTimestamps } from "./write-timestamps.ts";
 
@@ -66,14 +67,16 @@ export async function forgetReceipts(
   const at = [region, hourOf(batch), batch];
   const { rows } = await session.execute(cql.closed, at, plain);
   if (typeof rows[0]?.["root"] !== "string") return true;
-  for (let shard = 0; shard < shards; shard += 1)
+  for (let shard = 0; shard < shards; shard += 1) {
+    await forgetPointers(session, { region, batch, shard }, stamps);
     await session.execute(cql.forget, [stamps.rising(), region, batch, shard], plain);
+  }
   await session.execute(cql.mark, [stamps.rising(), nowMs, ...at], plain);
   return true;
 }
 
-/** The starting hour (F2); null while the region has closed nothing. */
-async function firstHour(session: CassandraSession, region: string): Promise<string | null> {
+/** The starting hour (F2); null while the region has no batch. */
+export async function firstHour(session: CassandraSession, region: string): Promise<string | null> {
   const { rows } = await session.execute(cql.begin, [region], plain);
   if (rows[0] !== undefined) return textOf(rows[0]["hour"]);
   // Happens once in the life of a region. Batches that are open now are closed later.

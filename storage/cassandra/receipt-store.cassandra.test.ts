@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { receiptEventText } from "../../protocol/receipt-event.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { receiptListingTables } from "./receipt-listing.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
 import { receiptEventColumns, receiptForgettingTables, recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
@@ -10,7 +12,12 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   let keyspace: TestKeyspace;
   let session: CassandraSession;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([...recordTables, ...receiptForgettingTables, ...receiptEventColumns]);
+    keyspace = await openTestKeyspace([
+      ...recordTables,
+      ...receiptForgettingTables,
+      ...receiptEventColumns,
+      ...receiptListingTables,
+    ]);
     session = await keyspace.connect();
   });
   afterAll(async () => {
@@ -26,11 +33,15 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     region,
     batch,
     retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`,
+    company: "c",
     key_id: "k",
     nonce: unique,
     billable: false,
     served_at_ms: servedAtMs,
     envelope: "{}",
+    event: receiptEventText({
+      ...{ company: "c", type: "fetch", collection: null, country: null, rows: 1, client_query_id: null },
+    }),
   });
   /** Counts what is sent, and fails the statements that `fails` selects. */
   const watched = (fails: (cql: string) => boolean = () => false) => {
@@ -40,15 +51,16 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       if (fails(cql)) throw new Error("refused by the test");
       return await session.execute(cql, params, options);
     };
-    return { sent, session: { ...session, execute } };
+    const batch: CassandraSession["batch"] = (statements, options) => session.batch(statements, options);
+    return { sent, session: { ...session, execute, batch } };
   };
 
-  it("writes once a receipt, and twice more for the first of a batch (B1)", async () => {
+  it("writes a receipt and its pointer, and twice more for the first of a batch (B1)", async () => {
     const { sent, session: counted } = watched();
     const store = openCassandraReceiptStore(counted);
     await Promise.all(Array.from({ length: 20 }, (_, n) => store.append(receipt("r-count", `${n}`))));
     await store.append(receipt("r-count", "20"));
-    expect(sent).toHaveLength(21 + 2);
+    expect(sent).toHaveLength(2 * 21 + 2);
   });
 
   it("acknowledges no receipt of a batch that could not be made known, and tries again with the next (B1)", async () => {
@@ -65,7 +77,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   it("keeps a closed batch closed when another process announces it later (B2)", async () => {
     const store = openCassandraReceiptStore(session);
     await store.append(receipt("r-closed", "0"));
-    await store.closeBatch({ region: "r-closed", batch, root: "x", tree_size: 1, closed_at_ms: 1 });
+    await store.closeBatch({ region: "r-closed", batch, root: "x", tree_size: 1, closed_at_ms: 1 }, []);
     const ahead = openCassandraReceiptStore(session, { now: () => Date.now() + 3_600_000 });
     await ahead.append(receipt("r-closed", "1"));
     expect(await store.openBatches("r-closed", "999912312359", 5)).toEqual([]);
@@ -81,7 +93,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       root: `x${9 - tree_size}`,
       closed_at_ms: 9 - tree_size,
     });
-    for (const tree_size of [0, 1, 3, 2]) await store.closeBatch(over(tree_size));
+    for (const tree_size of [0, 1, 3, 2]) await store.closeBatch(over(tree_size), []);
     expect(await store.readClosed("r-most", batch)).toEqual(over(3));
   });
 
@@ -98,7 +110,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     for (const region of ["r-h1", "r-h2"]) await soon.append(receipt(region, "0"));
     await later.openBatches("r-h1", "999912312359", 5);
     expect(await hours("r-h1")).toEqual(["2026030405"]);
-    for (const region of ["r-h1", "r-h2"]) await soon.closeBatch(closeOf(region));
+    for (const region of ["r-h1", "r-h2"]) await soon.closeBatch(closeOf(region), []);
     await later.openBatches("r-h1", "999912312359", 5);
     await soon.openBatches("r-h2", "999912312359", 5);
     expect(await hours("r-h1")).toEqual([]);
@@ -115,7 +127,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const { session: failing } = watched((cql) => isDown && cql.startsWith("UPDATE receipt_closed"));
     const store = openCassandraReceiptStore(failing);
     await store.append(receipt("r-half", "0"));
-    await store.closeBatch(closeOf("r-half", batch));
+    await store.closeBatch(closeOf("r-half", batch), []);
     await expect(store.forgetReceipts("r-half", batch, 1)).rejects.toThrow();
     expect(await store.keptBatches("r-half", "202603040600", 5)).toEqual([batch]);
     isDown = false;
@@ -128,23 +140,103 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const store = openCassandraReceiptStore(session);
     const [early, late] = ["202603040159-i1", "202603040301-i1"];
     for (const name of [early, late]) await store.append({ ...receipt("r-late", "0"), batch: name });
-    await store.closeBatch(closeOf("r-late", late));
+    await store.closeBatch(closeOf("r-late", late), []);
     for (const name of await store.keptBatches("r-late", "202603040600", 5))
       await store.forgetReceipts("r-late", name, 1);
     for (let look = 0; look < 3; look += 1)
       expect(await store.keptBatches("r-late", "202603040600", 5)).toEqual([]);
-    await store.closeBatch(closeOf("r-late", early));
+    await store.closeBatch(closeOf("r-late", early), []);
     expect(await store.keptBatches("r-late", "202603040600", 5)).toEqual([early]);
   });
 
   it("looks at no hour again that is done (F2)", async () => {
     const store = openCassandraReceiptStore(session);
-    await store.closeBatch(closeOf("r-done", batch));
+    await store.closeBatch(closeOf("r-done", batch), []);
     await store.forgetReceipts("r-done", batch, 1);
     await store.keptBatches("r-done", "202603040900", 5);
     const { sent, session: counted } = watched();
     await openCassandraReceiptStore(counted).keptBatches("r-done", "202603040900", 5);
     expect(sent.filter((cql) => cql.startsWith("SELECT name, forgotten_at"))).toHaveLength(1);
     expect(sent.filter((cql) => cql.includes("DISTINCT"))).toEqual([]);
+  });
+
+  const listed = async (region: string) => {
+    const wanted = { region, company: "c", keyId: null, fromMs: 0, toMs: Date.now(), after: null, limit: 9 };
+    const store = openCassandraReceiptStore(session);
+    const { receipts } = await store.listReceipts(wanted);
+    const days = { fromDay: "2026-03-01", toDay: "2026-03-31" };
+    const [counted] = await store.readUsage({ region, company: "c", ...days });
+    return [receipts.map(({ nonce }) => nonce), counted?.requests ?? 0];
+  };
+
+  it("lists and counts nothing whose append wrote only one of its two rows, before its batch is closed (L1, L2)", async () => {
+    const store = openCassandraReceiptStore(session);
+    await store.append(receipt("r-split", "0"));
+    for (const [nonce, table] of [
+      ["1", "receipt "],
+      ["2", "receipt_of_company "],
+    ] as const) {
+      const { session: failing } = watched((cql) => cql.startsWith(`INSERT INTO ${table}`));
+      await expect(openCassandraReceiptStore(failing).append(receipt("r-split", nonce))).rejects.toThrow(
+        "refused by the test",
+      );
+    }
+    expect(await listed("r-split")).toEqual([["0"], 1]);
+    await store.closeBatch(closeOf("r-split", batch), await store.readBatch("r-split", batch));
+    expect(await listed("r-split")).toEqual([["0", "2"], 2]);
+  });
+
+  it("counts a batch once, however often its closing is interrupted and repeated (L2, L3)", async () => {
+    const store = openCassandraReceiptStore(session);
+    for (const nonce of ["0", "1"]) await store.append(receipt("r-again", nonce));
+    const close = async (by: CassandraSession, tree_size: number): Promise<void> => {
+      const receipts = await store.readBatch("r-again", batch);
+      await openCassandraReceiptStore(by).closeBatch({ ...closeOf("r-again", batch), tree_size }, receipts);
+    };
+    for (const table of ["receipt_usage", "receipt_closed"]) {
+      const { session: failing } = watched((cql) => cql.startsWith(`INSERT INTO ${table} `));
+      await expect(close(failing, 2)).rejects.toThrow("refused by the test");
+      expect(await listed("r-again")).toEqual([["0", "1"], 2]);
+    }
+    const { session: failing } = watched((cql) => cql.startsWith("DELETE FROM receipt_open"));
+    await expect(close(failing, 2)).rejects.toThrow("refused by the test");
+    await store.append(receipt("r-again", "2"));
+    expect(await listed("r-again")).toEqual([["0", "1", "2"], 3]);
+    await close(session, 3);
+    await store.append(receipt("r-again", "3"));
+    expect(await listed("r-again")).toEqual([["0", "1", "2"], 3]);
+  });
+
+  it("sums up a day that is long over once, and again after a batch of it was closed late (U2)", async () => {
+    const minutes = Array.from({ length: 30 }, (_, minute) => `2026030405${String(minute + 10)}-i1`);
+    let nowMs = servedAtMs + 3 * 86_400_000;
+    const later = { now: () => nowMs };
+    const { sent, session: counted } = watched();
+    const store = openCassandraReceiptStore(counted, later);
+    for (const [n, name] of minutes.entries()) {
+      const row = { ...receipt("r-sum", `${n}`), batch: name };
+      await store.append(row);
+      if (n < 29) await store.closeBatch(closeOf("r-sum", name), [row]);
+    }
+    const read = async () => {
+      const days = { fromDay: "2026-03-04", toDay: "2026-03-04" };
+      const before = sent.length;
+      nowMs += 10_000;
+      const [counts] = await store.readUsage({ region: "r-sum", company: "c", ...days });
+      const sums = sent.slice(before).filter((cql) => cql.startsWith("INSERT INTO receipt_usage"));
+      const whole = sent.slice(before).filter((cql) => cql.startsWith("SELECT name, counts"));
+      return { requests: counts?.requests, sums: sums.length, whole: whole.length };
+    };
+    // One batch is still open, and its pointer is not of its minute.
+    expect(await read()).toEqual({ requests: 29, sums: 0, whole: 1 });
+    const last = minutes[29] ?? "";
+    await store.closeBatch(closeOf("r-sum", last), await store.readBatch("r-sum", last));
+    expect(await read()).toEqual({ requests: 30, sums: 1, whole: 1 });
+    expect(await read()).toEqual({ requests: 30, sums: 0, whole: 0 });
+    const late = { ...receipt("r-sum", "30"), batch: "202603040550-i1" };
+    await store.append(late);
+    await store.closeBatch(closeOf("r-sum", late.batch), [late]);
+    expect(await read()).toEqual({ requests: 31, sums: 1, whole: 1 });
+    expect(await read()).toEqual({ requests: 31, sums: 0, whole: 0 });
   });
 });

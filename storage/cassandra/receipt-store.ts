@@ -1,5 +1,5 @@
-// Receipts in Cassandra: the port's obligations T1–T5, at LOCAL_QUORUM in the region's data centre.
-//   B1. An append is one write, to one of the batch's shards. This process's first append to a batch also announces the
+// Receipts in Cassandra: the port's obligations T1–T5 (receipt-listing.ts and receipt-usage.ts have the others), at LOCAL_QUORUM in the region's data centre.
+//   B1. An append is one write to one of the batch's shards, and at the same time one small write to its company's listing. This process's first append to a batch also announces the
 //       batch, and is not acknowledged before the announcement is durable; so no receipt that anyone holds is in an
 //       unknown batch. (If only that first receipt is lost, an empty batch is closed.)
 //   B2. A batch is open while its row in `receipt_open` lives. The row is stamped 1 and its deletion 2: once closed it
@@ -11,13 +11,16 @@
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { receiptFacts } from "../../protocol/receipt-event.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
 import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
-import { forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
+import { firstHour, forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
+import { type ListedReceipts, listReceipts, markListed, type Place, point } from "./receipt-listing.ts";
+import { countBatch, readUsage } from "./receipt-usage.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 import { createWriteTimestamps, type WriteTimestamps } from "./write-timestamps.ts";
 
@@ -26,6 +29,10 @@ const shards = 32;
 /** Number of shards read at once, and of receipts per page. */
 const shardsAtOnce = 8;
 const receiptsPerPage = 500;
+/** Receipts of a page that are read at once. */
+const receiptsAtOnce = 32;
+/** Batches that are open at once: one for each node and minute that is not closed yet. */
+const openMax = 10_000;
 /** Cache size for batches that this process has announced; it writes to one a minute. */
 const announcedMax = 64;
 /** See B4. */
@@ -34,8 +41,8 @@ const forgetAfterMs = 2 * 3_600_000;
 const stampOf = { open: 1, notOpen: 2 } as const;
 
 const cql = {
-  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope, event)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope, event, company)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
   announce: "INSERT INTO receipt_open (region, hour, name) VALUES (?, ?, ?) USING TIMESTAMP ?",
   announceHour: "INSERT INTO receipt_hour (region, hour) VALUES (?, ?) USING TIMESTAMP ?",
   hours: "SELECT hour FROM receipt_hour WHERE region = ? AND hour <= ?",
@@ -44,12 +51,15 @@ const cql = {
   close: `INSERT INTO receipt_closed (region, hour, name, root, tree_size, closed_at)
     VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
   unopen: "DELETE FROM receipt_open USING TIMESTAMP ? WHERE region = ? AND hour = ? AND name = ?",
+  isOpen: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name = ?",
   closed: "SELECT root, tree_size, closed_at FROM receipt_closed WHERE region = ? AND hour = ? AND name = ?",
   openOfMinute: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name > ? AND name < ?",
   closedOfMinute: "SELECT name FROM receipt_closed WHERE region = ? AND hour = ? AND name > ? AND name < ?",
-  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event FROM receipt
+  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
     WHERE region = ? AND name = ? AND shard = ?`,
-  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event FROM receipt
+  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
+    WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
+  isStored: `SELECT retrieval_id FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
 } as const;
 
@@ -68,16 +78,25 @@ export function openCassandraReceiptStore(
   const now = options.now ?? Date.now;
   const stamps = createWriteTimestamps(now);
   const announce = announcer(session, stamps);
+  const listed = listedReceipts(session, { now, stamps });
   return {
     sharesCommits: false,
     append: async (row, after = null) => {
       if (after !== null) await untilApplied(after);
-      await Promise.all([announce(row.region, row.batch), append(session, row, stamps.falling())]);
+      await Promise.all([
+        announce(row.region, row.batch),
+        append(session, row, stamps.falling()),
+        point(session, row, stamps.falling()),
+      ]);
     },
     openBatches: (region, beforeMinute, limit) =>
       openBatches(session, { region, beforeMinute, limit }, { now, stamps }),
     readBatch: (region, batch) => readBatch(session, region, batch),
-    closeBatch: (closed) => closeBatch(session, closed),
+    closeBatch: async (closed, receipts) => {
+      await markListed(session, receipts, stamps);
+      await countBatch(session, closed, receipts, { now, stamps });
+      await closeBatch(session, closed);
+    },
     readClosed: (region, batch) => readClosed(session, region, batch),
     keptBatches: (region, beforeMinute, limit) => keptBatches(session, { region, beforeMinute, limit }),
     forgetReceipts: (region, batch) =>
@@ -87,6 +106,41 @@ export function openCassandraReceiptStore(
       return rows.map((row) => textOf(row["name"]));
     },
     readReceipt: (region, retrievalId) => readReceipt(session, region, retrievalId),
+    listReceipts: (wanted) => listReceipts(session, wanted, listed),
+    readUsage: (wanted) => readUsage(session, wanted, listed),
+  };
+}
+
+function listedReceipts(
+  session: CassandraSession,
+  time: { readonly now: () => number; readonly stamps: WriteTimestamps },
+): ListedReceipts {
+  const at = (region: string, { batch, retrievalId }: Place) => [
+    ...[region, batch, bucketOf(retrievalId, shards), retrievalId],
+  ];
+  const lanes = new Semaphore(receiptsAtOnce);
+  return {
+    ...time,
+    firstHour: (region) => firstHour(session, region),
+    openBatches: (region) => openBatches(session, { region, beforeMinute: "9999", limit: openMax }, time),
+    isOpen: async (region, batch) => {
+      const { rows } = await session.execute(cql.isOpen, [region, hourOf(batch), batch], plain);
+      return rows.length > 0;
+    },
+    readRows: async (region, places) => {
+      const reads = places.map((place) => async () => {
+        const { rows } = await session.execute(cql.one, at(region, place), plain);
+        return rows.map((row) => receiptOf(row, region, place.batch));
+      });
+      return (await lanes.all(reads)).flat();
+    },
+    areStored: async (region, places) => {
+      const reads = places.map((place) => async () => {
+        const { rows } = await session.execute(cql.isStored, at(region, place), plain);
+        return rows.map((row) => textOf(row["retrieval_id"]));
+      });
+      return new Set((await lanes.all(reads)).flat());
+    },
   };
 }
 
@@ -125,7 +179,7 @@ function announcer(
 async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
   const shard = bucketOf(row.retrieval_id, shards);
   const key = [row.region, row.batch, shard, row.retrieval_id];
-  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope, row.event];
+  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope, row.event, row.company];
   await session.execute(cql.append, [...key, ...facts, stamp], plain);
 }
 
@@ -226,15 +280,20 @@ function namesOfMinute(region: string, minute: string): readonly string[] {
 }
 
 function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
+  const envelope = textOf(row["envelope"]);
+  const event = typeof row["event"] === "string" ? { event: row["event"] } : {};
+  const { company } = row;
   return {
     region,
     batch,
     retrieval_id: textOf(row["retrieval_id"]),
+    // Rows of an earlier release name the company in their event or envelope only.
+    company: typeof company === "string" ? company : (receiptFacts({ envelope, ...event })?.company ?? ""),
     key_id: textOf(row["key_id"]),
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === true,
     served_at_ms: numberOf(row["served_at"]),
-    envelope: textOf(row["envelope"]),
-    ...(typeof row["event"] === "string" ? { event: row["event"] } : {}),
+    envelope,
+    ...event,
   };
 }

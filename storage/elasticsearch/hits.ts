@@ -25,9 +25,7 @@ export function hitsFilterPath(query: RowQuery): string {
 
 /** Parses an answer. Throws `IndexUnavailable` unless all of every shard was searched (X5). */
 export function parseHits(answer: unknown, query: RowQuery): FoundPage {
-  assertAllShards(answer);
-  if (memberOf(answer, "timed_out") !== false)
-    throw indexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
+  assertComplete(answer);
   // For an empty result the filter leaves nothing to send.
   const found = memberOf(memberOf(answer, "hits"), "hits") ?? [];
   if (!Array.isArray(found)) throw malformed("hits");
@@ -41,6 +39,32 @@ export function parseHits(answer: unknown, query: RowQuery): FoundPage {
     hits.push({ record_id, business_uuid: stored(fields, "business_uuid"), row: stored(fields, "row") });
   }
   return { hits, answered: found.length, last: sortValues(found.at(-1)) };
+}
+
+export const occurrencesFilterPath = "timed_out,_shards.failed,aggregations.found.buckets.doc_count";
+
+export interface Occurrences {
+  /** Whether a row matches the text as it is written. */
+  readonly isMatched: boolean;
+  /** Those of the terms that occur. */
+  readonly occurring: ReadonlySet<string>;
+}
+
+/** Parses the answer to `occurrencesBody` of the same terms. Throws `IndexUnavailable` unless all rows were seen (X5). */
+export function parseOccurrences(answer: unknown, terms: readonly string[]): Occurrences {
+  assertComplete(answer);
+  const buckets = memberOf(memberOf(memberOf(answer, "aggregations"), "found"), "buckets");
+  if (!Array.isArray(buckets) || buckets.length !== terms.length + 1) throw malformed("occurrences");
+  const counts = (buckets as readonly unknown[]).map((bucket) => memberOf(bucket, "doc_count"));
+  if (!counts.every((count) => typeof count === "number")) throw malformed("numbers of occurrences");
+  const occurring = new Set(terms.filter((_, index) => counts[index + 1] !== 0));
+  return { isMatched: counts[0] !== 0, occurring };
+}
+
+function assertComplete(answer: unknown): void {
+  assertAllShards(answer);
+  if (memberOf(answer, "timed_out") !== false)
+    throw indexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
 }
 
 function sortValues(hit: unknown): readonly unknown[] | null {

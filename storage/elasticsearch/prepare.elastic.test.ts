@@ -26,7 +26,7 @@ const query: RowQuery = {
   excludeBusinesses: [],
 };
 const byCity: RowQuery = { ...query, clauses: [{ field: "city", op: "eq", value: "Leeds" }] };
-const byText: RowQuery = { ...query, text: { terms: ["smith"], fields: ["title"] } };
+const byText: RowQuery = { ...query, text: { words: [{ exact: "smith", forms: [] }], fields: ["title"] } };
 
 /** The layout of jobs, with part of its making changed. */
 function layoutWith(

@@ -3,7 +3,8 @@
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { earthRadiusKm } from "../../collections/geo-distance.ts";
-import type { RowClause, RowQuery } from "../row-index.ts";
+import { wordTerms } from "../../collections/relevance.ts";
+import type { QueryText, QueryWord, RowClause, RowQuery } from "../row-index.ts";
 import { allTermsField, idOrderField, layoutOf, termsField } from "./layout.ts";
 
 type Clause = Readonly<Record<string, unknown>>;
@@ -21,7 +22,11 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
     mustNot.push({ terms: { business_uuid: query.excludeBusinesses.slice(from, from + businessesMax) } });
   }
   const isRanked = query.sort.some(({ field }) => field === textMatchKey);
-  if (query.text !== undefined) (isRanked ? must : filter).push(...textClauses(query.collection, query.text));
+  if (query.text !== undefined) {
+    const names = termFields(query.collection, query.text);
+    if (isRanked) must.push(...query.text.words.map((word) => rankedWord(word, names)));
+    else filter.push(...query.text.words.map((word) => matchedWord(word, names)));
+  }
   const hasPoints = query.clauses.some(({ op }) => op === "near");
   return {
     query: {
@@ -39,18 +44,50 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Each term must occur in one of the fields. */
-function textClauses(
-  collection: string,
-  { terms, fields }: NonNullable<RowQuery["text"]>,
-): readonly Clause[] {
+/** The index fields with the terms of the searched fields. */
+function termFields(collection: string, { fields }: QueryText): readonly string[] {
   const { textFields } = layoutOf(collection).definition;
-  const isAll = textFields.every((name) => fields.includes(name));
-  const names = isAll ? [allTermsField] : fields.map(termsField);
-  return terms.map((term) => {
-    const each = names.map((name) => ({ term: { [name]: term } }));
-    return each.length === 1 ? (each[0] as Clause) : { bool: { should: each } };
+  return textFields.every((name) => fields.includes(name)) ? [allTermsField] : fields.map(termsField);
+}
+
+/** A term must occur in one of the fields; it scores the sum of its impacts. */
+function matchedTerm(term: string, names: readonly string[]): Clause {
+  return anyOf(names.map((name) => ({ term: { [name]: term } })));
+}
+
+function matchedWord(word: QueryWord, names: readonly string[]): Clause {
+  return anyOf(wordTerms(word).flatMap(({ term }) => names.map((name) => ({ term: { [name]: term } }))));
+}
+
+/** The best of the word's terms scores, with its bonus (collections/relevance.ts). */
+function rankedWord(word: QueryWord, names: readonly string[]): Clause {
+  const queries = wordTerms(word).map(({ term, bonus }): Clause => {
+    const matched = matchedTerm(term, names);
+    return bonus === 0 ? matched : { bool: { must: [matched, { match_all: { boost: bonus } }] } };
   });
+  return queries.length === 1 ? (queries[0] as Clause) : { dis_max: { queries } };
+}
+
+function anyOf(clauses: readonly Clause[]): Clause {
+  return clauses.length === 1 ? (clauses[0] as Clause) : { bool: { should: clauses } };
+}
+
+/**
+ * The body of a request that tells whether a row matches the text of a query, whatever the other clauses, and which of some
+ * terms occur in its searched fields; both in the query's country. parseOccurrences reads the answer.
+ */
+export function occurrencesBody(
+  query: RowQuery & { readonly text: QueryText },
+  terms: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const names = termFields(query.collection, query.text);
+  const asWritten = searchBody({ ...query, clauses: [], sort: [] })["query"];
+  return {
+    query: { bool: { filter: [{ term: { countries: query.country } }] } },
+    size: 0,
+    track_total_hits: false,
+    aggs: { found: { filters: { filters: [asWritten, ...terms.map((term) => matchedTerm(term, names))] } } },
+  };
 }
 
 const nothing: Clause = { match_none: {} };

@@ -1,24 +1,38 @@
-// The searchable rows in Elasticsearch: the port's obligations X1–X5, and these of the engine:
+// The searchable rows in Elasticsearch: the port's obligations X1–X8, and these of the engine:
 //   E1. A change is written to the serving generation and to the one being built, if there is one. After the write, the
 //       aliases are read again, and a generation that has appeared by then is written as well. A generation appears before
 //       its builder reads the first row, so it gets every change: from the builder, or from here (rebuild.ts).
 //   E2. A search computes relevance only if the order requires it, and reads nothing but the stored text.
 
 import { fieldByName } from "../../collections/definition.ts";
+import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { Semaphore } from "../../std/semaphore.ts";
-import { indexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
+import {
+  indexUnavailable,
+  type QueryText,
+  type RowChange,
+  type RowHit,
+  type RowIndex,
+  type RowQuery,
+} from "../row-index.ts";
 import { Batcher, type BatcherLimits } from "./batcher.ts";
 import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
 import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
 import { type Generations, type IndexSettings, readGenerations } from "./generations.ts";
-import { type FoundPage, hitsFilterPath, parseHits } from "./hits.ts";
+import {
+  type FoundPage,
+  hitsFilterPath,
+  occurrencesFilterPath,
+  parseHits,
+  parseOccurrences,
+} from "./hits.ts";
 import { type IndexLayout, layoutOf, makingName, termsField } from "./layout.ts";
 import { IndexNames } from "./names.ts";
 import { prepareIndex, readLacking } from "./prepare.ts";
 import { expungeDeleted } from "./purge.ts";
-import { searchBody } from "./query.ts";
+import { occurrencesBody, searchBody } from "./query.ts";
 import { Refresher } from "./refresher.ts";
 
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
@@ -110,10 +124,32 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   async search(query: RowQuery): Promise<readonly RowHit[]> {
     const part = this.#part(query.collection);
     if (part.lacking.size > 0) await this.#assertComplete(part, query);
+    const hits = await this.#search(part, query);
+    if (hits.length > 0 || query.text === undefined) return hits;
+    const text = await this.#misspeltText(part, { ...query, text: query.text });
+    return text === null ? [] : this.#search(part, { ...query, text });
+  }
+
+  async #search(part: Part, query: RowQuery): Promise<readonly RowHit[]> {
     const first = await this.#find(part, query, {});
     // A row returned for a place was measured again, and others may have to take its place.
     const isShort = first.hits.length < query.limit && first.answered === query.limit;
     return isShort ? this.#findFurther(part, query, first) : first.hits;
+  }
+
+  /** The text with misspellings, for a query that finds nothing (X8); null if they do not count or do not occur. */
+  async #misspeltText(
+    { names }: Part,
+    query: RowQuery & { readonly text: QueryText },
+  ): Promise<QueryText | null> {
+    const spellings = spellingsOfText(query.text);
+    if (spellings.every((each) => each.length === 0)) return null;
+    const written = query.text.words.flatMap(({ exact, forms }) => [exact, ...forms]);
+    const terms = [...new Set([...written, ...spellings.flat()])];
+    const path = `/${names.serving}/_search?allow_partial_search_results=false&filter_path=${occurrencesFilterPath}`;
+    const answer = await this.#read({ method: "POST", path, body: occurrencesBody(query, terms) });
+    const { isMatched, occurring } = parseOccurrences(answer, terms);
+    return isMatched ? null : withSpellings(query.text, spellings, (term) => occurring.has(term));
   }
 
   async isFindable(collection: string, recordId: string): Promise<boolean> {

@@ -3,12 +3,15 @@
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { distanceKm } from "../../collections/geo-distance.ts";
-import { termImpact } from "../../collections/relevance.ts";
+import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
+import { termImpact, wordTerms } from "../../collections/relevance.ts";
 import { rowDocument } from "../../collections/row-change.ts";
 import type {
   GeoPoint,
   IndexDocument,
   IndexValue,
+  QueryText,
+  QueryWord,
   RowChange,
   RowClause,
   RowHit,
@@ -40,8 +43,10 @@ export class MemoryRowIndex implements RowIndex {
     });
   }
 
-  async search(query: RowQuery): Promise<readonly RowHit[]> {
-    const found = this.#live(query.collection).filter((put) => matches(put, query));
+  async search(asked: RowQuery): Promise<readonly RowHit[]> {
+    const live = this.#live(asked.collection);
+    const query = asked.text === undefined ? asked : spelt(live, asked, asked.text);
+    const found = live.filter((put) => matches(put, query));
     const ranked = found.map(
       (put): Ranked => ({ put, values: query.sort.map(({ field }) => sortValue(put, field, query)) }),
     );
@@ -73,10 +78,22 @@ export class MemoryRowIndex implements RowIndex {
 function matches({ business_uuid: business, document }: Put, query: RowQuery): boolean {
   if (!document.countries.includes(query.country) || query.excludeBusinesses.includes(business)) return false;
   if (query.text !== undefined) {
-    const words = new Set(query.text.fields.flatMap((field) => termsOf(document, field)));
-    if (!query.text.terms.every((term) => words.has(term))) return false;
+    const { words, fields } = query.text;
+    const terms = new Set(fields.flatMap((field) => termsOf(document, field)));
+    if (!words.every((word) => wordTerms(word).some(({ term }) => terms.has(term)))) return false;
   }
   return query.clauses.every((clause) => holds(clause, document));
+}
+
+/** X8: the query as it is, or with the misspellings that count. */
+function spelt(live: readonly Put[], query: RowQuery, text: QueryText): RowQuery {
+  if (live.some((put) => matches(put, { ...query, clauses: [] }))) return query;
+  const published = live.filter((put) => put.document.countries.includes(query.country));
+  const terms = new Set(
+    published.flatMap(({ document }) => text.fields.flatMap((field) => termsOf(document, field))),
+  );
+  const more = withSpellings(text, spellingsOfText(text), (term) => terms.has(term));
+  return more === null ? query : { ...query, text: more };
 }
 
 /** `ne` and `nin` hold for a row without the field; every other operator does not. */
@@ -136,10 +153,18 @@ function compare(a: Ranked, b: Ranked, query: RowQuery): number {
 
 /** See collections/relevance.ts. */
 function relevance(document: IndexDocument, query: RowQuery): number {
-  const { terms, fields } = query.text ?? { terms: [], fields: [] };
-  const impacts = fields.flatMap((field) => {
-    const words = termsOf(document, field);
-    return terms.map((term) => termImpact(words.filter((word) => word === term).length, words.length));
+  const { words, fields } = query.text ?? { words: [], fields: [] };
+  const texts = fields.map((field) => termsOf(document, field));
+  return words.reduce((sum, word) => sum + wordRelevance(word, texts), 0);
+}
+
+function wordRelevance(word: QueryWord, texts: readonly (readonly string[])[]): number {
+  const ofTerms = wordTerms(word).map(({ term, bonus }) => {
+    const impacts = texts.map((words) =>
+      termImpact(words.filter((each) => each === term).length, words.length),
+    );
+    const sum = impacts.reduce((total, impact) => total + impact, 0);
+    return sum === 0 ? 0 : bonus + sum;
   });
-  return impacts.reduce((sum, impact) => sum + impact, 0);
+  return Math.max(0, ...ofTerms);
 }

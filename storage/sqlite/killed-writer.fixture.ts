@@ -44,7 +44,14 @@ const writers: Record<string, (path: string) => (n: number) => Promise<void>> = 
   },
   receipt: (path) => {
     const store = openSqliteReceiptStore(SqliteDatabase.open(path));
-    const common = { region: "r", batch: "202611211358-i1", key_id: "k", billable: true, served_at_ms: 1 };
+    const common = {
+      region: "r",
+      batch: "202611211358-i1",
+      company: "c",
+      key_id: "k",
+      billable: true,
+      served_at_ms: 1,
+    };
     return (n) => store.append({ ...common, retrieval_id: `${n}`, nonce: `${n}`, envelope: body(n) });
   },
   register: (path) => {

@@ -1,13 +1,29 @@
-// Receipts in SQLite: the port's obligations T1–T5. Batches are numbered, so that the keys of receipts stay short and
+// Receipts in SQLite: the port's obligations T1–T5; receipt-listing.ts has the others. Batches are numbered, so that the keys of receipts stay short and
 // finding the open batches reads no receipts.
 
 import type { StatementSync } from "node:sqlite";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { receiptFacts } from "../../protocol/receipt-event.ts";
 import type { CommitOutcome } from "../actor-store.ts";
-import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
+import {
+  type ClosedBatch,
+  type ReceiptPage,
+  type ReceiptRow,
+  type ReceiptStore,
+  type ReceiptsWanted,
+  servedAtOf,
+  type UsageWanted,
+} from "../receipt-store.ts";
+import type { UsageCount } from "../receipt-usage.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import {
+  defineReceiptFacts,
+  openReceiptListing,
+  type ReceiptListing,
+  receiptListingTables,
+} from "./receipt-listing.ts";
 import { overwritingFreed } from "./secure-delete.ts";
 
 /** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
@@ -31,10 +47,12 @@ export const receiptMigrations: readonly string[] = [
   `ALTER TABLE receipt_batch ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;`,
   "ALTER TABLE receipt ADD COLUMN event TEXT",
+  receiptListingTables,
 ];
 
 /** Opens the receipt store in `database`, creating its tables if they are missing. */
 export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
+  defineReceiptFacts(database.db);
   database.migrate("receipt", receiptMigrations);
   return new SqliteReceiptStore(database);
 }
@@ -43,19 +61,22 @@ class SqliteReceiptStore implements ReceiptStore {
   readonly sharesCommits = true;
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
+  readonly #listing: ReceiptListing;
   /** Number of the batch that was last written to: numbers are never reassigned, so it is never stale. */
   #last = { region: "", batch: "", no: 0 };
 
   constructor(database: SqliteDatabase) {
     this.#database = database;
     this.#sql = prepareStatements(database);
+    this.#listing = openReceiptListing(database);
   }
 
   async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
     const known = this.#committedNumber(row.region, row.batch);
     const work = (): void => {
-      this.#sql.append.run(
-        known ?? this.#batchNumber(row.region, row.batch),
+      const no = known ?? this.#batchNumber(row.region, row.batch);
+      const { changes } = this.#sql.append.run(
+        no,
         row.retrieval_id,
         row.key_id,
         row.nonce,
@@ -63,7 +84,9 @@ class SqliteReceiptStore implements ReceiptStore {
         row.served_at_ms,
         row.envelope,
         row.event ?? null,
+        row.company,
       );
+      if (changes > 0) this.#listing.added(row, no);
     };
     if (after === null) await this.#database.write(work);
     else await this.#database.writeAfter({ write: after, holds: isApplied }, work);
@@ -77,9 +100,11 @@ class SqliteReceiptStore implements ReceiptStore {
     return this.#sql.readBatch.all(region, batch).map(receiptOf);
   }
 
-  async closeBatch(closed: ClosedBatch): Promise<void> {
+  async closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void> {
     await this.#database.write(() => {
       const no = this.#batchNumber(closed.region, closed.batch);
+      const isFirst = this.#sql.closedNumber.get(closed.region, closed.batch) === undefined;
+      if (isFirst) this.#listing.closed(closed.region, no, receipts);
       this.#sql.close.run(closed.root, closed.tree_size, closed.closed_at_ms, no, closed.tree_size);
     });
   }
@@ -105,7 +130,10 @@ class SqliteReceiptStore implements ReceiptStore {
       const found = this.#sql.closedNumber.get(region, batch);
       if (found === undefined) return true;
       const no = numberOf(found["no"]);
-      const forgotten = overwritingFreed(db, () => Number(this.#sql.forget.run(no, limit).changes));
+      const forgotten = overwritingFreed(db, () => {
+        this.#listing.forgotten(no, limit);
+        return Number(this.#sql.forget.run(no, limit).changes);
+      });
       if (forgotten === limit) return false;
       this.#sql.markForgotten.run(no);
       return true;
@@ -123,6 +151,15 @@ class SqliteReceiptStore implements ReceiptStore {
     const minute = receiptMinute(formatTimestamp(servedAtMs));
     const row = this.#sql.readReceipt.get(region, ...namesOfMinute(minute), retrievalId);
     return row === undefined ? null : receiptOf(row);
+  }
+
+  async listReceipts(wanted: ReceiptsWanted): Promise<ReceiptPage> {
+    const { rows, next } = this.#listing.list(wanted);
+    return { receipts: rows.map(receiptOf), next };
+  }
+
+  async readUsage(wanted: UsageWanted): Promise<readonly UsageCount[]> {
+    return this.#listing.usage(wanted);
   }
 
   /** Must be called outside any transaction; undefined while no receipt of the batch is committed. */
@@ -172,12 +209,12 @@ interface Statements {
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
-  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope, r.event
+  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope, r.event, r.company
      FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no`;
   return {
     batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
     addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
-    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
     openBatches: database.prepare(
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),
@@ -214,15 +251,20 @@ function prepareStatements(database: SqliteDatabase): Statements {
 }
 
 function receiptOf(row: Row): ReceiptRow {
+  const envelope = textOf(row["envelope"]);
+  const event = row["event"] === null ? {} : { event: textOf(row["event"]) };
+  const { company } = row;
   return {
     region: textOf(row["region"]),
     batch: textOf(row["batch"]),
     retrieval_id: textOf(row["retrieval_id"]),
+    // Rows of an earlier release name the company in their event or envelope only.
+    company: typeof company === "string" ? company : (receiptFacts({ envelope, ...event })?.company ?? ""),
     key_id: textOf(row["key_id"]),
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
-    envelope: textOf(row["envelope"]),
-    ...(row["event"] === null ? {} : { event: textOf(row["event"]) }),
+    envelope,
+    ...event,
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Bits, countBits, hasBit, intersect, numbersOf, withBit } from "./row-bits.ts";
+import { type Bits, countBits, hasBit, intersect, numbersOf, unite, withBit } from "./row-bits.ts";
 
 const numbers = fc.uniqueArray(fc.oneof(fc.nat(70), fc.nat(5_000), fc.constantFrom(0, 31, 32, 63, 64)), {
   maxLength: 60,
@@ -30,6 +30,19 @@ describe("a set of bits", () => {
         const [first = [], ...others] = sets;
         const expected = first.filter((number) => others.every((set) => set.includes(number)));
         expect([...numbersOf(common, countBits(common))]).toEqual(expected.sort((a, b) => a - b));
+      }),
+    );
+  });
+
+  it("has with another what is in one of the two, and leaves both as they are", () => {
+    fc.assert(
+      fc.property(numbers, numbers, (a, b) => {
+        const [first, second] = [bitsOf(a), bitsOf(b)];
+        const all = unite(first, second);
+        const sorted = (some: Iterable<number>) => [...new Set(some)].sort((x, y) => x - y);
+        expect([...numbersOf(all, countBits(all))]).toEqual(sorted([...a, ...b]));
+        expect([...numbersOf(first, countBits(first))]).toEqual(sorted(a));
+        expect([...numbersOf(second, countBits(second))]).toEqual(sorted(b));
       }),
     );
   });

@@ -32,6 +32,14 @@ export function intersect(sets: readonly Bits[]): Bits {
   return common;
 }
 
+/** Numbers that are in one of two sets or in both. */
+export function unite(a: Bits, b: Bits): Bits {
+  const [longer, shorter] = a.length < b.length ? [b, a] : [a, b];
+  const all = longer.slice();
+  for (let word = 0; word < shorter.length; word += 1) all[word] = (all[word] ?? 0) | (shorter[word] ?? 0);
+  return all;
+}
+
 export function countBits(bits: Bits): number {
   let count = 0;
   for (let word = 0; word < bits.length; word += 1) {

@@ -4,6 +4,7 @@
 import { collections } from "../../collections/collections.ts";
 import type { FilterField } from "../../collections/definition.ts";
 import { fieldByName } from "../../collections/definition.ts";
+import { wordTerms } from "../../collections/relevance.ts";
 import type { RowClause, RowQuery } from "../row-index.ts";
 import { circleKeys, valueKey } from "./row-keys.ts";
 import { type CollectionLayout, encodedValue } from "./row-layout.ts";
@@ -121,14 +122,19 @@ export function rangeConditions(
     .map(({ op, value }) => ({ text: `${column} ${signs[op]} ?`, params: [bindable(value)] }));
 }
 
-/** Every term occurs in one of the searched fields. */
+/** Every word has one of its terms in one of the searched fields. */
 export function textConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
   if (query.text === undefined) return [];
   const columns = query.text.fields.map((name) => `w.t${textColumn(layout, name)}`);
-  return query.text.terms.map((term) => ({
-    text: `(${columns.map((column) => `instr(${column}, ?) > 0`).join(" OR ")})`,
-    params: columns.map(() => ` ${term} `),
-  }));
+  return query.text.words.map((word) => {
+    const terms = wordTerms(word);
+    // Column by column: the first ones are the shortest texts, and have most words in one form or another.
+    const looks = columns.flatMap((column) => terms.map(() => `instr(${column}, ?) > 0`));
+    return {
+      text: `(${looks.join(" OR ")})`,
+      params: columns.flatMap(() => terms.map(({ term }) => ` ${term} `)),
+    };
+  });
 }
 
 function textColumn(layout: CollectionLayout, name: string): number {

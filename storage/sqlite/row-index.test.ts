@@ -10,7 +10,7 @@ import { projectedRowText, projectRecord } from "../../protocol/projection/proje
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { MemoryRowIndex } from "../memory/row-index.ts";
 import { rowIndexConformance } from "../row-index.conformance.ts";
-import { changesOf, queryOf, recordIdFor } from "../row-index.fixture.ts";
+import { changesOf, queryOf, recordIdFor, wordsOf } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
 import { fieldOf, keyExpressions, rangeConditions } from "./row-conditions.ts";
@@ -153,7 +153,10 @@ describe("a walk in the order of the sort", () => {
       "though there is no other way",
       { ...cheapest, clauses: [{ field: "price_currency_US", op: "ne", value: "USD" }] },
     ],
-    ["with the text", { ...cheapest, clauses: [], text: { terms: ["late"], fields: ["brand", "tags"] } }],
+    [
+      "with the text",
+      { ...cheapest, clauses: [], text: { words: wordsOf("late"), fields: ["brand", "tags"] } },
+    ],
   ];
 
   it("is given up when it finds too little, and the answer is right", async () => {
@@ -224,7 +227,7 @@ describe("relevance", () => {
     const query: RowQuery = {
       ...cheapest,
       clauses: [],
-      text: { terms: ["trail"], fields: ["product_name", "tags"] },
+      text: { words: wordsOf("trail"), fields: ["product_name", "tags"] },
       sort: [{ field: textMatchKey, direction: "desc" }],
     };
     const price = { field: "price_US", direction: "desc" } as const;
@@ -240,7 +243,7 @@ describe("relevance", () => {
         ],
       },
       { ...query, sort: [{ field: "published_at", direction: "desc" as const }, price] },
-      { ...query, sort: [price], text: { terms: ["late"], fields: ["brand"] }, limit: 7 },
+      { ...query, sort: [price], text: { words: wordsOf("late"), fields: ["brand"] }, limit: 7 },
       { ...query, clauses: cheapest.clauses },
       { ...query, clauses: [{ field: "price_currency_US", op: "ne", value: "USD" } as const] },
     ]) {
@@ -279,6 +282,29 @@ describe("an index in a file", () => {
     const third = new SqliteRowIndex(path);
     expect(await third.search(cheapest)).toEqual(expected);
     third.close();
+  });
+
+  it("keeps no spelling of what was purged (X7)", async () => {
+    const path = newPath();
+    const index = new SqliteRowIndex(path);
+    const named = (n: number, product_name: string, change = 1) => product(n, { product_name }, change);
+    await index.apply([named(1, "lantern bright"), named(2, "candle bright"), named(3, "torch")]);
+    await index.apply([named(3, "flame", 2)]);
+    await index.apply([
+      { kind: "remove", collection: "products", record_id: recordIdFor("products", 7, 1), change: 2 },
+    ]);
+    const database = SqliteDatabase.open(path);
+    const spellings = () =>
+      database.db
+        .prepare("SELECT term FROM spelling_products")
+        .all()
+        .map(({ term }) => String(term))
+        .filter((term) => ["lantern", "bright", "candle", "torch", "flame"].includes(term));
+    expect(spellings()).toEqual(["bright", "candle", "flame", "lantern", "torch"]);
+    await index.purge(["products"]);
+    expect(spellings()).toEqual(["bright", "candle", "flame"]);
+    database.close();
+    index.close();
   });
 
   it("goes on after a removal", async () => {

@@ -5,6 +5,7 @@
 //   listing_<c>  one line per row and country: what sorts and ranges compare, with an index for each sort key
 //   text_<c>     FTS5 over the analysed text; terms map one to one to tokens, because the tokenizer only splits at spaces
 //   key_<c>      FTS5 over keys (row-keys.ts)
+//   spelling_<c> the terms of rows that can be spellings of a misspelt word, and perhaps some that no row has any more
 
 import { collections } from "../../collections/collections.ts";
 import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
@@ -26,6 +27,7 @@ export interface CollectionLayout {
   readonly key: string;
   /** Occurrences of terms in `text`. */
   readonly vocabulary: string;
+  readonly spellings: string;
   /** Columns of `row`: fields compared for equality, and points. */
   readonly rowColumns: readonly FieldColumn[];
   /** Columns of `listing`: numbers, and fields that differ by country. */
@@ -66,6 +68,7 @@ function makeLayout(definition: CollectionDefinition): CollectionLayout {
     text: `text_${name}`,
     key: `key_${name}`,
     vocabulary: `vocabulary_${name}`,
+    spellings: `spelling_${name}`,
     rowColumns: stored.filter((field) => !isListed(field)).map(columnOf),
     listingColumns: stored.filter(isListed).map(columnOf),
     textFields,
@@ -111,6 +114,7 @@ function createOf(
     `CREATE VIRTUAL TABLE ${text} USING fts5(${texts.join(", ")}, content='', contentless_delete=1, tokenize='ascii');`,
     `CREATE VIRTUAL TABLE ${key} USING fts5(k, content='', contentless_delete=1, detail=none, tokenize='ascii');`,
     `CREATE VIRTUAL TABLE ${layout.vocabulary} USING fts5vocab(${text}, instance);`,
+    `CREATE TABLE ${layout.spellings} (term TEXT PRIMARY KEY) WITHOUT ROWID;`,
     `-- analysis ${analysisVersion}`,
   ].join("\n");
 }
@@ -125,8 +129,8 @@ export function sortIndex(layout: Pick<CollectionLayout, "listing">, field: Filt
 }
 
 function dropOf(layout: Omit<CollectionLayout, "create" | "drop">): string {
-  const { row, words, listing, text, key, vocabulary } = layout;
-  return [vocabulary, row, words, listing, text, key]
+  const { row, words, listing, text, key, vocabulary, spellings } = layout;
+  return [vocabulary, row, words, listing, text, key, spellings]
     .map((table) => `DROP TABLE IF EXISTS ${table};`)
     .join("\n");
 }

@@ -1,5 +1,5 @@
 // FTS5 only marks what is deleted: the terms of a deleted text stay in its segments until these are merged into one. Merging is
-// done in steps, each its own transaction, so that rows are written in between.
+// done in steps, each its own transaction, so that rows are written in between. The spellings that no text has are removed then.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -7,6 +7,8 @@ import { layoutOf } from "./row-layout.ts";
 
 /** Pages written in one step. */
 const pagesAtOnce = 500;
+/** Spellings looked at in one step. */
+const spellingsAtOnce = 500;
 /** A merge that had nothing left to do changes fewer rows than this (sqlite.org/fts5.html, «The 'merge' Command»). */
 const changesOfNothing = 2;
 
@@ -21,6 +23,24 @@ export async function mergeTexts(database: SqliteDatabase, collection: Collectio
       if (changes < changesOfNothing) break;
       pages = pagesAtOnce;
     }
+  }
+  await forgetSpellings(database, collection);
+}
+
+async function forgetSpellings(database: SqliteDatabase, collection: CollectionName): Promise<void> {
+  const { spellings, vocabulary } = layoutOf(collection);
+  const readLast = database.prepare(
+    `SELECT max(term) AS last FROM (SELECT term FROM ${spellings} WHERE term > ? ORDER BY term LIMIT ${spellingsAtOnce})`,
+  );
+  const forget = database.prepare(
+    `DELETE FROM ${spellings} WHERE term > ? AND term <= ? AND NOT EXISTS (SELECT 1 FROM ${vocabulary} v WHERE v.term = ${spellings}.term)`,
+  );
+  for (let after = ""; ; ) {
+    const last = readLast.get(after)?.["last"];
+    if (typeof last !== "string") return;
+    const from = after;
+    await database.write(() => forget.get(from, last));
+    after = last;
   }
 }
 

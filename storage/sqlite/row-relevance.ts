@@ -2,7 +2,7 @@
 // order.
 
 import { textMatchKey } from "../../collections/definition.ts";
-import { termImpact } from "../../collections/relevance.ts";
+import { termImpact, wordTerms } from "../../collections/relevance.ts";
 import type { RowQuery } from "../row-index.ts";
 import { type CheckRows, firstOf, type WantedRow } from "./row-check.ts";
 import type { CollectionLayout } from "./row-layout.ts";
@@ -23,24 +23,39 @@ export interface Scoring {
   readonly rids: Int32Array;
 }
 
+/** A term of a word, with where its list was left off: the rows come in ascending order. */
+interface ScoredTerm {
+  readonly list: TermList;
+  readonly bonus: number;
+  place: number;
+}
+
 /** Scores rows that match a text. */
 export function scoreRows({ layout, terms, text, rids }: Scoring): Candidates {
   const fields = searchedFields(layout, text);
-  const lists = text.terms.map((term) => terms.list(term));
+  const words = text.words.map((word): readonly ScoredTerm[] =>
+    wordTerms(word)
+      .map(({ term, bonus }) => ({ list: terms.list(term), bonus, place: 0 }))
+      .filter(({ list }) => list.length > 0),
+  );
   const scores = new Float64Array(rids.length);
-  // Where each list was left off: the rows come in ascending order.
-  const places = new Int32Array(lists.length);
   for (let index = 0; index < rids.length; index += 1) {
     const rid = rids[index] ?? 0;
     let score = 0;
-    for (let term = 0; term < lists.length; term += 1) {
-      const list = lists[term] as TermList;
-      const at = seek(list, places[term] ?? 0, rid);
-      places[term] = at;
-      for (const field of fields) {
-        const frequency = list.frequencies[at * list.fields + field] ?? 0;
-        if (frequency > 0) score += termImpact(frequency, terms.lengthOf(rid, field));
+    for (const word of words) {
+      let best = 0;
+      for (const each of word) {
+        const { list, bonus } = each;
+        each.place = seek(list, each.place, rid);
+        if (list.rids[each.place] !== rid || each.place >= list.length) continue;
+        let impacts = 0;
+        for (const field of fields) {
+          const frequency = list.frequencies[each.place * list.fields + field] ?? 0;
+          if (frequency > 0) impacts += termImpact(frequency, terms.lengthOf(rid, field));
+        }
+        if (impacts > 0 && bonus + impacts > best) best = bonus + impacts;
       }
+      score += best;
     }
     scores[index] = score;
   }

@@ -3,15 +3,17 @@
 //   - by relevance, the best are checked until no other can precede them (row-relevance.ts);
 //   - by a number, a small set of matches is checked in full; of a large one, those that come first in a walk over the
 //     number's index.
+// If no row matches the text as it is written, it is searched for again with the misspellings that count (misspelling.ts).
 
 import type { StatementSync } from "node:sqlite";
-import type { RowQuery } from "../row-index.ts";
+import { isSpelling, spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
+import type { QueryText, RowQuery } from "../row-index.ts";
 import { numberOrNull, numbersIn } from "./columns.ts";
-import { type Bits, countBits, hasBit, withBit } from "./row-bits.ts";
+import { type Bits, countBits, hasBit, intersect, withBit } from "./row-bits.ts";
 import { type CheckRows, checkWith, firstOf, type WantedRow } from "./row-check.ts";
 import { fieldOf } from "./row-conditions.ts";
 import type { CollectionLayout } from "./row-layout.ts";
-import { matchRows } from "./row-match.ts";
+import { matchRows, searchedFields } from "./row-match.ts";
 import { isByRelevance } from "./row-plan.ts";
 import { rankRows, scoreRows } from "./row-relevance.ts";
 import { checkSql, walkSql } from "./row-select.ts";
@@ -35,6 +37,13 @@ export interface TextSearch {
 
 /** Numbers of the rows that a query with a text wants, in its order, at most its limit. */
 export function searchText(search: TextSearch, query: RowQuery): readonly number[] {
+  const found = searchAsWritten(search, query);
+  if (found.length > 0) return found;
+  const text = misspeltText(search, query);
+  return text === null ? [] : searchAsWritten(search, { ...query, text });
+}
+
+function searchAsWritten(search: TextSearch, query: RowQuery): readonly number[] {
   const { layout, terms, prepare, among } = search;
   if (query.text === undefined) throw new Error("A text is searched for");
   const matched = matchRows(layout, terms, query);
@@ -48,6 +57,43 @@ export function searchText(search: TextSearch, query: RowQuery): readonly number
   }
   const walked = rids.length > checkedMax ? walk(search, query, { rids, check }) : null;
   return (walked ?? firstOf(check([...rids]), query)).map((row) => row.rid);
+}
+
+/** The text with misspellings, for a query that finds nothing (X8); null if they do not count or do not occur. */
+function misspeltText({ layout, terms, prepare }: TextSearch, query: RowQuery): QueryText | null {
+  const { text } = query;
+  if (text === undefined) return null;
+  const spellings = spellingsOfText(text);
+  if (spellings.every((each) => each.length === 0)) return null;
+  if (query.clauses.length > 0 && isMatched({ layout, terms, prepare }, { ...query, clauses: [], sort: [] }))
+    return null;
+  const fields = searchedFields(layout, text);
+  const published = terms.published(query.country);
+  const written = text.words.flatMap(({ exact, forms }) => [exact, ...forms]);
+  const known = new Set(
+    prepare(`SELECT s.term AS term FROM json_each(?) j CROSS JOIN ${layout.spellings} s ON s.term = j.value`)
+      .all(JSON.stringify([...spellings.flat(), ...written]))
+      .map((row) => row["term"]),
+  );
+  // Of the few that are left, it is exact where they occur.
+  return withSpellings(
+    text,
+    spellings,
+    (term) =>
+      (known.has(term) || !isSpelling(term)) &&
+      intersect([terms.rowsWithTerm(term, fields), published]).some((bits) => bits !== 0),
+  );
+}
+
+/** Whether a query without clauses wants any row. */
+function isMatched({ layout, terms, prepare }: Omit<TextSearch, "among">, query: RowQuery): boolean {
+  const rids = matchRows(layout, terms, query);
+  if (rids.length === 0) return false;
+  const sql = checkSql(layout, query);
+  const check = checkWith(prepare(sql.text), sql, query);
+  for (let from = 0; from < rids.length; from += checkedMax)
+    if (check([...rids.subarray(from, from + checkedMax)]).length > 0) return true;
+  return false;
 }
 
 /**

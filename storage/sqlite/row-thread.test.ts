@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { textMatchKey } from "../../collections/definition.ts";
 import { StoreError } from "../actor-store.ts";
-import { recordIdFor } from "../row-index.fixture.ts";
+import { recordIdFor, wordsOf } from "../row-index.fixture.ts";
 import type { RowChange, RowHit } from "../row-index.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 import type { RowOrder, RowThreadData } from "./row-thread.ts";
@@ -46,7 +46,7 @@ function search(index: SqliteRowIndex, word: string): Promise<readonly string[]>
   const hits = index.search({
     collection: "products",
     country: "US",
-    text: { terms: [word], fields: ["product_name"] },
+    text: { words: wordsOf(word), fields: ["product_name"] },
     clauses: [],
     sort: [{ field: textMatchKey, direction: "desc" }],
     limit: 50,

@@ -4,6 +4,7 @@
 // with an ordinary insertion.
 
 import type { StatementSync } from "node:sqlite";
+import { isSpelling } from "../../collections/misspelling.ts";
 import { rowDocument } from "../../collections/row-change.ts";
 import type { GeoPoint, IndexDocument, IndexValue, RowChange } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
@@ -17,6 +18,9 @@ export type Bindable = string | number | null;
 
 type Put = Extract<RowChange, { readonly kind: "put" }>;
 
+/** Spellings that are remembered within a transaction, so that most need no statement. */
+const spellingsKnownMax = 50_000;
+
 interface Statements {
   readonly readRow: StatementSync;
   readonly putRow: StatementSync;
@@ -27,6 +31,7 @@ interface Statements {
   readonly dropListing: StatementSync;
   readonly putText: StatementSync;
   readonly dropText: StatementSync;
+  readonly putSpelling: StatementSync;
   readonly putKeys: StatementSync;
   readonly dropKeys: StatementSync;
 }
@@ -45,6 +50,8 @@ export class RowWriter {
   readonly #touch: StatementSync;
   #hasDeleted = false;
   #notes: RowNote[] = [];
+  /** Spellings put in this transaction, by collection. */
+  #spellings = new Map<string, Set<string>>();
   readonly #statements = new Map<string, Statements>();
 
   constructor(database: SqliteDatabase) {
@@ -64,6 +71,7 @@ export class RowWriter {
   /** Applies the changes in order, within a transaction. */
   applyAll(changes: readonly RowChange[]): Applied {
     this.#notes = [];
+    this.#spellings.clear();
     const outcomes = changes.map((change) => this.#apply(change));
     if (this.#hasDeleted) this.#touch.get();
     this.#hasDeleted = false;
@@ -131,7 +139,10 @@ export class RowWriter {
     const columns = layout.rowColumns.map((column) => rowValue(column, document));
     sql.putRow.get(rid, put.record_id, put.business_uuid, joinCountries(document.countries), ...columns);
     sql.putWords.get(rid, keys, ...texts.map(spaced));
-    if (isTextNew) sql.putText.get(rid, ...texts);
+    if (isTextNew) {
+      sql.putText.get(rid, ...texts);
+      this.#putSpellings(layout, sql, texts);
+    }
     if (isNoteworthy) {
       const after = { texts, countries: document.countries };
       this.#notes.push({ collection: layout.collection, rid, record_id: put.record_id, before, after });
@@ -155,6 +166,21 @@ export class RowWriter {
     sql.dropRow.get(rid);
     sql.dropWords.get(rid);
     this.#notes.push({ collection: layout.collection, rid, record_id: recordId, before, after: null });
+  }
+
+  #putSpellings(
+    { collection }: CollectionLayout,
+    sql: Pick<Statements, "putSpelling">,
+    texts: readonly (string | null)[],
+  ): void {
+    const known = this.#spellings.get(collection) ?? new Set();
+    this.#spellings.set(collection, known);
+    for (const term of texts.flatMap((text) => text?.split(" ") ?? [])) {
+      if (known.has(term) || !isSpelling(term)) continue;
+      if (known.size >= spellingsKnownMax) known.clear();
+      known.add(term);
+      sql.putSpelling.get(term);
+    }
   }
 
   #deleteFrom(statement: StatementSync, rid: number): void {
@@ -184,6 +210,7 @@ export class RowWriter {
       putText: prepare(
         `INSERT INTO ${text} (rowid, ${texts.join(", ")}) VALUES (${marks(1 + texts.length)})`,
       ),
+      putSpelling: prepare(`INSERT OR IGNORE INTO ${layout.spellings} (term) VALUES (?)`),
       dropText: prepare(`DELETE FROM ${text} WHERE rowid = ?`),
       putKeys: prepare(`INSERT INTO ${key} (rowid, k) VALUES (?, ?)`),
       dropKeys: prepare(`DELETE FROM ${key} WHERE rowid = ?`),

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { queryTerms } from "../../collections/text-analysis.ts";
+import { queryWords } from "../../collections/text-analysis.ts";
 import { eventStoreConformance, type OpenEventStore } from "../event-store.conformance.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
+import { imageStoreConformance } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
@@ -15,6 +16,7 @@ import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteEventStore } from "./event-store.ts";
 import { openSqliteFenceLedger } from "./fence-ledger.ts";
+import { openSqliteImageStore } from "./image-store.ts";
 import { openSqliteInsightStore } from "./insight-store.ts";
 import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
@@ -74,6 +76,9 @@ eventStoreConformance("the SQLite store", async () => {
   });
   return open(openIn(freshFile(), (database) => openSqliteEventStore(database, () => Date.now() + passedMs)));
 });
+imageStoreConformance("the SQLite store", async (bytesMax) =>
+  openIn(freshFile(), (database) => openSqliteImageStore(database, { bytesMax })),
+);
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];
@@ -158,7 +163,7 @@ describe("after its process was killed", () => {
       const hits = await index.search({
         collection: "products",
         country: "US",
-        text: { terms: queryTerms(`w${n}`), fields: ["product_name"] },
+        text: { words: queryWords(`w${n}`), fields: ["product_name"] },
         clauses: [],
         sort: [{ field: "published_at", direction: "asc" }],
         limit: 50,
@@ -183,13 +188,10 @@ describe("the SQLite stores", () => {
     ];
     await Promise.all([
       records.putStagedDocument("bat_1", "plan", "{}"),
-      receipts.closeBatch({
-        region: "r",
-        batch: "202611211358-i1",
-        root: "x",
-        tree_size: 0,
-        closed_at_ms: 1,
-      }),
+      receipts.closeBatch(
+        { region: "r", batch: "202611211358-i1", root: "x", tree_size: 0, closed_at_ms: 1 },
+        [],
+      ),
       register.put([{ table: "party", partition: "p", key: "p", change: 1, body: "{}" }]),
     ]);
     expect(await records.readStagedDocument("bat_1", "plan")).toBe("{}");
@@ -204,7 +206,7 @@ describe("the SQLite stores", () => {
       INSERT INTO receipt_batch (no, region, batch) VALUES (4, 'r', '197001010000-i1'), (7, 'r', '197001010000-i2');
       INSERT INTO receipt VALUES (7, 'ret_000000000002', 'k', 'n', 1, 2, 'two'), (4, 'ret_000000000001', 'k', 'n', 0, 1, 'one');`);
     const store = openSqliteReceiptStore(database);
-    const row = { region: "r", key_id: "k", nonce: "n" };
+    const row = { region: "r", company: "", key_id: "k", nonce: "n" };
     const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001", served_at_ms: 1 };
     const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002", served_at_ms: 2 };
     await store.append({ ...two, billable: false, envelope: "again" });
@@ -223,7 +225,15 @@ describe("the SQLite stores", () => {
     };
     await using database = SqliteDatabase.open(freshFile(), { onCommit });
     const store = openSqliteReceiptStore(database);
-    const row = { region: "r", key_id: "k", nonce: "n", billable: true, served_at_ms: 1, envelope: "{}" };
+    const row = {
+      region: "r",
+      company: "c",
+      key_id: "k",
+      nonce: "n",
+      billable: true,
+      served_at_ms: 1,
+      envelope: "{}",
+    };
     const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001" };
     const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002" };
     fails = true;
@@ -240,9 +250,9 @@ describe("the SQLite stores", () => {
     await using database = SqliteDatabase.open(freshFile());
     const store = openSqliteReceiptStore(database);
     const closed = { region: "r", batch: "202611211358-i1", root: "x", tree_size: 1, closed_at_ms: 1 };
-    await store.closeBatch(closed);
-    await store.closeBatch({ ...closed, root: "y", tree_size: 2 });
-    await store.closeBatch(closed);
+    await store.closeBatch(closed, []);
+    await store.closeBatch({ ...closed, root: "y", tree_size: 2 }, []);
+    await store.closeBatch(closed, []);
     expect(await store.readClosed("r", closed.batch)).toMatchObject({ root: "y", tree_size: 2 });
   });
 
@@ -349,6 +359,7 @@ describe("the SQLite stores", () => {
       open(database);
     openSqliteInsightStore(database);
     openSqliteEventStore(database);
+    openSqliteImageStore(database, { bytesMax: 1 });
     const reads = prepared.filter((sql) => !sql.startsWith("INSERT"));
     expect(reads.length).toBeGreaterThan(12);
     for (const sql of reads) {

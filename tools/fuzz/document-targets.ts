@@ -9,13 +9,13 @@ import { canonicalize, type JsonValue } from "../../protocol/canonical-json.ts";
 import { parseCertificate } from "../../protocol/certificate.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { parseHoldDecision } from "../../protocol/hold-decision.ts";
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { collectionNames, type ShownType } from "../../protocol/identifiers.ts";
 import { parseKeyCustody } from "../../protocol/key-custody.ts";
 import { parseKeySet } from "../../protocol/key-set.ts";
 import { parseMandate } from "../../protocol/mandate.ts";
 import { openReceipt } from "../../protocol/receipt.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
-import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { sampleAd, sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import {
   openBatchSeal,
@@ -265,9 +265,11 @@ const answers: FuzzTarget = {
   },
 };
 
+const recordTypes: readonly ShownType[] = [...collectionNames, "ads"];
+
 const records: FuzzTarget = {
   name: "records",
-  seeds: collectionNames.map((name) => utf8(JSON.stringify(sampleRecords[name]))),
+  seeds: [...Object.values(sampleRecords), sampleAd].map((record) => utf8(JSON.stringify(record))),
   words: [
     ...jsonWords,
     "svc/products/1",
@@ -279,7 +281,7 @@ const records: FuzzTarget = {
     "\u202e",
   ],
   check: (input) => {
-    const outcomes = collectionNames.map((name) => parseRecord(name as "products", input));
+    const outcomes = recordTypes.map((name) => parseRecord(name, input));
     must(outcomes.filter((each) => each.ok).length <= 1, "one record was read as two types");
     return outcomes
       .map((each) => (each.ok ? "ok" : each.faults.map((fault) => fault.code).join("+")))

@@ -4,6 +4,7 @@ import { bulkTargets } from "./bulk-targets.ts";
 import { documentTargets } from "./document-targets.ts";
 import { feed } from "./feed-target.ts";
 import { httpTargets } from "./http-targets.ts";
+import { image } from "./image-target.ts";
 import { otherTargets } from "./other-targets.ts";
 import type { FuzzTarget } from "./target.ts";
 
@@ -13,6 +14,7 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   ...otherTargets,
   ...bulkTargets,
   feed,
+  image,
 ];
 
 /** Base64 inputs by target. */

@@ -1,7 +1,9 @@
 // Every refusal that can be tried in a sandbox, and those that cannot, with the reason.
 
+import { adRefusals } from "./ads.ts";
 import { evidenceRefusals } from "./evidence.ts";
 import { holdRefusals } from "./holds.ts";
+import { imageRefusals } from "./images.ts";
 import { publishingRefusals } from "./publishing.ts";
 import { requestRefusals } from "./requests.ts";
 import type { Refusal, Refused } from "./trial.ts";
@@ -10,6 +12,8 @@ export const refusals: readonly Refusal[] = [
   ...requestRefusals,
   ...publishingRefusals,
   ...holdRefusals,
+  ...imageRefusals,
+  ...adRefusals,
   ...evidenceRefusals,
 ];
 
@@ -17,6 +21,8 @@ export const refusals: readonly Refusal[] = [
 export const untried: Readonly<Record<string, string>> = {
   allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
   internal_error: "It is a fault of the service, which nobody can request.",
+  ad_expired: "Ten minutes have to pass between a pool and its render.",
+  ad_unavailable: "The advertiser has to pause its campaign between a pool and its render.",
   unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/cancelled":

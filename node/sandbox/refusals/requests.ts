@@ -158,9 +158,9 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "not_offered",
-    how: "A request for a pool of ads, which this version does not offer.",
+    how: "A request to the tool server, which this version does not offer.",
     attempt: async ({ send, sandbox }) =>
-      refusedBy(await send({ url: `${sandbox.base_url}/v1/ads/pool`, body: "{}" })),
+      refusedBy(await send({ url: `${sandbox.mcp_url}/v1/mcp/public`, body: "{}" })),
   },
   {
     name: "token_invalid",

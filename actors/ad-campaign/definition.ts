@@ -1,0 +1,298 @@
+// The actor of an ad campaign: its terms, its ads and its budget. Keyed rows: 16 ads, 17 charged renders, 18 money.
+//   AD1. A render is charged once, under its pool and index, within ten minutes of the pool, however often it is asked for; what
+//        was answered first is answered again for two days.
+//   AD2. What a render costs is the gross price of the terms in force when it is charged, and the budget is never exceeded.
+//   AD3. A seal has one generation, so an interrupted publication is repeated with the same bytes.
+//   AD4. Of two documents about an ad, the one that was sealed later counts, in whatever order they come and however often. What
+//        is deleted stays deleted, also if a version was being published meanwhile.
+//   AD5. Gross prices, budgets and what is spent leave the actor with no reply, event, effect or context; regions are told the
+//        net price.
+
+import { type AdCampaignEvent, type AdVersion, adCampaignMachine } from "../../machines/ad-campaign.ts";
+import { adClickMs, adRenderMs, campaignAdsMax } from "../../protocol/limits.ts";
+import { sealEntry } from "../../protocol/log/leaves.ts";
+import type { RowSelection } from "../../storage/actor-store.ts";
+import type {
+  AdCampaignProtocol,
+  AdEntry,
+  AdFacts,
+  AdReply,
+  AssignAdReply,
+  CampaignFacts,
+  CampaignReply,
+  CampaignReport,
+  CampaignTerms,
+  Charged,
+  RenderRefusal,
+  RenderReply,
+} from "../messages/ads.ts";
+import type { CommandOf, Commands } from "../messages/protocol.ts";
+import { logRef, partsOf } from "../messages/refs.ts";
+import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
+import { defineJsonTable } from "../system/row-table.ts";
+
+type View = ViewOf<typeof adCampaignMachine>;
+type Asked<T extends keyof AdCampaignProtocol> = CommandOf<AdCampaignProtocol, T>;
+type Decided<R> = Decision<R, AdCampaignEvent>;
+
+interface KeptAd {
+  /** The creative that may be published; null once the ad is removed, until another is assigned. */
+  readonly seal_id: string | null;
+  /** When the last document about the ad was sealed. */
+  readonly sealed_at_ms: number;
+  readonly deleted: boolean;
+  /** Every version, oldest first; the last is that of the seal. */
+  readonly versions: readonly AdVersion[];
+  readonly published_at_ms: number;
+  /** Null until it is published. */
+  readonly facts: AdFacts | null;
+  /** The change of the campaign with which it was projected last. */
+  readonly change: number;
+}
+
+interface Money {
+  readonly terms: CampaignTerms;
+  readonly spent: number;
+}
+
+const money = defineJsonTable<Money>("money", 18);
+const ads = defineJsonTable<KeptAd>("ads", 16);
+const renders = defineJsonTable<Charged>("charged renders", 17);
+/** Longer than its click token is of use. */
+const renderKeptMs = 2 * adClickMs;
+const adsPageMax = 100;
+/** Maximum number of versions of one ad. */
+const versionsMax = 200;
+
+export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachine>({
+  kind: "ad-campaign",
+  schemaVersion: 1,
+  machine: adCampaignMachine,
+  durability: "journal",
+  input: () => ({}),
+  rows: rowsFor,
+  decide: {
+    "campaign.accept": accept,
+    "ad.assign": assign,
+    "ad.publish": publish,
+    "ad.remove": remove,
+    "render.charge": charge,
+    "campaign.read": (_command, view) => {
+      const now = money.read(view, "");
+      return { reply: now === undefined ? null : reportOf(view, now) };
+    },
+    "ads.list": (_command, view) => ({
+      reply: ads.readAll(view).flatMap(({ value }) => (value.facts === null ? [] : [value.facts])),
+    }),
+    "entries.read": ({ keys }, view) => ({ reply: { entries: keys.flatMap((key) => entryOf(key, view)) } }),
+  },
+  absent: {
+    "campaign.read": { reply: null },
+    "ads.list": { reply: [] },
+    "ad.assign": { reply: { status: "campaign_unknown" } },
+  },
+  effects: {
+    projectAds: (params: { keys: readonly string[] }) => [{ kind: "activity", name: "projectAds", params }],
+    purgeAd: (params: { ad_id: string; versions: readonly AdVersion[] }) => [purge(params)],
+  },
+});
+
+function rowsFor(command: Commands<AdCampaignProtocol>): readonly RowSelection[] {
+  switch (command.type) {
+    case "ad.assign":
+    case "ad.remove":
+      return [ads.select([command.ad_id])];
+    case "ad.publish":
+      return [ads.select([command.facts.ad_id])];
+    case "render.charge":
+      return [renders.select([renderKey(command)]), ads.select([command.ad_id]), moneyRow];
+    case "ads.list":
+      return [ads.selectPage(adsPageMax, { k: 0, k2: command.after })];
+    case "entries.read":
+      return [ads.select(command.keys), moneyRow];
+    case "campaign.accept":
+    case "campaign.read":
+      return [moneyRow];
+  }
+}
+
+const moneyRow: RowSelection = money.select([""]);
+
+function accept({ terms }: Asked<"campaign.accept">, view: View): Decided<CampaignReply> {
+  const { context } = view.snapshot;
+  const known = money.read(view, "");
+  if (known !== undefined && context.sealId !== terms.seal_id) {
+    if (terms.sealed_at_ms <= context.sealedAtMs) return { reply: { status: "superseded" } };
+    if (terms.currency !== known.terms.currency && context.renders > 0)
+      return { reply: { status: "currency_mismatch", currency: known.terms.currency } };
+  }
+  const next = { terms, spent: known?.spent ?? 0 };
+  const report = reportOf(view, next);
+  if (context.sealId === terms.seal_id) return { reply: { status: "accepted", report } };
+  const { seal_id, sealed_at_ms } = terms;
+  return {
+    reply: { status: "accepted", report },
+    events: [{ type: "campaign.accepted", seal_id, sealed_at_ms, state: stateOf(next) }],
+    puts: [money.write("", next)],
+  };
+}
+
+function assign(
+  { ad_id, seal_id, sealed_at_ms, hash }: Asked<"ad.assign">,
+  view: View,
+): Decided<AssignAdReply> {
+  const { context } = view.snapshot;
+  if (context.sealId === null) return { reply: { status: "campaign_unknown" } };
+  const known = ads.read(view, ad_id);
+  if (known?.deleted) return { reply: { status: "deleted" } };
+  if (known?.seal_id === seal_id) {
+    const { versions, published_at_ms } = known;
+    return { reply: { status: "assigned", generation: versions.length, published_at_ms } };
+  }
+  if (known !== undefined && sealed_at_ms <= known.sealed_at_ms) return { reply: { status: "superseded" } };
+  const isFull = known === undefined ? context.ads >= campaignAdsMax : known.versions.length >= versionsMax;
+  if (isFull) return { reply: { status: "too_many" } };
+  const generation = (known?.versions.length ?? 0) + 1;
+  const kept: KeptAd = {
+    ...{
+      seal_id,
+      sealed_at_ms,
+      deleted: false,
+      facts: known?.facts ?? null,
+      change: known?.change ?? 0,
+      published_at_ms: view.nowMs,
+    },
+    versions: [...(known?.versions ?? []), { generation, hash }],
+  };
+  return {
+    reply: { status: "assigned", generation, published_at_ms: view.nowMs },
+    events: [{ type: "ad.assigned", ad_id, generation, first: known === undefined }],
+    puts: [ads.write(ad_id, kept)],
+  };
+}
+
+function publish({ facts, seal_id, leaf }: Asked<"ad.publish">, view: View): Decided<AdReply> {
+  const { ad_id, generation } = facts;
+  const known = ads.read(view, ad_id);
+  if (known === undefined) return { reply: { status: "unknown" } };
+  // Its bytes may have been stored after the others were purged.
+  if (known.deleted)
+    return { reply: { status: "superseded" }, effects: [purge({ ad_id, versions: known.versions })] };
+  if (known.seal_id !== seal_id) return { reply: { status: "superseded" } };
+  if (known.facts?.generation === generation) return { reply: { status: "done" } };
+  const change = view.snapshot.context.change + 1;
+  return {
+    reply: { status: "done" },
+    events: [{ type: "ad.published", ad_id, generation }],
+    effects: [logSeal(leaf, view)],
+    puts: [ads.write(ad_id, { ...known, facts, change })],
+  };
+}
+
+function remove({ ad_id, state, sealed_at_ms, leaf }: Asked<"ad.remove">, view: View): Decided<AdReply> {
+  const known = ads.read(view, ad_id);
+  if (known === undefined) return { reply: { status: "unknown" } };
+  const { facts, versions } = known;
+  // What is deleted stays deleted; what is withdrawn may still be deleted, or be being published again.
+  if (known.deleted || (facts?.state === state && known.seal_id === null))
+    return { reply: { status: "done" } };
+  if (sealed_at_ms < known.sealed_at_ms) return { reply: { status: "superseded" } };
+  const change = view.snapshot.context.change + 1;
+  return {
+    reply: { status: "done" },
+    events: [{ type: "ad.removed", ad_id, state, purged: state === "deleted" ? versions : [] }],
+    effects: [logSeal(leaf, view)],
+    puts: [
+      ads.write(ad_id, {
+        ...{ ...known, seal_id: null, sealed_at_ms, change, deleted: state === "deleted" },
+        facts: facts && { ...facts, state },
+      }),
+    ],
+  };
+}
+
+function purge(params: { readonly ad_id: string; readonly versions: readonly AdVersion[] }): Effect {
+  return { kind: "activity", name: "purgeAd", params };
+}
+
+function logSeal(leaf: string, { id }: View): Effect {
+  return tell(logRef(), { type: "log.append", entries: [sealEntry(partsOf(id).party, leaf)] });
+}
+
+function renderKey({ pool, index }: Pick<Asked<"render.charge">, "pool" | "index">): string {
+  return `${pool}/${index}`;
+}
+
+function charge(command: Asked<"render.charge">, view: View): Decided<RenderReply> {
+  const { pool, index, ad_id, format, served_at_ms } = command;
+  const key = renderKey(command);
+  const known = renders.read(view, key);
+  if (known !== undefined) return { reply: replyOf(known) };
+  if (view.nowMs > served_at_ms + adRenderMs) return { reply: { status: "expired" } };
+  const now = money.read(view, "");
+  const decided: Charged = { refusal: refusalOf(command, view, now), at_ms: view.nowMs };
+  const kept = renders.write(key, decided, { expiresAtMs: view.nowMs + renderKeptMs });
+  const told = tell({ kind: "ad-pool", id: pool }, { type: "item.settle", index, format, ...decided });
+  const reply = replyOf(decided);
+  if (decided.refusal !== null || now === undefined) return { reply, effects: [told], puts: [kept] };
+  const next = { ...now, spent: now.spent + now.terms.gross_price };
+  return {
+    reply,
+    effects: [told],
+    events: [{ type: "render.charged", ad_id, state: stateOf(next) }],
+    puts: [kept, money.write("", next)],
+  };
+}
+
+function replyOf({ refusal, at_ms }: Charged): RenderReply {
+  return refusal === null
+    ? { status: "rendered", rendered_at_ms: at_ms }
+    : { status: "refused", reason: refusal };
+}
+
+/** A pool that was served before the end of its campaign may be rendered after it. */
+function refusalOf(
+  { ad_id, served_at_ms }: Asked<"render.charge">,
+  view: View,
+  now: Money | undefined,
+): RenderRefusal | null {
+  if (now === undefined || now.terms.paused) return "campaign_not_running";
+  const { terms, spent } = now;
+  if (served_at_ms < terms.starts_at_ms || served_at_ms >= terms.ends_at_ms) return "campaign_not_running";
+  if (ads.read(view, ad_id)?.facts?.state !== "live") return "ad_not_live";
+  return spent + terms.gross_price > terms.budget ? "budget_spent" : null;
+}
+
+function stateOf({ terms, spent }: Money): CampaignFacts["state"] {
+  if (terms.paused) return "paused";
+  return spent + terms.gross_price > terms.budget ? "spent" : "running";
+}
+
+function reportOf({ id, snapshot }: View, now: Money): CampaignReport {
+  const { party: business_uuid, own: campaign_id } = partsOf(id);
+  const { currency, starts_at_ms, ends_at_ms } = now.terms;
+  const { renders: count, ads: adCount } = snapshot.context;
+  return {
+    ...{ business_uuid, campaign_id, currency, starts_at_ms, ends_at_ms },
+    ...{ state: stateOf(now), renders: count, ads: adCount },
+  };
+}
+
+function entryOf(key: string, view: View): readonly AdEntry[] {
+  const { party: partition, own: campaign_id } = partsOf(view.id);
+  if (key === "campaign") {
+    const now = money.read(view, "");
+    if (now === undefined) return [];
+    const { currency, net_price, starts_at_ms, ends_at_ms } = now.terms;
+    const facts: CampaignFacts = {
+      ...{ business_uuid: partition, campaign_id, currency, net_price, starts_at_ms, ends_at_ms },
+      state: stateOf(now),
+    };
+    const { change } = view.snapshot.context;
+    const body = JSON.stringify(facts);
+    return [{ table: "campaign", partition, key: `${partition}/${campaign_id}`, change, body }];
+  }
+  const known = ads.read(view, key);
+  if (!known?.facts) return [];
+  return [{ table: "ad", partition, key, change: known.change, body: JSON.stringify(known.facts) }];
+}

@@ -1,0 +1,189 @@
+// The commands of the actors of ads: campaigns, served pools, and what a conversation was shown. Amounts are whole millionths of
+// the currency's unit.
+
+import type { DoneReply } from "./protocol.ts";
+
+/** A campaign as its advertiser sealed it. The gross price never leaves the service. */
+export interface CampaignTerms {
+  readonly currency: string;
+  /** What the advertiser pays for one confirmed render. */
+  readonly gross_price: number;
+  /** What the caller earns of it. */
+  readonly net_price: number;
+  /** What the campaign may cost in all. */
+  readonly budget: number;
+  readonly starts_at_ms: number;
+  readonly ends_at_ms: number;
+  readonly paused: boolean;
+  /** When the advertiser sealed it: of two, the later counts. */
+  readonly sealed_at_ms: number;
+  /** Id of the stored seal. */
+  readonly seal_id: string;
+}
+
+/** What regions know of an ad; its bytes, row and sidecar are a version in the record store. */
+export interface AdFacts {
+  readonly ad_id: string;
+  readonly business_uuid: string;
+  readonly campaign_id: string;
+  readonly generation: number;
+  readonly hash: string;
+  readonly countries: readonly string[];
+  /** Empty for the whole countries. */
+  readonly subdivisions: readonly string[];
+  /** Folded, as requests are. */
+  readonly keywords: readonly string[];
+  readonly allow_repeats: boolean;
+  readonly published_at_ms: number;
+  readonly state: "live" | "withdrawn" | "deleted";
+}
+
+/** What regions know of a campaign. */
+export interface CampaignFacts {
+  readonly business_uuid: string;
+  readonly campaign_id: string;
+  readonly currency: string;
+  readonly net_price: number;
+  readonly starts_at_ms: number;
+  readonly ends_at_ms: number;
+  /** `spent`: the budget does not cover one more render. */
+  readonly state: "running" | "paused" | "spent";
+}
+
+/** What its advertiser is answered: nothing about money, which nobody else may learn. */
+export interface CampaignReport extends Omit<CampaignFacts, "net_price"> {
+  readonly renders: number;
+  readonly ads: number;
+}
+
+/** Why a render is not charged, and so is none. */
+export type RenderRefusal = "budget_spent" | "campaign_not_running" | "ad_not_live";
+
+export interface AdCampaignProtocol {
+  /** Repeatable. Terms that were sealed earlier than those in force change nothing. */
+  "campaign.accept"(command: { readonly terms: CampaignTerms }): CampaignReply;
+  /**
+   * The generation of a sealed creative; the same seal gets the same answer, so everything that is signed and stored with it can
+   * be done again. A creative that was sealed earlier than what is known of the ad changes nothing.
+   */
+  "ad.assign"(command: {
+    readonly ad_id: string;
+    readonly seal_id: string;
+    readonly sealed_at_ms: number;
+    readonly hash: string;
+  }): AssignAdReply;
+  /** The creative is stored and readable: it may be served from now on. */
+  "ad.publish"(command: {
+    readonly facts: AdFacts;
+    readonly seal_id: string;
+    /** What the transparency log is told of the seal. */
+    readonly leaf: string;
+  }): AdReply;
+  /** Takes an ad out of serving; `deleted` has its bytes purged as well. Repeatable, and nothing once a later creative is known. */
+  "ad.remove"(command: {
+    readonly ad_id: string;
+    readonly state: "withdrawn" | "deleted";
+    readonly sealed_at_ms: number;
+    readonly leaf: string;
+  }): AdReply;
+  /** Charges a render of an item that was served. The first answer is given again; the pool is told by `item.settle`. */
+  "render.charge"(command: {
+    readonly pool: string;
+    readonly index: number;
+    readonly ad_id: string;
+    /** How it is shown, as the caller states. */
+    readonly format: string;
+    /** The pool was served then, under the terms of that moment. */
+    readonly served_at_ms: number;
+  }): RenderReply;
+  /** Read-only. Null for a campaign that was never accepted. */
+  "campaign.read"(): CampaignReport | null;
+  /** Read-only: ads of the campaign in the order of their ids, 100 at most, after one. */
+  "ads.list"(command: { readonly after: string }): readonly AdFacts[];
+  /** Entries of the register, as they are to be projected: `campaign`, or the ids of ads. */
+  "entries.read"(command: { readonly keys: readonly string[] }): { readonly entries: readonly AdEntry[] };
+}
+
+export interface AdEntry {
+  readonly table: "campaign" | "ad";
+  readonly partition: string;
+  readonly key: string;
+  readonly change: number;
+  readonly body: string;
+}
+
+export type CampaignReply =
+  | { readonly status: "accepted"; readonly report: CampaignReport }
+  /** Later terms are in force. */
+  | { readonly status: "superseded" }
+  /** Renders were charged in another currency. */
+  | { readonly status: "currency_mismatch"; readonly currency: string };
+
+export type AssignAdReply =
+  | { readonly status: "assigned"; readonly generation: number; readonly published_at_ms: number }
+  | { readonly status: "campaign_unknown" }
+  | { readonly status: "deleted" }
+  /** A later document about this ad was accepted. */
+  | { readonly status: "superseded" }
+  /** The campaign has as many ads as it may have. */
+  | { readonly status: "too_many" };
+
+export type AdReply =
+  | { readonly status: "done" }
+  | { readonly status: "unknown" }
+  /** A later document about this ad was accepted. */
+  | { readonly status: "superseded" };
+
+/** One ad of a pool, as it is served. */
+export interface ServedItem {
+  readonly ad_id: string;
+  readonly business_uuid: string;
+  readonly campaign_id: string;
+  readonly allow_repeats: boolean;
+}
+
+export interface AdPoolProtocol {
+  /** A pool that was served. Repeatable. */
+  "pool.serve"(command: {
+    readonly company: string;
+    readonly items: readonly ServedItem[];
+    /** The conversation, as its actor is named; null if the caller named none. */
+    readonly session: string | null;
+    readonly served_at_ms: number;
+  }): DoneReply;
+  /** From the campaign, which has decided. */
+  "item.settle"(command: { readonly index: number; readonly format: string } & Charged): DoneReply;
+  /** The click token proves the render, of which the pool may not have been told yet. */
+  "item.click"(command: { readonly index: number; readonly rendered_at_ms: number }): ClickReply;
+  /** Read-only. */
+  "pool.read"(): PoolReport | null;
+}
+
+export interface PoolReport {
+  readonly company: string;
+  readonly served_at_ms: number;
+  readonly items: readonly (ServedItem & { readonly state: string; readonly format: string | null })[];
+}
+
+/** What a campaign decided of a render, and when. */
+export interface Charged {
+  readonly refusal: RenderRefusal | null;
+  readonly at_ms: number;
+}
+
+export type RenderReply =
+  | { readonly status: "rendered"; readonly rendered_at_ms: number }
+  | { readonly status: "refused"; readonly reason: RenderRefusal }
+  | { readonly status: "expired" };
+
+export type ClickReply =
+  | { readonly status: "clicked"; readonly clicked_at_ms: number }
+  | { readonly status: "expired" }
+  | { readonly status: "unknown" };
+
+export interface AdSessionProtocol {
+  /** From a pool: the ad was shown, and is left out of the conversation's pools until then. */
+  "shown.note"(command: { readonly ad_id: string; readonly until_ms: number }): DoneReply;
+  /** Read-only: the ads that are left out now. */
+  "shown.read"(): { readonly ads: readonly string[] };
+}

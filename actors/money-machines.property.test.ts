@@ -1,0 +1,89 @@
+// The machines of accounts and ads: the system runs them exactly as XState does, and every resting state is reached.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AdCampaignEvent } from "../machines/ad-campaign.ts";
+import type { AdPoolEvent } from "../machines/ad-pool.ts";
+import type { AdSessionEvent } from "../machines/ad-session.ts";
+import type { LedgerEvent } from "../machines/ledger.ts";
+import { adCampaignActor } from "./ad-campaign/definition.ts";
+import { adPoolActor } from "./ad-pool/definition.ts";
+import { adSessionActor } from "./ad-session/definition.ts";
+import { ledgerActor } from "./ledger/definition.ts";
+import { compare, restingStates, timer } from "./machines.fixture.ts";
+import type { ActorDefinition, Message } from "./system/definition.ts";
+
+const id = fc.constantFrom("a", "b", "c");
+const small = fc.integer({ min: 0, max: 3 });
+const at_ms = fc.integer({ min: 0, max: 10 ** 12 });
+const constant = <const T>(value: T) => fc.constant(value);
+const holder = fc.constantFrom("eu/a", "eu/b", "us/a");
+const state = fc.constantFrom("running" as const, "paused" as const, "spent" as const);
+
+const ledgerEvents: fc.Arbitrary<LedgerEvent> = fc.oneof(
+  fc.record({
+    ...{ type: constant("money.entered"), entry_id: id, kind: fc.constantFrom("top_up", "correction") },
+    ...{ amount: fc.integer({ min: -5, max: 5 }), currency: constant("EUR"), by: id, reason: id, at_ms },
+  }),
+  fc.record({
+    ...{ type: constant("slice.leased"), holder, n: small, amount: small, returned: small },
+    ...{ until_ms: small, from: id },
+  }),
+  fc.record({
+    ...{ type: constant("charges.booked"), region: fc.constantFrom("eu", "us"), up_to: id },
+    ...{ settled_ms: fc.integer({ min: 0, max: 9 }), more: fc.boolean(), count: small, amount: small },
+    used: fc.dictionary(holder, small),
+  }),
+);
+
+const campaignEvents: fc.Arbitrary<AdCampaignEvent> = fc.oneof(
+  fc.record({ type: constant("campaign.accepted"), seal_id: id, sealed_at_ms: at_ms, state }),
+  fc.record({ type: constant("ad.assigned"), ad_id: id, generation: small, first: fc.boolean() }),
+  fc.record({ type: constant("ad.published"), ad_id: id, generation: small }),
+  fc.record({
+    ...{ type: constant("ad.removed"), ad_id: id, state: fc.constantFrom("withdrawn", "deleted") },
+    purged: fc.array(fc.record({ generation: small, hash: id })),
+  }),
+  fc.record({ type: constant("render.charged"), ad_id: id, state }),
+);
+
+const items = fc.array(
+  fc.record({ ad_id: id, business_uuid: id, campaign_id: id, allow_repeats: fc.boolean() }),
+  { minLength: 1, maxLength: 4 },
+);
+const poolEvents: fc.Arbitrary<AdPoolEvent> = fc.oneof(
+  fc.record({
+    ...{ type: constant("pool.served"), company: id, session: fc.option(id), served_at_ms: at_ms, items },
+  }),
+  fc.record({ type: constant("item.rendered"), index: small, format: fc.option(id), at_ms }),
+  fc.record({ type: constant("item.refused"), index: small, refusal: constant("budget_spent") }),
+  fc.record({ type: constant("item.clicked"), index: small, at_ms }),
+);
+
+const sessionEvents: fc.Arbitrary<AdSessionEvent> = fc.record({ type: constant("shown.noted"), ad_id: id });
+
+const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
+  ["ad-campaign", adCampaignActor, campaignEvents],
+  ["ad-pool", adPoolActor, poolEvents],
+  ["ad-session", adSessionActor, sessionEvents],
+  ["ledger", ledgerActor, ledgerEvents],
+];
+
+describe("the driver of the machines", () => {
+  it.each(kinds)(
+    "runs the machine of %s as XState's transition() does (property)",
+    (_kind, definition, event) => {
+      const passed = new Set<string>();
+      const events = fc.array(fc.oneof({ weight: 6, arbitrary: event }, constant(timer)), {
+        ...{ minLength: 1, maxLength: 40, size: "max" },
+      });
+      fc.assert(
+        fc.property(events, (each) => {
+          for (const visited of compare(definition, each)) passed.add(visited);
+        }),
+        { numRuns: 500 },
+      );
+      expect([...passed]).toEqual(expect.arrayContaining([...restingStates(definition)]));
+    },
+  );
+});

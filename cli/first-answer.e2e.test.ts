@@ -1,0 +1,134 @@
+// Follows docs/first-answer.md beside a running sandbox: its blocks as a newcomer copies them, each way in a shell of its own.
+
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Block, playedBlocks } from "../node/keys/runbook.fixture.ts";
+import { type ProcessResult, root, run, runNode } from "../tools/process.ts";
+import { binOf } from "../tools/steps.ts";
+import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
+
+const sections = await playedBlocks("first-answer.md");
+const played = new Set<string>();
+let sandbox: RunningSandbox;
+let folder = "";
+
+/** The folder that the page makes. */
+const work = (): string => join(folder, "first-answer");
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-first-answer-"));
+  const checkout = join(folder, "svc");
+  await mkdir(checkout);
+  for (const name of ["cli", "client", "tools"]) await symlink(join(root, name), join(checkout, name));
+  sandbox = await startSandbox();
+  await symlink(sandbox.home, join(checkout, ".svc"));
+});
+afterAll(async () => {
+  await sandbox?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The blocks under a title of one kind, which is empty for those that are simply run. */
+function scriptOf(title: string, kind = ""): string {
+  const blocks: readonly Block[] = sections.get(title) ?? [];
+  const chosen = blocks.filter((block) => block.kind === kind).map(({ script }) => script);
+  if (chosen.length === 0) throw new Error(`docs/first-answer.md has no such commands under ${title}`);
+  played.add(`${title} ${kind}`);
+  return chosen.join("");
+}
+
+/** Runs a script after the page's start, under the Node that runs this test. */
+function play(script: string): Promise<ProcessResult> {
+  const names = Object.keys(process.env).filter((name) => /^(SVC_|VITEST|NODE_)/.test(name));
+  const env = {
+    ...Object.fromEntries(names.map((name) => [name, undefined])),
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
+  };
+  const whole = `set -euo pipefail\n${scriptOf("Start")}${script}`;
+  return run("bash", ["-c", whole], { cwd: join(folder, "svc"), env });
+}
+
+/** What every way comes to: a search and a fetch in which no check failed or was left out. */
+function expectVerified({ code, output }: ProcessResult, fetches: number): void {
+  expect(code, output).toBe(0);
+  expect(output.match(/^Valid\.$/gm), output).toHaveLength(fetches + 1);
+  expect(output).not.toMatch(/not checked|FAILED/);
+  expect(output.match(/^ok +rows\/[012] /gm)).toHaveLength(3);
+  for (const check of ["seal", "certificate", "business_keys", "sidecar", "ai_policy", "key_custody"])
+    expect(output.match(new RegExp(`^ok +${check} `, "gm")), check).toHaveLength(fetches);
+  expect(output.match(/^ok +receipt +Served at /gm)).toHaveLength(fetches + 1);
+}
+
+/** Whether a request hash of another request would have been noticed. */
+async function expectBoundToTheRequest(name: string): Promise<void> {
+  const text = await readFile(join(work(), `${name}.json`), "utf8");
+  const changed = text.replace(/("request_hash":\s*"sha256:)[0-9a-f]{64}/, `$1${"0".repeat(64)}`);
+  expect(changed).not.toBe(text);
+  await writeFile(join(work(), "other-request.json"), changed);
+  const ended = await play("svc verify other-request.json --sandbox");
+  expect(ended, ended.output).toMatchObject({ code: 1, output: expect.stringMatching(/^FAILED +receipt/m) });
+}
+
+/** Says loudly what is left out; in CI that is a failure. */
+function skip(why: string): void {
+  if (process.env["CI"] !== undefined) throw new Error(why);
+  console.warn(`SKIPPED: ${why}`);
+}
+
+const hasTools = ["curl", "jq", "openssl"].every(
+  (name) => spawnSync(name, ["--version"]).error === undefined,
+);
+
+describe("docs/first-answer.md", () => {
+  it("leads to verified answers with curl, and shows that a changed one is refused", async ({
+    skip: leave,
+  }) => {
+    const [curl, refused] = [scriptOf("curl"), scriptOf("What was verified", "refused")];
+    if (!hasTools) {
+      skip("curl, jq and openssl are needed for the way with curl of docs/first-answer.md");
+      return leave();
+    }
+    expectVerified(await play(curl), 1);
+    await expectBoundToTheRequest("curl-search");
+    const changed = await play(refused);
+    expect(changed, changed.output).toMatchObject({ code: 1 });
+    const failed = [...changed.output.matchAll(/^FAILED +(\w+) /gm)].map(([, name]) => name);
+    expect(failed.sort()).toEqual(["receipt", "seal", "sidecar", "source_line"]);
+  });
+
+  it("leads to verified answers with TypeScript, alone and with the client", async () => {
+    const install = scriptOf("TypeScript", "install");
+    const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    const name = "http-message-signatures";
+    expect(install).toContain(` ${name}@${devDependencies[name]}\n`);
+    // The packages are those that are installed here, so that no registry is needed.
+    await mkdir(join(work(), "node_modules"), { recursive: true });
+    for (const each of [name, "structured-headers"])
+      await symlink(join(root, "node_modules", each), join(work(), "node_modules", each));
+    expectVerified(await play(scriptOf("TypeScript")), 2);
+    await expectBoundToTheRequest("ts-record");
+    const types = ["--types", "node", "--typeRoots", join(root, "node_modules", "@types")];
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", ...types];
+    const checked = await runNode([binOf("typescript", "tsc"), ...options, "answer.mts"], { cwd: work() });
+    expect(checked, checked.output).toMatchObject({ code: 0, output: "" });
+  });
+
+  it("leads to verified answers with Python", async ({ skip: leave }) => {
+    const [install, python] = [scriptOf("Python", "install"), scriptOf("Python")];
+    const installed = await play(install);
+    if (installed.code !== 0) {
+      skip(`cryptography cannot be installed for Python: ${installed.output}`);
+      return leave();
+    }
+    expectVerified(await play(python), 1);
+    await expectBoundToTheRequest("py-search");
+  });
+
+  it("is followed to the end", () => {
+    const kinds = [...sections].flatMap(([title, blocks]) => blocks.map(({ kind }) => `${title} ${kind}`));
+    expect(kinds.filter((each) => !played.has(each))).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+// `svc ledger`: the accounts of AI companies, for operators.
+
+import { jsonOption } from "./business-options.ts";
+import type { Arguments, Command, CommandContext } from "./command.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
+import { printStatement, type StatementShown } from "./statement-table.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const ledger: Command = {
+  name: "ledger",
+  usage: "show|statement|top-up|correct COMPANY_UUID …",
+  summary: "show the account of an AI company, pay in, or correct it (for operators)",
+  details: [
+    "  svc ledger show COMPANY_UUID",
+    "  svc ledger statement COMPANY_UUID MONTH",
+    "  svc ledger top-up COMPANY_UUID AMOUNT --currency EUR --id ID --by WHO --reason TEXT",
+    "  svc ledger correct COMPANY_UUID AMOUNT --currency EUR --id ID --by WHO --reason TEXT",
+    "",
+    "  An entry is made once under its ID, such as the number of the payment: send it again if no answer came. A correction",
+    "  may be negative; write -- before it: svc ledger correct --currency EUR … -- COMPANY_UUID -2.50",
+  ],
+  options: {
+    currency: { type: "string", value: "CODE", help: "the account's currency (ISO 4217)" },
+    id: { type: "string", value: "ID", help: "names the entry: it is made once" },
+    by: { type: "string", value: "WHO", help: "who asks for it; kept with the entry" },
+    reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the entry" },
+    json: jsonOption,
+    ...opsOptions,
+  },
+  run: runLedger,
+};
+
+interface Given {
+  readonly args: Arguments;
+  readonly ops: OpsConnection;
+  readonly terminal: Terminal;
+  readonly path: string;
+  /** What follows the company. */
+  readonly word: string;
+}
+
+type Run = (given: Given) => Promise<ExitCode>;
+
+const acts: Readonly<Record<string, { readonly usage: string; readonly words: number; readonly run: Run }>> =
+  {
+    show: { usage: "COMPANY_UUID", words: 1, run: show },
+    statement: { usage: "COMPANY_UUID MONTH", words: 2, run: statement },
+    "top-up": { usage: "COMPANY_UUID AMOUNT", words: 2, run: (given) => enter(given, "top_up") },
+    correct: { usage: "COMPANY_UUID AMOUNT", words: 2, run: (given) => enter(given, "correction") },
+  };
+
+async function runLedger(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const [name = "", ...words] = args.positionals;
+  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
+  if (act === undefined)
+    throw new UsageError("Use: svc ledger show, statement, top-up or correct. See: svc help ledger");
+  const [company = "", word = ""] = words;
+  if (words.length !== act.words)
+    throw new UsageError(`Use: svc ledger ${name} ${act.usage}. See: svc help ledger`);
+  const ops = await connectOps(args, context);
+  const path = `/ops/ledgers/${encodeURIComponent(company)}`;
+  return act.run({ args, ops, terminal: context.terminal, path, word });
+}
+
+async function show({ args, ops, terminal, path }: Given): Promise<ExitCode> {
+  const { account } = await ops.get(path);
+  tellAccount(terminal, args, account);
+  return exitCodes.done;
+}
+
+async function statement({ args, ops, terminal, path, word }: Given): Promise<ExitCode> {
+  const { statement: found } = await ops.get(`${path}/statements/${encodeURIComponent(word)}`);
+  if (args.flag("json")) terminal.print(JSON.stringify(found));
+  else printStatement(terminal, found as StatementShown);
+  return exitCodes.done;
+}
+
+async function enter(given: Given, kind: "top_up" | "correction"): Promise<ExitCode> {
+  const { args, ops, terminal, path, word: amount } = given;
+  const { account } = await ops.post(`${path}/entries`, {
+    ...{ kind, amount, entry_id: required(args, "id"), currency: required(args, "currency") },
+    ...{ by: required(args, "by"), reason: required(args, "reason") },
+  });
+  tellAccount(terminal, args, account);
+  return exitCodes.done;
+}
+
+function tellAccount(terminal: Terminal, args: Arguments, account: unknown): void {
+  if (args.flag("json")) {
+    terminal.print(JSON.stringify(account));
+    return;
+  }
+  const { currency, balance, reserved, available } = account as Readonly<Record<string, string>>;
+  terminal.print(
+    `balance ${balance} ${currency}, of which ${reserved} is reserved: ${available} is available`,
+  );
+}
+
+function required(args: Arguments, name: string): string {
+  const text = args.text(name);
+  if (text === null || text.trim() === "") throw new UsageError(`--${name} is missing. See: svc help ledger`);
+  return text;
+}

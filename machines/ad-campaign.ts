@@ -1,0 +1,117 @@
+// Ad campaign: what an advertiser pays for, and whether it goes on.
+//   AC1. Terms are replaced only by terms that were sealed later.
+//   AC2. A campaign whose budget does not cover one more render is `spent`; it runs again with terms that allow more.
+//   AC3. Prices, the budget and what is spent of it are a keyed row of the actor. They are neither in the context nor in an
+//        event, because operators are shown both.
+
+import { assign, setup } from "xstate";
+import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
+
+export interface AdCampaignContext {
+  /** The seal of the terms in force; null before the first. */
+  readonly sealId: string | null;
+  readonly sealedAtMs: number;
+  readonly renders: number;
+  /** Number of ads that were ever assigned. */
+  readonly ads: number;
+  /** Orders the entries of the register. */
+  readonly change: number;
+}
+
+export type AdCampaignEvent =
+  | {
+      readonly type: "campaign.accepted";
+      readonly seal_id: string;
+      readonly sealed_at_ms: number;
+      readonly state: CampaignFacts["state"];
+    }
+  | {
+      readonly type: "ad.assigned";
+      readonly ad_id: string;
+      readonly generation: number;
+      readonly first: boolean;
+    }
+  | { readonly type: "ad.published"; readonly ad_id: string; readonly generation: number }
+  | {
+      readonly type: "ad.removed";
+      readonly ad_id: string;
+      readonly state: Exclude<AdFacts["state"], "live">;
+      /** Every version that is purged; none if the ad is withdrawn. */
+      readonly purged: readonly AdVersion[];
+    }
+  | { readonly type: "render.charged"; readonly ad_id: string; readonly state: CampaignFacts["state"] };
+
+export interface AdVersion {
+  readonly generation: number;
+  readonly hash: string;
+}
+
+const accepting = [
+  "noteTerms",
+  "noteChange",
+  { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } },
+] as const;
+
+export const adCampaignMachine = setup({
+  types: { context: {} as AdCampaignContext, events: {} as AdCampaignEvent, input: {} as object },
+  guards: {
+    isTo: ({ event }, { state }: { readonly state: CampaignFacts["state"] }) =>
+      "state" in event && event.state === state,
+    becomesSpent: ({ event }) => event.type === "render.charged" && event.state === "spent",
+  },
+  actions: {
+    noteChange: assign(({ context }) => ({ change: context.change + 1 })),
+    noteTerms: assign(({ event }) =>
+      event.type === "campaign.accepted" ? { sealId: event.seal_id, sealedAtMs: event.sealed_at_ms } : {},
+    ),
+    noteRender: assign(({ context }) => ({ renders: context.renders + 1 })),
+    // Effects: named here, performed by the actor system.
+    projectAds: (_, _params: { keys: readonly string[] }) => {},
+    purgeAd: (_, _params: { ad_id: string; versions: readonly AdVersion[] }) => {},
+  },
+}).createMachine({
+  id: "ad-campaign",
+  context: { sealId: null, sealedAtMs: 0, renders: 0, ads: 0, change: 0 },
+  initial: "unknown",
+  on: {
+    "campaign.accepted": [
+      { guard: { type: "isTo", params: { state: "running" } }, target: ".running", actions: accepting },
+      { guard: { type: "isTo", params: { state: "paused" } }, target: ".paused", actions: accepting },
+      { target: ".spent", actions: accepting },
+    ],
+    "ad.assigned": {
+      actions: assign(({ context, event }) => ({ ads: context.ads + (event.first ? 1 : 0) })),
+    },
+    "ad.published": {
+      actions: ["noteChange", { type: "projectAds", params: ({ event }) => ({ keys: [event.ad_id] }) }],
+    },
+    "ad.removed": [
+      {
+        guard: ({ event }) => event.state === "deleted",
+        actions: [
+          "noteChange",
+          { type: "projectAds", params: ({ event }) => ({ keys: [event.ad_id] }) },
+          {
+            type: "purgeAd",
+            params: ({ event: { ad_id, purged } }) => ({ ad_id, versions: purged }),
+          },
+        ],
+      },
+      { actions: ["noteChange", { type: "projectAds", params: ({ event }) => ({ keys: [event.ad_id] }) }] },
+    ],
+    "render.charged": [
+      {
+        guard: "becomesSpent",
+        target: ".spent",
+        actions: ["noteRender", "noteChange", { type: "projectAds", params: { keys: ["campaign"] } }],
+      },
+      { actions: "noteRender" },
+    ],
+  },
+  states: {
+    unknown: {},
+    running: {},
+    paused: {},
+    spent: {},
+  },
+});

@@ -1,0 +1,214 @@
+// Ledger: the prepaid money of an AI company, and how much of it nodes may spend without asking.
+//   LE1. The balance is the sum of all entries and all charges; both are booked once.
+//   LE2. What is reserved for a holder is what it was lent, less what it returned and what was charged to it, and never less
+//        than nothing. What is available is the balance less all of it.
+//   LE3. The charges of a region are booked in the order of its receipts, each page once: `up_to` is how far that is.
+//   LE4. A holder is forgotten once its lease is over and everything that it served under it is booked: only then is the rest
+//        of what it was lent available to others.
+//   LE5. One collection is under way in each region in which money was lent; the next begins when it is booked.
+
+import { assign, setup } from "xstate";
+
+export interface LedgerHolder {
+  /** The number of its last request, and what that request was given. */
+  readonly n: number;
+  readonly given: number;
+  readonly lent: number;
+  readonly returned: number;
+  readonly charged: number;
+  /** Nothing is served under the lease later than that, by any clock of the deployment. */
+  readonly until_ms: number;
+}
+
+export interface LedgerContext {
+  readonly currency: string | null;
+  readonly balance: number;
+  /** By name: `region/incarnation`. */
+  readonly holders: Readonly<Record<string, LedgerHolder>>;
+  /** How far each region is booked: the last receipt, and the instant before which nothing more comes. */
+  readonly regions: Readonly<Record<string, { readonly up_to: string; readonly settled_ms: number }>>;
+  /** The regions whose charges are being collected. */
+  readonly collecting: readonly string[];
+}
+
+export type LedgerEvent =
+  | {
+      readonly type: "money.entered";
+      readonly entry_id: string;
+      readonly kind: "top_up" | "correction";
+      readonly amount: number;
+      readonly currency: string;
+      readonly by: string;
+      readonly reason: string;
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "slice.leased";
+      readonly holder: string;
+      readonly n: number;
+      readonly amount: number;
+      readonly returned: number;
+      readonly until_ms: number;
+      /** Where the receipts of the region that are charged begin, if nobody there may have unbooked ones. */
+      readonly from: string;
+    }
+  | {
+      readonly type: "charges.booked";
+      readonly region: string;
+      readonly up_to: string;
+      readonly settled_ms: number;
+      readonly more: boolean;
+      readonly count: number;
+      readonly amount: number;
+      /** What each holder's reservation shrinks by: what was charged, and what had been charged elsewhere before. */
+      readonly used: Readonly<Record<string, number>>;
+    };
+
+/** How often the charges of the regions are collected. */
+const collectMs = 30_000;
+
+/** See LE2. */
+export function reservedFor({ lent, returned, charged }: LedgerHolder): number {
+  return Math.max(0, lent - returned - charged);
+}
+
+export function availableOf({ balance, holders }: Pick<LedgerContext, "balance" | "holders">): number {
+  return Object.values(holders).reduce((rest, holder) => rest - reservedFor(holder), balance);
+}
+
+/** The region in a holder's name. */
+export function regionOf(holder: string): string {
+  return holder.slice(0, holder.indexOf("/"));
+}
+
+/** The next page of a region's receipts. */
+export interface NextPage {
+  readonly region: string;
+  /** The end of the page before. */
+  readonly after: string;
+}
+
+/** The pages with which collections may begin now (LE5). */
+function nextPages({ holders, regions, collecting }: LedgerContext): readonly NextPage[] {
+  const lent = new Set(Object.keys(holders).map(regionOf));
+  return [...lent]
+    .filter((region) => !collecting.includes(region))
+    .sort()
+    .map((region) => ({ region, after: regions[region]?.up_to ?? "" }));
+}
+
+const unknownHolder: LedgerHolder = { n: 0, given: 0, lent: 0, returned: 0, charged: 0, until_ms: 0 };
+
+export const ledgerMachine = setup({
+  types: { context: {} as LedgerContext, events: {} as LedgerEvent, input: {} as object },
+  delays: { collect: collectMs },
+  guards: {
+    hasMoney: ({ context }) => context.balance > 0,
+    hasHolders: ({ context }) => Object.keys(context.holders).length > 0,
+    hasMore: ({ event }) => event.type === "charges.booked" && event.more,
+  },
+  actions: {
+    noteEntry: assign(({ context, event }) =>
+      event.type === "money.entered"
+        ? { currency: event.currency, balance: context.balance + event.amount }
+        : {},
+    ),
+    noteLease: assign(({ context, event }) => {
+      if (event.type !== "slice.leased") return {};
+      const { holder, n, amount, returned, until_ms, from } = event;
+      const known = context.holders[holder] ?? unknownHolder;
+      const next: LedgerHolder = {
+        ...known,
+        ...{ n, given: amount },
+        lent: known.lent + amount,
+        returned: known.returned + returned,
+        until_ms: Math.max(known.until_ms, until_ms),
+      };
+      const region = regionOf(holder);
+      const isFirst = !Object.keys(context.holders).some((each) => regionOf(each) === region);
+      const { up_to, settled_ms } = context.regions[region] ?? { up_to: "", settled_ms: 0 };
+      const start = { up_to: isFirst && from > up_to ? from : up_to, settled_ms };
+      return {
+        holders: { ...context.holders, [holder]: next },
+        regions: { ...context.regions, [region]: start },
+      };
+    }),
+    noteCharges: assign(({ context, event }) =>
+      event.type === "charges.booked" ? booked(context, event) : {},
+    ),
+    noteCollecting: assign(({ context }) => ({
+      collecting: [...context.collecting, ...nextPages(context).map(({ region }) => region)],
+    })),
+    // Effects: named here, performed by the actor system.
+    collect: (_, _params: { pages: readonly NextPage[] }) => {},
+  },
+}).createMachine({
+  id: "ledger",
+  context: { currency: null, balance: 0, holders: {}, regions: {}, collecting: [] },
+  type: "parallel",
+  on: {
+    "money.entered": { actions: "noteEntry" },
+    "slice.leased": { actions: "noteLease" },
+    "charges.booked": [
+      {
+        guard: "hasMore",
+        actions: [
+          "noteCharges",
+          {
+            type: "collect",
+            params: ({ event: { region, up_to } }) => ({ pages: [{ region, after: up_to }] }),
+          },
+        ],
+      },
+      { actions: "noteCharges" },
+    ],
+  },
+  states: {
+    account: {
+      initial: "unopened",
+      states: {
+        unopened: { always: { guard: ({ context }) => context.currency !== null, target: "exhausted" } },
+        funded: { always: { guard: ({ context }) => context.balance <= 0, target: "exhausted" } },
+        exhausted: { always: { guard: "hasMoney", target: "funded" } },
+      },
+    },
+    slices: {
+      initial: "none",
+      states: {
+        none: { always: { guard: "hasHolders", target: "lent" } },
+        lent: {
+          always: { guard: ({ context }) => Object.keys(context.holders).length === 0, target: "none" },
+          after: {
+            collect: {
+              target: "lent",
+              reenter: true,
+              actions: [
+                { type: "collect", params: ({ context }) => ({ pages: nextPages(context) }) },
+                "noteCollecting",
+              ],
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
+function booked(
+  context: LedgerContext,
+  event: Extract<LedgerEvent, { type: "charges.booked" }>,
+): Partial<LedgerContext> {
+  const { region, up_to, settled_ms, more, amount, used } = event;
+  const holders = Object.entries(context.holders).flatMap(([name, holder]) => {
+    if (regionOf(name) !== region) return [[name, holder] as const];
+    // LE4: on the last page, everything that was served before `settled_ms` is booked.
+    if (!more && holder.until_ms < settled_ms) return [];
+    return [[name, { ...holder, charged: holder.charged + (used[name] ?? 0) }] as const];
+  });
+  return {
+    balance: context.balance - amount,
+    holders: Object.fromEntries(holders),
+    regions: { ...context.regions, [region]: { up_to, settled_ms } },
+    collecting: more ? context.collecting : context.collecting.filter((each) => each !== region),
+  };
+}

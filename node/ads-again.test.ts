@@ -1,0 +1,175 @@
+// Documents about ads that are delivered again, late, or to another campaign, on a running node over HTTP.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  freshNonce,
+  newCaller,
+  type ReceivedAnswer,
+  send,
+  type TestCaller,
+} from "../api/surfaces.fixture.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { verifyAdItem } from "../verifier/ad-item.ts";
+import { type Advertiser, adRecord, campaignRecord, newAdvertiser, openPool, state } from "./ads.fixture.ts";
+import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
+import { sealHosted } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
+
+const dayMs = 86_400_000;
+const patience = { timeout: 20_000 };
+let node: AttackNode;
+let company: TestCaller;
+let advertiser: Advertiser;
+let movedMs = 0;
+
+beforeAll(async () => {
+  node = await openAttackNode({ clock: { now: () => Date.now() + movedMs } });
+  company = await newCaller(
+    node.running.services.keys.grant,
+    "retrieval",
+    "10000000-0000-4000-8000-0000000000c1",
+  );
+  advertiser = await newAdvertiser(node);
+  await advertiser.campaign();
+  await advertiser.campaign({ campaign_id: "summer" });
+});
+afterAll(() => node.close());
+
+/** Seals a document now, to be delivered as often as wanted. */
+async function sealed(record: object): Promise<object> {
+  const bytes = utf8(JSON.stringify(record));
+  const named = { uuid: advertiser.uuid, certId: advertiser.business.certId };
+  const wanted = { record: bytes, record_type: "ads", ai_policy_version: 0 } as const;
+  return { record_base64: toBase64(bytes), seal: await sealHosted(node.running.services, named, wanted) };
+}
+const deliver = (document: object) => advertiser.post("/v1/ads/records", document);
+const ad = (id: string, changes: object = {}) => sealed({ ...adRecord(id), ...changes });
+const headlines = async (keyword: string) =>
+  (await openPool(node, company, { keywords: [keyword] })).ads.map(({ creative }) => creative.headline);
+const codeOf = ({ status, json }: ReceivedAnswer) =>
+  [status, json["code"], json["reason"]].filter((each) => each !== undefined);
+
+describe("a creative", () => {
+  it("that was replaced changes nothing when it is sent again", async () => {
+    const old = await ad("again", { keywords: ["clogs"], headline: "Old" });
+    expect((await deliver(old)).json).toMatchObject({ version: 1, state: "live" });
+    const next = await ad("again", { keywords: ["clogs"], headline: "New" });
+    const answer = await deliver(next);
+    expect(answer.json).toMatchObject({ version: 2, state: "live" });
+    expect(codeOf(await deliver(old))).toEqual([422, "campaign_refused", "superseded"]);
+    expect((await deliver(next)).text).toBe(answer.text);
+    await vi.waitFor(async () => expect(await headlines("clogs")).toEqual(["New"]), patience);
+  });
+
+  it("that was refused is not judged by what was in force when it was sent first", async () => {
+    const early = await ad("early", { campaign_id: "autumn" });
+    expect(codeOf(await deliver(early))).toEqual([422, "campaign_refused", "campaign_unknown"]);
+    await deliver(
+      await sealed({ ...campaignRecord(node.running.services.clock.now()), campaign_id: "autumn" }),
+    );
+    movedMs += 6 * 60_000;
+    expect(codeOf(await deliver(early))).toEqual([422, "seal_invalid", "sealed_at_skew"]);
+  });
+
+  it("is another ad in another campaign", async () => {
+    const here = await deliver(await ad("both", { keywords: ["gaiters"], headline: "Spring" }));
+    const there = await ad("both", { keywords: ["gaiters"], headline: "Summer", campaign_id: "summer" });
+    const answer = await deliver(there);
+    expect(answer).toMatchObject({ status: 200, json: { campaign_id: "summer", version: 1 } });
+    expect(answer.json["ad_id"]).not.toBe(here.json["ad_id"]);
+    const both = async () => expect((await headlines("gaiters")).toSorted()).toEqual(["Spring", "Summer"]);
+    await vi.waitFor(both, patience);
+    await advertiser.remove(String(here.json["ad_id"]), "delete");
+    await vi.waitFor(async () => expect(await headlines("gaiters")).toEqual(["Summer"]), patience);
+  });
+});
+
+describe("a removal", () => {
+  it.each(["winter", "no.such", "Ä \u0000", "spring@eu-west1"])(
+    "from %j, which is no campaign, is 404",
+    async (campaign) => {
+      const answer = await advertiser.remove(`ad_${"a".repeat(26)}`, "withdraw", campaign);
+      expect(codeOf(answer)).toEqual([404, "not_found"]);
+    },
+  );
+});
+
+describe("a conversation", () => {
+  it("is not shown an ad again within the hour, also if its pool was served before midnight and rendered after it", async () => {
+    await deliver(await ad("midnight", { keywords: ["torches"] }));
+    const asked = { keywords: ["torches"], session_ref: "chat" };
+    const open = async () => (await openPool(node, company, asked)).ads;
+    await vi.waitFor(async () => expect(await open()).toHaveLength(1), patience);
+    movedMs += dayMs - (node.running.services.clock.now() % dayMs) - 60_000;
+    const [item] = await open();
+    movedMs += 7 * 60_000;
+    const rendered = await state(node, company, "render", {
+      render_token: item?.render_token,
+      format: "card",
+    });
+    expect(rendered.status).toBe(200);
+    await vi.waitFor(async () => expect(await open()).toEqual([]), patience);
+    movedMs += 59 * 60_000;
+    expect(await open()).toEqual([]);
+    movedMs += 2 * 60_000;
+    expect(await open()).toHaveLength(1);
+  });
+});
+
+describe("a render", () => {
+  it("is refused if its request is replayed, whatever it says", async () => {
+    await deliver(await ad("replay", { keywords: ["laces"] }));
+    const asked = { keywords: ["laces"] };
+    const served = async () => (await openPool(node, company, asked)).ads;
+    await vi.waitFor(async () => expect(await served()).toHaveLength(1), patience);
+    const [item] = await served();
+    const nonce = freshNonce();
+    const replayed = () =>
+      send(node.running.urls.base_url, company, {
+        ...{ path: "/v1/ads/render", nonce, created: Math.floor(node.running.services.clock.now() / 1000) },
+        body: JSON.stringify({ render_token: item?.render_token, format: "card" }),
+      });
+    expect((await replayed()).status).toBe(200);
+    expect(codeOf(await replayed())).toEqual([401, "nonce_reused"]);
+  });
+
+  it("under an Idempotency-Key is answered once, and another request under it is refused", async () => {
+    const [item] = (await openPool(node, company, { keywords: ["laces"] })).ads;
+    const asked = (format: string, key: string) =>
+      send(node.running.urls.base_url, company, {
+        ...{ path: "/v1/ads/render", headers: { "idempotency-key": key } },
+        body: JSON.stringify({ render_token: item?.render_token, format }),
+        created: Math.floor(node.running.services.clock.now() / 1000),
+      });
+    const first = await asked("card", "one");
+    expect(first.status).toBe(200);
+    expect((await asked("card", "one")).text).toBe(first.text);
+    expect(codeOf(await asked("voice", "one"))).toEqual([422, "idempotency_key_reused"]);
+    expect(codeOf(await asked("card", "é".repeat(3)))).toEqual([400, "request_invalid"]);
+  });
+});
+
+// The last: what was sealed under the certificate that is in force no more is not accepted any more.
+describe("an item", () => {
+  it("verifies alone after its advertiser's certificate was issued again, by the history in it", async () => {
+    await deliver(await ad("reissued", { keywords: ["mules"] }));
+    const served = () => openPool(node, company, { keywords: ["mules"] });
+    await vi.waitFor(async () => expect((await served()).ads).toHaveLength(1), patience);
+    const { parties, clock } = node.running.services;
+    const { party, key } = advertiser.business;
+    const { uuid, kind, legal_name, country } = party;
+    await parties.issueCertificate({
+      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "active" },
+      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: null },
+    });
+    await registerInForce(node.running.services);
+    movedMs += 61_000;
+    const { text, ads } = await served();
+    expect(ads[0]).toHaveProperty("certificate_history");
+    const item = utf8((exactMember(text, "ads") ?? "").slice(1, -1));
+    const report = verifyAdItem(node.running.services.trust(), item);
+    expect(report, JSON.stringify(report)).toMatchObject({ valid: true });
+  });
+});

@@ -1,0 +1,213 @@
+// What is taken as an image of an ad, and by which reason anything else is refused: with real images and the real decoder.
+
+import { crc32 } from "node:zlib";
+import sharp from "sharp";
+import { beforeAll, describe, expect, it } from "vitest";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { concatBytes, utf8 } from "../../protocol/bytes.ts";
+import { hashOf } from "../../protocol/hash.ts";
+import { type ImageMediaType, imageMediaTypes } from "../../protocol/image-type.ts";
+import { imageBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
+import { ok } from "../../protocol/result.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { createAcceptImage, createUploadImage, type DecodeImage } from "../../service/ad-images.ts";
+import type { Caller } from "../../service/caller.ts";
+import { createImageRate } from "../../service/image-rate.ts";
+import type { ImageStore } from "../../storage/image-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteImageStore } from "../../storage/sqlite/image-store.ts";
+import { createImageDecoder } from "./decode-image.ts";
+import { animationOf, imageOf } from "./images.fixture.ts";
+
+const { sha256 } = nativeCrypto;
+const decode = createImageDecoder();
+
+function openStore(bytesMax = 100_000_000): ImageStore {
+  return openSqliteImageStore(SqliteDatabase.open(":memory:"), { bytesMax });
+}
+
+const store = openStore();
+const accept = createAcceptImage({ decode, store, sha256 });
+const made = new Map<ImageMediaType, Uint8Array>();
+
+beforeAll(async () => {
+  for (const type of imageMediaTypes) made.set(type, await imageOf(type));
+});
+
+const of = (type: ImageMediaType): Uint8Array => made.get(type) ?? new Uint8Array();
+
+/** `taken`, or the reason of the refusal, after which nothing is stored. */
+async function outcome(bytes: Uint8Array, declaredMediaType: string | null = null): Promise<string> {
+  const accepted = await accept({ bytes, declaredMediaType });
+  const stored = await store.read(hashOf(bytes));
+  expect(stored !== null).toBe(accepted.ok);
+  return accepted.ok ? "taken" : accepted.code;
+}
+
+/** A chunk of a PNG, with its checksum. */
+function chunk(type: string, data: Uint8Array): Uint8Array {
+  const named = concatBytes(utf8(type), data);
+  const whole = new Uint8Array(named.length + 8);
+  const view = new DataView(whole.buffer);
+  view.setUint32(0, data.length);
+  whole.set(named, 4);
+  view.setUint32(named.length + 4, crc32(named));
+  return whole;
+}
+
+/** The PNG with other dimensions in its head, and the checksum that goes with them. */
+function claiming(png: Uint8Array, width: number, height: number): Uint8Array {
+  const head = png.slice(16, 29);
+  const view = new DataView(head.buffer);
+  view.setUint32(0, width);
+  view.setUint32(4, height);
+  return concatBytes(png.slice(0, 8), chunk("IHDR", head), png.slice(33));
+}
+
+describe("an image of an ad", () => {
+  it.each(imageMediaTypes)("of type %s is stored exactly as it came", async (type) => {
+    const bytes = of(type);
+    for (const declared of [type, null, `${type.toUpperCase()}; q=1`]) {
+      const accepted = await accept({ bytes, declaredMediaType: declared });
+      const facts = { sha256: hashOf(bytes), media_type: type, width: 64, height: 48, bytes: bytes.length };
+      expect(accepted).toEqual(ok(facts));
+    }
+    const stored = await store.read(hashOf(bytes));
+    expect(new Uint8Array(stored?.bytes ?? [])).toEqual(bytes);
+    expect(stored).toMatchObject({ mediaType: type, width: 64, height: 48 });
+  });
+
+  it("is what its bytes are, whatever it is called", async () => {
+    const png = await imageOf("image/png");
+    expect(await outcome(png, "image/jpeg")).toBe("image_type_unsupported");
+    expect(await outcome(png, "application/json")).toBe("image_type_unsupported");
+    expect(await outcome(png, "image/png")).toBe("taken");
+  });
+
+  it("is a PNG, a JPEG or a WebP, and nothing else that could be shown", async () => {
+    for (const bytes of [
+      utf8("This is a text."),
+      utf8('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
+      utf8("GIF89a\u0001\u0000\u0001\u0000"),
+      utf8("%PDF-1.7\n"),
+      concatBytes(utf8("RIFF"), new Uint8Array(4), utf8("WAVE")),
+      new Uint8Array(),
+    ])
+      expect(await outcome(bytes, "image/png")).toBe("image_type_unsupported");
+  });
+
+  it("stands still", async () => {
+    expect(await outcome(await animationOf(3), "image/webp")).toBe("image_type_unsupported");
+    const png = await imageOf("image/png");
+    const control = chunk("acTL", new Uint8Array([0, 0, 0, 2, 0, 0, 0, 0]));
+    const animated = concatBytes(png.slice(0, 33), control, png.slice(33));
+    expect(await outcome(animated, "image/png")).toBe("image_type_unsupported");
+  });
+
+  it.each(imageMediaTypes)("of type %s is whole, wherever it could be cut off", async (type) => {
+    const bytes = await imageOf(type);
+    for (const length of [bytes.length - 1, bytes.length - 2, Math.floor(bytes.length / 2), 40, 24, 15])
+      expect(await outcome(bytes.slice(0, length)), `${length} bytes`).toBe("image_invalid");
+  });
+
+  it.each(imageMediaTypes)("of type %s has nothing behind it", async (type) => {
+    const bytes = await imageOf(type);
+    for (const more of [new Uint8Array(1), utf8("PK\u0003\u0004"), bytes])
+      expect(await outcome(concatBytes(bytes, more))).toBe("image_invalid");
+    expect(await outcome(bytes)).toBe("taken");
+  });
+
+  // The coded data of WebP has neither a checksum nor codes that are not used.
+  it.each(["image/png", "image/jpeg"] as const)("of type %s is decoded as a whole", async (type) => {
+    const bytes = await imageOf(type, { width: 300, height: 200 });
+    const zeroed = bytes.slice();
+    zeroed.fill(0, Math.floor(bytes.length * 0.6), bytes.length - 40);
+    expect(await outcome(zeroed)).toBe("image_invalid");
+  });
+
+  it("has dimensions within the limits, which are judged before anything is decoded", async () => {
+    const plain = { isNoisy: false };
+    const wide = await imageOf("image/png", { ...plain, width: imageSideMax, height: 1 });
+    expect(await outcome(wide)).toBe("taken");
+    const whole = { ...plain, width: imageSideMax, height: imagePixelsMax / imageSideMax };
+    expect(await outcome(await imageOf("image/png", whole))).toBe("taken");
+    for (const [width, height] of [
+      [imageSideMax + 1, 1],
+      [1, imageSideMax + 1],
+      [imageSideMax, imagePixelsMax / imageSideMax + 1],
+    ] as const)
+      for (const type of imageMediaTypes)
+        expect(await outcome(await imageOf(type, { ...plain, width, height }))).toBe("image_dimensions");
+  });
+
+  it("that would become very large is refused by its head", async () => {
+    const bomb = await imageOf("image/png", { isNoisy: false, width: 9_000, height: 9_000 });
+    expect(bomb.length).toBeLessThan(imageBytesMax);
+    expect(await outcome(bomb)).toBe("image_dimensions");
+    const small = await imageOf("image/png");
+    expect(await outcome(claiming(small, 1_000_000, 1_000_000))).toMatch(/^image_(dimensions|invalid)$/);
+    // One that hides its size in its head does not have as many pixels as it says.
+    expect(await outcome(claiming(small, 2_000, 2_000))).toBe("image_invalid");
+    expect(await outcome(claiming(bomb, 64, 48))).toBe("image_invalid");
+  });
+
+  it("has at most so many bytes, and not one more", async () => {
+    const png = await imageOf("image/png");
+    const end = png.length - 12;
+    const filledTo = (length: number): Uint8Array => {
+      const filling = chunk("prVt", new Uint8Array(length - png.length - 12));
+      return concatBytes(png.slice(0, end), filling, png.slice(end));
+    };
+    expect(await outcome(filledTo(imageBytesMax))).toBe("taken");
+    expect(await outcome(filledTo(imageBytesMax + 1))).toBe("image_too_large");
+  });
+
+  it("is refused when there is no room for it, and taken again once there is", async () => {
+    const small = openStore(of("image/png").length + 10);
+    const take = createAcceptImage({ decode, store: small, sha256 });
+    const first = { bytes: of("image/png"), declaredMediaType: null };
+    const second = { bytes: of("image/jpeg"), declaredMediaType: null };
+    expect(await take(first)).toMatchObject({ ok: true });
+    expect(await take(second)).toMatchObject({ ok: false, code: "image_store_full" });
+    expect(await take(first)).toMatchObject({ ok: true });
+    await small.forget(hashOf(first.bytes));
+    expect(await take(second)).toMatchObject({ ok: true });
+  });
+});
+
+it("a business that sends too many images waits, and those that were refused count as well", async () => {
+  const rate = createImageRate({ elapsedMs: () => 0, perDay: 2 });
+  const upload = createUploadImage(accept, rate);
+  const send = async (uuid: string, bytes: Uint8Array) => {
+    const caller = rubbish({ party: { uuid } }) as Caller;
+    const outcome = await upload({ caller, bytes, declaredMediaType: null });
+    return outcome.kind === "answer" ? outcome.status : (outcome.problem.reason ?? outcome.problem.code);
+  };
+  expect(await send("a", utf8("a text"))).toBe("image_type_unsupported");
+  expect(await send("a", of("image/png"))).toBe(201);
+  expect(await send("a", of("image/png"))).toBe("image_uploads");
+  expect(await send("b", of("image/png"))).toBe(201);
+});
+
+describe("the decoder", () => {
+  it("decodes many at once, and refuses for a while what is more than may wait (D2)", async () => {
+    const narrow = createImageDecoder({ waitingMax: 3 });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 8 }, () => narrow(of("image/png"), "image/png")),
+    );
+    const reasons = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(reasons).toHaveLength(3);
+    for (const reason of reasons)
+      expect(reason).toMatchObject({ reason: "images_in_decoding", effect: "not_applied" });
+    expect(await narrow(of("image/png"), "image/png")).toMatchObject({ ok: true });
+  });
+
+  it("reads no type but the one that it is asked for (D1)", async () => {
+    const ask: DecodeImage = decode;
+    expect(await ask(of("image/png"), "image/jpeg")).toMatchObject({ ok: false, code: "image_invalid" });
+    const svg = utf8('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
+    expect(await ask(svg, "image/png")).toMatchObject({ ok: false, code: "image_invalid" });
+    // Nothing else in the process has libvips read it either.
+    await expect(sharp(Buffer.from(svg)).metadata()).rejects.toThrow("unsupported image format");
+  });
+});

@@ -1,0 +1,56 @@
+// Refusals of pools, renders and clicks of ads, with the ads of the sample businesses.
+
+import { toBase64, utf8 } from "../../../protocol/bytes.ts";
+import { isObject } from "../../../std/is-object.ts";
+import { type Answer, type Refusal, type Refused, refusedBy, type Trial } from "./trial.ts";
+
+const state = async (trial: Trial, event: string, body: object): Promise<Answer> => {
+  const { searcher: caller } = await trial.everyday;
+  return trial.send({ url: `${trial.sandbox.base_url}/v1/ads/${event}`, caller, body: JSON.stringify(body) });
+};
+
+const openPool = (trial: Trial, keyword: string): Promise<Answer> =>
+  state(trial, "pool", { country: "US", keywords: [keyword], sort_by: "random:asc" });
+
+/** The render token of one of the samples' ads. */
+async function renderToken(trial: Trial): Promise<string> {
+  const { ads } = (await openPool(trial, "diamonds")).json;
+  const item = Array.isArray(ads) ? ads[0] : undefined;
+  if (item === undefined || !isObject(item)) throw new Error("No sample has an ad about diamonds.");
+  return String(item["render_token"]);
+}
+
+export const adRefusals: readonly Refusal[] = [
+  {
+    name: "keyword_not_allowed",
+    how: "A pool of ads about an address of electronic mail.",
+    attempt: async (trial) => refusedBy(await openPool(trial, "ada@example.com")),
+  },
+  {
+    name: "ad_token_invalid",
+    how: "A render whose token ends with another character.",
+    attempt: async (trial) => {
+      const token = await renderToken(trial);
+      const render_token = `${token.slice(0, -1)}${token.endsWith("A") ? "E" : "A"}`;
+      return refusedBy(await state(trial, "render", { render_token, format: "card" }));
+    },
+  },
+  {
+    name: "ad_not_rendered",
+    how: "A click with the token of an ad that was not rendered.",
+    attempt: async (trial) =>
+      refusedBy(await state(trial, "click", { click_token: await renderToken(trial) })),
+  },
+  {
+    name: "campaign_refused",
+    how: "A campaign without a price.",
+    attempt: async (trial): Promise<Refused> => {
+      const { publisher } = await trial.everyday;
+      const record = utf8('{"schema":"svc/ad_campaign/1"}');
+      const { batch_seal: seal } = await trial.seal(publisher, [record]);
+      const body = JSON.stringify({ record_base64: toBase64(record), seal });
+      const url = `${trial.sandbox.business_url}/v1/ads/records`;
+      return refusedBy(await trial.send({ url, caller: publisher, tag: "svc-push", body }));
+    },
+  },
+];

@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import { ok } from "../protocol/result.ts";
+import type { BlockState, Blocks, GroupState } from "../service/blocks.ts";
+import { RegisterRefused } from "../service/parties.ts";
+import { act, authorization, noBlocks, openOps } from "./ops.fixture.ts";
+
+const [business, company] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];
+const blocked: BlockState = {
+  ...{ business_uuid: business, legal_name: "Diamonds Ltd" },
+  blocked: [{ group: company, companies: [{ uuid: company, legal_name: "Answers Ltd", former: true }] }],
+};
+const joined: GroupState = {
+  ...{ company_uuid: company, legal_name: "Answers Ltd", group: "b", former_groups: [company] },
+};
+
+const asked: unknown[] = [];
+const done =
+  <T>(name: string, subject: T) =>
+  async (request: unknown) => {
+    asked.push([name, request]);
+    return ok({ changed: true, subject });
+  };
+const blocks: Blocks = {
+  ofBusiness: async (uuid) => (uuid === business ? ok(blocked) : noBlocks.ofBusiness(uuid)),
+  setBlocked: done("set", blocked),
+  ofCompany: async (uuid) => (uuid === company ? ok(joined) : noBlocks.ofCompany(uuid)),
+  joinGroup: done("join", joined),
+};
+const ask = async (url: string, payload?: object, given = blocks) => {
+  const headers = { authorization };
+  const method = payload === undefined ? "GET" : "POST";
+  const request = { method, url, headers, ...(payload === undefined ? {} : { payload }) } as const;
+  const answer = await openOps({ blocks: given }).inject(request);
+  return { status: answer.statusCode, json: answer.json() };
+};
+
+it("operators block, unblock and change groups", async () => {
+  expect((await ask(`/ops/blocks/${business}`)).json).toEqual({ blocks: blocked });
+  expect((await ask(`/ops/groups/${company}`)).json).toEqual({ company: joined });
+  for (const [last, isBlock] of [
+    ["block", true],
+    ["unblock", false],
+  ] as const) {
+    asked.length = 0;
+    const answer = await ask(`/ops/blocks/${business}/${last}`, { group: "g", ...act });
+    expect(answer).toEqual({ status: 200, json: { changed: true, blocks: blocked } });
+    expect(asked).toEqual([["set", { business_uuid: business, group: "g", blocked: isBlock, act }]]);
+  }
+  asked.length = 0;
+  const answer = await ask(`/ops/groups/${company}/join`, { group: "b", ...act });
+  expect(answer).toEqual({ status: 200, json: { changed: true, company: joined } });
+  expect(asked).toEqual([["join", { company_uuid: company, group: "b", act }]]);
+});
+
+it.each([
+  [`/ops/blocks/${business}/block`, { ...act }, /group/],
+  [`/ops/blocks/${business}/block`, { group: "g", reason: "x" }, /by/],
+  [`/ops/blocks/${business}/unblock`, { group: "x".repeat(65), ...act }, /group/],
+  [`/ops/groups/${company}/join`, { group: "Not a name", ...act }, /group/],
+  [`/ops/groups/${company}/join`, { group: "b", by: act.by }, /reason/],
+])("a request that is not complete is refused, %s %j", async (url, payload, detail) => {
+  asked.length = 0;
+  const { status, json } = await ask(url, payload);
+  expect([status, json.code]).toEqual([400, "request_invalid"]);
+  expect(json.detail).toMatch(detail);
+  expect(asked).toEqual([]);
+});
+
+it("what is unknown or refused says so", async () => {
+  for (const url of ["/ops/blocks/x", "/ops/groups/x"])
+    expect(await ask(url)).toMatchObject({ status: 404, json: { code: "not_found" } });
+  for (const url of ["/ops/blocks/x/block", "/ops/blocks/x/unblock", "/ops/groups/x/join"])
+    expect(await ask(url, { group: "g", ...act }, noBlocks)).toMatchObject({ json: { code: "not_found" } });
+  const setBlocked = () => Promise.reject(new RegisterRefused("group_unknown", "There is none."));
+  expect(await ask("/ops/blocks/x/block", { group: "g", ...act }, { ...blocks, setBlocked })).toMatchObject({
+    ...{ status: 400, json: { code: "request_invalid", reason: "group_unknown" } },
+  });
+});

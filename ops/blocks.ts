@@ -1,0 +1,58 @@
+// What operators change for businesses and AI companies until these do so in a portal: whom a business blocks, and the group of
+// a company.
+
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Result } from "../protocol/result.ts";
+import type { Blocks } from "../service/blocks.ts";
+import { sendProblem } from "./reply.ts";
+import { type Act, type Body, bodies } from "./shapes.ts";
+
+/** Adds the routes. */
+export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
+  server.get<{ Params: { business_uuid: string } }>("/ops/blocks/:business_uuid", async ({ params }, reply) =>
+    show(reply, "blocks", await blocks.ofBusiness(params.business_uuid)),
+  );
+  for (const [last, blocked] of [
+    ["block", true],
+    ["unblock", false],
+  ] as const) {
+    server.post<{ Params: { business_uuid: string }; Body: Body<"block"> }>(
+      `/ops/blocks/:business_uuid/${last}`,
+      { schema: { body: bodies.block.schema } },
+      async ({ params, body }, reply) =>
+        tell(
+          reply,
+          "blocks",
+          await blocks.setBlocked({ ...params, group: body.group, blocked, act: actOf(body) }),
+        ),
+    );
+  }
+  server.get<{ Params: { company_uuid: string } }>("/ops/groups/:company_uuid", async ({ params }, reply) =>
+    show(reply, "company", await blocks.ofCompany(params.company_uuid)),
+  );
+  server.post<{ Params: { company_uuid: string }; Body: Body<"joinGroup"> }>(
+    "/ops/groups/:company_uuid/join",
+    { schema: { body: bodies.joinGroup.schema } },
+    async ({ params, body }, reply) =>
+      tell(reply, "company", await blocks.joinGroup({ ...params, group: body.group, act: actOf(body) })),
+  );
+}
+
+function actOf({ by, reason }: Act): Act {
+  return { by, reason };
+}
+
+function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {
+  return found.ok ? reply.send({ [name]: found.value }) : sendProblem(reply, "not_found", found.detail);
+}
+
+function tell<T>(
+  reply: FastifyReply,
+  name: string,
+  outcome: Result<{ readonly changed: boolean; readonly subject: T }, "unknown">,
+): FastifyReply {
+  if (!outcome.ok) return sendProblem(reply, "not_found", outcome.detail);
+  const { changed, subject } = outcome.value;
+  reply.request.outcome = { changed };
+  return reply.send({ changed, [name]: subject });
+}

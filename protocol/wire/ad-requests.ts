@@ -1,0 +1,165 @@
+// The requests and answers of POST /v1/ads/pool, /render and /click, and of campaigns and creatives.
+
+import { envelopeShape } from "../dsse.ts";
+import { poolAdsMax, recordCharactersMax } from "../limits.ts";
+import {
+  anyText,
+  described,
+  integer,
+  list,
+  listOf,
+  matching,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+} from "../shape.ts";
+import { adItem } from "./ads.ts";
+
+const country = matching(/^[A-Z]{2}$/, "an ISO 3166-1 country code such as US");
+const subdivision = matching(/^[A-Z]{2}-[A-Z0-9]{1,3}$/, "an ISO 3166-2 code such as US-CA");
+const sessionRef = matching(/^[\x21-\x7e]{1,128}$/, "1 to 128 printable ASCII characters without spaces");
+
+export const adSortKeys = ["net_price", "published_at", "keyword_matches", "random"] as const;
+export type AdSortKey = (typeof adSortKeys)[number];
+
+export const poolRequest = named(
+  "AdPoolRequest",
+  object({
+    country,
+    subdivision: optional(
+      described(subdivision, "One of the country. Without it, ads for parts of the country are left out."),
+    ),
+    keywords: described(
+      list(text(64), { min: 1, max: 10 }),
+      "Subject terms, each compared whole with those of the ads, whatever the case of the letters. Never the user's question, and nothing about a person.",
+    ),
+    sort_by: described(
+      text(128),
+      "Up to three of `net_price`, `published_at`, `keyword_matches` and `random`, each with `:asc` or `:desc`, comma-separated; never supplied by the service.",
+    ),
+    limit: optional(
+      described(integer({ min: 1, max: poolAdsMax }), `The most ads to answer; ${poolAdsMax} by default.`),
+    ),
+    max_per_campaign: optional(
+      described(integer({ min: 1, max: poolAdsMax }), "The most ads of one campaign; no limit by default."),
+    ),
+    session_ref: optional(
+      described(
+        sessionRef,
+        "The caller's label of the conversation, new for each: an ad that was rendered in it is left out for 60 minutes, unless its advertiser allows repeats.",
+      ),
+    ),
+  }),
+);
+export type PoolRequest = Of<typeof poolRequest>;
+
+export const poolAnswer = named(
+  "AdPool",
+  object({
+    retrieval_id: anyText,
+    country,
+    subdivision: nullable(subdivision),
+    ads: described(
+      listOf(adItem),
+      "In the order of `sort_by`; ads that it does not tell apart are in that of their ids.",
+    ),
+    render_until: described(timestamp, "Until when they may be rendered."),
+    receipt: envelopeShape,
+  }),
+);
+export type PoolAnswer = Of<typeof poolAnswer>;
+
+const renderToken = matching(/^svc_adr1\.[A-Za-z0-9_.-]{1,600}$/, "the render_token of an item");
+const clickToken = matching(/^svc_adc1\.[A-Za-z0-9_.-]{1,600}$/, "the click_token of a render");
+
+export const renderFormats = ["text", "card", "carousel", "list", "voice", "other"] as const;
+
+export const renderRequest = named(
+  "AdRenderRequest",
+  object({
+    render_token: renderToken,
+    format: described(oneOf(renderFormats), "How it is shown."),
+  }),
+);
+export type RenderRequest = Of<typeof renderRequest>;
+
+const label = object({ text: anyText, advertiser: anyText });
+
+export const renderAnswer = named(
+  "AdRender",
+  object({
+    ad_id: anyText,
+    rendered_at: timestamp,
+    label: described(label, "To be shown with the ad."),
+    click_token: clickToken,
+    click_until: timestamp,
+  }),
+);
+export type RenderAnswer = Of<typeof renderAnswer>;
+
+/** A render token has the form as well: it is refused by a code of its own. */
+const statedToken = matching(/^svc_ad[rc]1\.[A-Za-z0-9_.-]{1,600}$/, "the click_token of a render");
+
+export const clickRequest = named("AdClickRequest", object({ click_token: statedToken }));
+export type ClickRequest = Of<typeof clickRequest>;
+
+export const clickAnswer = named("AdClick", object({ ad_id: anyText, clicked_at: timestamp }));
+export type ClickAnswer = Of<typeof clickAnswer>;
+
+export const sealedAdRequest = named(
+  "SealedAdRequest",
+  object({
+    record_base64: described(text(recordCharactersMax), "The exact bytes that were sealed, base64."),
+    seal: envelopeShape,
+  }),
+);
+export type SealedAdRequest = Of<typeof sealedAdRequest>;
+
+export const adRemovalRequest = named(
+  "AdRemovalRequest",
+  object({
+    campaign_id: described(text(64), "The ad's campaign."),
+    document_base64: described(text(8_192), "The exact bytes of `{record_id, action, at}`, base64."),
+    seal: envelopeShape,
+  }),
+);
+export type AdRemovalRequest = Of<typeof adRemovalRequest>;
+
+export const removedAdAnswer = named(
+  "RemovedAd",
+  object({ ad_id: anyText, campaign_id: anyText, state: oneOf(["withdrawn", "deleted"]) }),
+);
+export type RemovedAdAnswer = Of<typeof removedAdAnswer>;
+
+export const campaignAnswer = named(
+  "AdCampaign",
+  object({
+    campaign_id: anyText,
+    state: described(
+      oneOf(["running", "paused", "spent"]),
+      "`spent`: the budget does not cover one more render.",
+    ),
+    starts_at: timestamp,
+    ends_at: timestamp,
+    renders: described(integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), "Confirmed renders."),
+    ads: integer({ min: 0, max: 1_000 }),
+  }),
+);
+export type CampaignAnswer = Of<typeof campaignAnswer>;
+
+export const adAnswer = named(
+  "PublishedAd",
+  object({
+    ad_id: anyText,
+    campaign_id: anyText,
+    version: integer({ min: 1, max: 1_000 }),
+    state: oneOf(["live", "withdrawn", "deleted"]),
+    published_at: timestamp,
+  }),
+);
+export type AdAnswer = Of<typeof adAnswer>;

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
+import { createAdBook } from "./ad-book.ts";
+
+const business_uuid = "00000000-0000-4000-8000-00000000000b";
+const ad = (changes: Partial<AdFacts> = {}): AdFacts => ({
+  ...{ ad_id: "ad_a", business_uuid, campaign_id: "spring", generation: 1, hash: "h" },
+  ...{ countries: ["US", "GB"], subdivisions: [], keywords: ["tea", "mugs"], allow_repeats: false },
+  ...{ published_at_ms: 1, state: "live" },
+  ...changes,
+});
+const campaign: CampaignFacts = {
+  ...{ business_uuid, campaign_id: "spring", currency: "EUR", net_price: 7 },
+  ...{ starts_at_ms: 0, ends_at_ms: 100, state: "running" },
+};
+
+function openBook() {
+  const book = createAdBook();
+  const put = (facts: AdFacts, change: number) =>
+    book.put({
+      table: "ad",
+      partition: business_uuid,
+      key: facts.ad_id,
+      change,
+      body: JSON.stringify(facts),
+    });
+  const key = `${business_uuid}/spring`;
+  book.put({ table: "campaign", partition: business_uuid, key, change: 1, body: JSON.stringify(campaign) });
+  const idsOf = (country: string, ...keywords: string[]) =>
+    book
+      .find({ country, subdivision: null, keywords, nowMs: 50 })
+      .map(({ ad: { ad_id }, matches }) => [ad_id, matches]);
+  return { book, put, idsOf };
+}
+
+describe("the ads of a node", () => {
+  it("are found by a keyword and a country of theirs", () => {
+    const { put, idsOf } = openBook();
+    put(ad(), 1);
+    put(ad({ ad_id: "ad_b", countries: ["FR"] }), 2);
+    expect(idsOf("US", "tea", "mugs")).toEqual([["ad_a", 2]]);
+    expect(idsOf("GB", "tea")).toEqual([["ad_a", 1]]);
+    expect(idsOf("FR", "tea")).toEqual([["ad_b", 1]]);
+    expect(idsOf("DE", "tea")).toEqual([]);
+  });
+
+  it("are forgotten once they are removed, but not that they are", () => {
+    const { book, put, idsOf } = openBook();
+    put(ad(), 1);
+    put(ad({ state: "withdrawn" }), 3);
+    put(ad(), 2);
+    expect([idsOf("US", "tea"), book.size]).toEqual([[], 0]);
+    put(ad({ keywords: ["cups"] }), 4);
+    expect([idsOf("US", "tea"), idsOf("US", "cups")]).toEqual([[], [["ad_a", 1]]]);
+  });
+
+  it("take room for their keywords, however many countries they are for", () => {
+    const countries = Array.from(
+      { length: 200 },
+      (_, at) => `${String.fromCharCode(65 + (at % 26))}${String.fromCharCode(65 + Math.floor(at / 26))}`,
+    );
+    const { put, idsOf } = openBook();
+    const keywords = (id: number) => Array.from({ length: 50 }, (_, at) => `tea ${id} ${at}`);
+    const before = heapUsed();
+    for (let id = 0; id < 200; id += 1)
+      put(ad({ ad_id: `ad_${id}`, countries, keywords: keywords(id) }), id + 1);
+    expect((heapUsed() - before) / 200).toBeLessThan(100_000);
+    expect(idsOf("AA", "tea 7 3")).toEqual([["ad_7", 1]]);
+  });
+});
+
+function heapUsed(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
+import { toHex, utf8 } from "../protocol/bytes.ts";
+import { sha256 } from "../protocol/hash.ts";
+import type { FoundAd } from "./ad-book.ts";
+import { type AdSort, orderAds } from "./ad-order.ts";
+
+const retrievalId = "ret_0190000000000123456789abcdef0123";
+
+/** Two hundred ads at ten prices. */
+const found: readonly FoundAd[] = Array.from({ length: 200 }, (_, at) => {
+  const ad: AdFacts = {
+    ...{ ad_id: `ad_${String((at * 37) % 200).padStart(3, "0")}`, business_uuid: "b", campaign_id: "c" },
+    ...{ generation: 1, hash: "", countries: ["US"], subdivisions: [], keywords: ["shoes"] },
+    ...{ allow_repeats: false, published_at_ms: (at % 3) * 1_000, state: "live" },
+  };
+  const campaign: CampaignFacts = {
+    ...{ business_uuid: "b", campaign_id: "c", currency: "EUR", net_price: (at * 7) % 10 },
+    ...{ starts_at_ms: 0, ends_at_ms: 1, state: "running" },
+  };
+  return { ad, campaign, matches: (at % 2) + 1 };
+});
+
+const by = (text: string): readonly AdSort[] =>
+  text.split(" ").map((each) => {
+    const [key, direction] = each.split(":");
+    return { key, direction } as AdSort;
+  });
+const idsOf = (ads: Iterable<FoundAd>) => [...ads].map(({ ad }) => ad.ad_id);
+const randomOf = (id: string) => toHex(sha256(utf8(`${retrievalId}\n${id}`)));
+const twoDigits = (value: number) => String(value).padStart(2, "0");
+
+describe("the order of ads", () => {
+  it.each<readonly [string, (each: FoundAd) => string]>([
+    ["random:asc", ({ ad }) => randomOf(ad.ad_id)],
+    ["net_price:asc random:asc", ({ ad, campaign }) => twoDigits(campaign.net_price) + randomOf(ad.ad_id)],
+    ["net_price:desc", ({ ad, campaign }) => twoDigits(99 - campaign.net_price) + ad.ad_id],
+    [
+      "published_at:asc keyword_matches:desc random:asc",
+      ({ ad, matches }) => `${ad.published_at_ms / 1_000}${9 - matches}${randomOf(ad.ad_id)}`,
+    ],
+    // A key after `random` tells nothing apart.
+    ["random:asc net_price:desc", ({ ad }) => randomOf(ad.ad_id)],
+  ])("is that of %s, then that of ids", (sorts, keyOf) => {
+    const expected = found.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    expect(idsOf(orderAds(found, { sorts: by(sorts), retrievalId, sha256 }))).toEqual(idsOf(expected));
+  });
+
+  it("hashes only the ads of which some are taken (AO3)", () => {
+    let hashed = 0;
+    const counting = (bytes: Uint8Array): Uint8Array => {
+      hashed += 1;
+      return sha256(bytes);
+    };
+    const sorts = by("net_price:desc random:asc");
+    const ordered = orderAds(found, { sorts, retrievalId, sha256: counting });
+    for (let taken = 0; taken < 20; taken += 1) expect(ordered.next().done).toBe(false);
+    expect(hashed).toBe(20);
+  });
+});

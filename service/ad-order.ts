@@ -1,0 +1,96 @@
+// The order of a pool: the caller's, never the service's own (specification, «POST /v1/ads/pool»).
+//   AO1. Ads that the sort does not tell apart are in ascending order of their ids, so an order can be recomputed by anybody.
+//   AO2. `random` orders by SHA-256 over the pool's retrieval id, a line feed and the ad's id: nobody chooses it, and everybody can
+//        recompute it from the receipt.
+//   AO3. Only the ads of which a pool may still need some are hashed: those that the keys before `random` do not tell apart.
+
+import { toHex, utf8 } from "../protocol/bytes.ts";
+import type { Sha256 } from "../protocol/hash.ts";
+import { nearestName } from "../protocol/nearest.ts";
+import { problem } from "../protocol/problem.ts";
+import { type AdSortKey, adSortKeys } from "../protocol/wire/ad-requests.ts";
+import type { FoundAd } from "./ad-book.ts";
+import { type Refused, refused } from "./answer.ts";
+
+export interface AdSort {
+  readonly key: AdSortKey;
+  readonly direction: "asc" | "desc";
+}
+
+const sortKeysMax = 3;
+
+export function parseAdSort(text: string | undefined): readonly AdSort[] | Refused {
+  if (text === undefined || text.trim() === "")
+    return sortRefused("sort_required", "A pool names its order.");
+  const sorts: AdSort[] = [];
+  for (const part of text.split(",")) {
+    const [, name = "", direction] = /^([a-z_]{1,64}):(asc|desc)$/.exec(part) ?? [];
+    const key = adSortKeys.find((each) => each === name);
+    if (key === undefined || direction === undefined)
+      return sortRefused("sort_not_allowed", `${JSON.stringify(part)} is no sort key of ads.`, name);
+    if (sorts.some((each) => each.key === key))
+      return sortRefused("sort_not_allowed", `${key} is named twice.`);
+    sorts.push({ key, direction: direction === "asc" ? "asc" : "desc" });
+  }
+  if (sorts.length > sortKeysMax)
+    return sortRefused("sort_not_allowed", `A pool has at most ${sortKeysMax} sort keys.`);
+  return sorts;
+}
+
+function sortRefused(code: "sort_required" | "sort_not_allowed", detail: string, name?: string): Refused {
+  const suggestion = name === undefined ? null : nearestName(name, adSortKeys);
+  return refused(
+    problem(code, `${detail} Write for example "net_price:desc,random:asc".`, {
+      pointer: "/sort_by",
+      allowed: [...adSortKeys],
+      ...(suggestion === null ? {} : { suggestion: `${suggestion}:asc` }),
+    }),
+  );
+}
+
+interface Order {
+  readonly sorts: readonly AdSort[];
+  readonly retrievalId: string;
+  readonly sha256: Sha256;
+}
+
+/** The ads in the order of the sort, ordered only as far as they are taken (AO3). */
+export function* orderAds(found: readonly FoundAd[], { sorts, ...order }: Order): Generator<FoundAd> {
+  const [sort, ...rest] = sorts;
+  if (sort === undefined || found.length < 2) return yield* found.toSorted(byId);
+  const groups = new Map<number | string, FoundAd[]>();
+  for (const each of found) {
+    const value = sortValue(each, sort.key, order);
+    const group = groups.get(value);
+    if (group === undefined) groups.set(value, [each]);
+    else group.push(each);
+  }
+  const values = [...groups.keys()].sort(compare);
+  if (sort.direction === "desc") values.reverse();
+  for (const value of values) yield* orderAds(groups.get(value) ?? [], { sorts: rest, ...order });
+}
+
+function byId(a: FoundAd, b: FoundAd): number {
+  return compare(a.ad.ad_id, b.ad.ad_id);
+}
+
+function sortValue(
+  { ad, campaign, matches }: FoundAd,
+  key: AdSortKey,
+  { retrievalId, sha256 }: Pick<Order, "retrievalId" | "sha256">,
+): number | string {
+  switch (key) {
+    case "net_price":
+      return campaign.net_price;
+    case "published_at":
+      return Math.floor(ad.published_at_ms / 1000);
+    case "keyword_matches":
+      return matches;
+    case "random":
+      return toHex(sha256(utf8(`${retrievalId}\n${ad.ad_id}`)));
+  }
+}
+
+function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

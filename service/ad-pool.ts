@@ -1,0 +1,243 @@
+// POST /v1/ads/pool: up to 20 ads for one country, in the caller's order, each of which verifies alone (specification, «Ad pool item»).
+//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, are absent, and nothing says so.
+//   APL2. A pool is durable, like its receipt, before it is answered: what is rendered later is known to have been served.
+//   APL3. What a conversation was shown is known by its mark alone, an HMAC under a salt that is another one each day.
+
+import { adSessionRef, poolRef } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
+import { foldKeyword } from "../protocol/ad-keyword.ts";
+import { toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { adRenderMs, adRepeatMs, poolAdsMax } from "../protocol/limits.ts";
+import { problem } from "../protocol/problem.ts";
+import { requestProblem } from "../protocol/request-problem.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import { type PoolRequest, poolRequest } from "../protocol/wire/ad-requests.ts";
+import { isObject } from "../std/is-object.ts";
+import type { AdBook, FoundAd } from "./ad-book.ts";
+import type { AdItem, AdItems } from "./ad-items.ts";
+import { type AdSort, orderAds, parseAdSort } from "./ad-order.ts";
+import type { AdTokens } from "./ad-tokens.ts";
+import { isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import type { Authenticated } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
+import { poolCost } from "./query-cost.ts";
+import { type Receipts, type Retrieval, receiptRow, type Served } from "./receipts.ts";
+import type { KeyBudget } from "./regional-limits.ts";
+import type { Register } from "./register.ts";
+import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
+import { screenTopic } from "./topic-screening.ts";
+
+export interface AdPoolDeps {
+  readonly book: Pick<AdBook, "find">;
+  readonly items: AdItems;
+  readonly register: Pick<Register, "hasBlocked">;
+  readonly receipts: Receipts;
+  readonly actors: Pick<ActorSystem, "ask">;
+  readonly crypto: Pick<CryptoPort, "hmacSha256" | "sha256">;
+  readonly tokens: AdTokens;
+  readonly clock: Clock;
+  readonly region: string;
+  /** Null if there is no limit. */
+  readonly budget: KeyBudget | null;
+  /** The secret from which each day's salt follows. */
+  readonly sessionKey: Uint8Array;
+}
+
+export interface AdPoolCall {
+  readonly authenticated: Authenticated;
+  readonly body: Uint8Array;
+}
+
+export type ServePool = (call: AdPoolCall) => Promise<Outcome>;
+
+interface Asked {
+  readonly request: PoolRequest;
+  readonly sorts: readonly AdSort[];
+  /** Folded. */
+  readonly keywords: readonly string[];
+}
+
+export function createServePool(deps: AdPoolDeps): ServePool {
+  return async ({ authenticated, body }) => {
+    const { caller, claimNonce } = authenticated;
+    const asked = readRequest(body);
+    return answerWithReceipt(deps.receipts, claimNonce, async () => {
+      if (isRefused(asked)) return asked;
+      const limited = (await deps.budget?.spend(caller.key.key_id, poolCost)) ?? null;
+      return limited ?? prepare(deps, caller, asked);
+    });
+  };
+}
+
+/** The deepest body: {keywords: [text]}. */
+const depthMax = 4;
+
+function readRequest(body: Uint8Array): Asked | Refused {
+  const json = parseStrictJson(body, { depthMax });
+  if (!json.ok)
+    return refused(
+      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
+        pointer: json.pointer ?? "",
+      }),
+    );
+  // A missing sort has its own code, as in a search.
+  const given = isObject(json.value) ? json.value["sort_by"] : undefined;
+  const sorts = typeof given === "string" || given === undefined ? parseAdSort(given) : [];
+  if (isObject(json.value) && given === undefined && "kind" in sorts) return sorts;
+  const fault = requestProblem(poolRequest, json.value);
+  if (fault !== null) return refused(fault);
+  if ("kind" in sorts) return sorts;
+  const request = json.value as PoolRequest;
+  const refusal = judgeRequest(request);
+  return refusal ?? { request, sorts, keywords: request.keywords.map(foldKeyword) };
+}
+
+function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused | null {
+  if (subdivision !== undefined && !subdivision.startsWith(`${country}-`))
+    return refused(
+      problem("request_invalid", `subdivision must be one of ${country}.`, { pointer: "/subdivision" }),
+    );
+  const seen = new Set<string>();
+  for (const [at, keyword] of keywords.entries()) {
+    const pointer = `/keywords/${at}`;
+    if (seen.has(foldKeyword(keyword)))
+      return refused(problem("request_invalid", "Each keyword is named once.", { pointer }));
+    seen.add(foldKeyword(keyword));
+    if (screenTopic(keyword) === null)
+      return refused(
+        problem(
+          "keyword_not_allowed",
+          "A keyword is a subject of up to four words, and nothing that may be personal, generated or a question.",
+          { pointer },
+        ),
+      );
+  }
+  return null;
+}
+
+async function prepare(
+  deps: AdPoolDeps,
+  caller: Caller,
+  { request, sorts, keywords }: Asked,
+): Promise<Prepared> {
+  const { country, subdivision = null } = request;
+  const retrieval = deps.receipts.begin();
+  const sessions = sessionsOf(deps, caller, request.session_ref, retrieval);
+  const shown = await shownIn(deps, sessions);
+  const nowMs = retrieval.servedAtMs;
+  const found = deps.book
+    .find({ country, subdivision, keywords, nowMs })
+    .filter(({ ad }) => !shown.has(ad.ad_id) && !deps.register.hasBlocked(ad.business_uuid, caller.party));
+  const { retrievalId } = retrieval;
+  const ordered = orderAds(found, { sorts, retrievalId, sha256: deps.crypto.sha256 });
+  const items = await deps.items.itemsOf(await choose(deps, ordered, request));
+  return answerOf(deps, caller, { request, retrieval, items, session: sessions[0] ?? null });
+}
+
+/** The first ads of the order that may be served. */
+async function choose(
+  { items }: AdPoolDeps,
+  ordered: Iterable<FoundAd>,
+  { limit = poolAdsMax, max_per_campaign: most = poolAdsMax }: PoolRequest,
+): Promise<readonly FoundAd[]> {
+  const chosen: FoundAd[] = [];
+  const ofCampaign = new Map<string, number>();
+  for (const found of ordered) {
+    if (chosen.length === limit) break;
+    const campaign = `${found.ad.business_uuid}/${found.ad.campaign_id}`;
+    const count = ofCampaign.get(campaign) ?? 0;
+    if (count >= most || !(await items.isServed(found.ad.business_uuid))) continue;
+    ofCampaign.set(campaign, count + 1);
+    chosen.push(found);
+  }
+  return chosen;
+}
+
+interface Pool {
+  readonly request: PoolRequest;
+  readonly retrieval: Retrieval;
+  readonly items: readonly AdItem[];
+  readonly session: string | null;
+}
+
+async function answerOf(
+  deps: AdPoolDeps,
+  caller: Caller,
+  { request, retrieval, items, session }: Pool,
+): Promise<Prepared> {
+  const { retrievalId, servedAtMs } = retrieval;
+  const company = caller.party.uuid;
+  const expiresAtMs = servedAtMs + adRenderMs;
+  const { region } = deps;
+  const tokens = items.map(({ found: { ad } }, index) =>
+    deps.tokens.tokenOf(company, { event: "render", retrievalId, region, index, expiresAtMs, ad }),
+  );
+  const served: Served = {
+    ...{ retrieval, caller, collection: null, clientQueryId: null },
+    kind: "ad_pool",
+    country: request.country,
+    rows: items.map(({ found, row }) => receiptRow(found.ad.ad_id, row)),
+  };
+  const receipt = await deps.receipts.sign(served);
+  // Begun together with the claim of the nonce, so that both cost a single commit.
+  const kept =
+    items.length === 0 ? null : keepPool(deps, { company, session, servedAtMs, retrievalId, items });
+  const ads = items.map(({ opening, closing }, index) => `${opening}${tokens[index]}${closing}`);
+  const subdivision = request.subdivision === undefined ? "null" : `"${request.subdivision}"`;
+  return {
+    body:
+      `{"retrieval_id":"${retrievalId}","country":"${request.country}","subdivision":${subdivision},` +
+      `"ads":[${ads.join(",")}],"render_until":"${formatTimestamp(expiresAtMs)}","receipt":${receipt.envelope}}`,
+    receipt,
+    ...(kept === null ? {} : { kept }),
+    answered: () => {},
+  };
+}
+
+async function keepPool(
+  { actors, region }: AdPoolDeps,
+  pool: {
+    readonly company: string;
+    readonly session: string | null;
+    readonly servedAtMs: number;
+    readonly retrievalId: string;
+    readonly items: readonly AdItem[];
+  },
+): Promise<void> {
+  await actors.ask(poolRef(pool.retrievalId, region), {
+    type: "pool.serve",
+    ...{ company: pool.company, session: pool.session, served_at_ms: pool.servedAtMs },
+    items: pool.items.map(({ found: { ad } }) => ({
+      ...{ ad_id: ad.ad_id, business_uuid: ad.business_uuid },
+      ...{ campaign_id: ad.campaign_id, allow_repeats: ad.allow_repeats },
+    })),
+  });
+}
+
+/** How long ago a pool was served at most whose ads a conversation must not see again: it may have been rendered until its end. */
+const shownInMs = adRepeatMs + adRenderMs + 60_000;
+
+/** The conversation's names: today's first, and yesterday's while what it was served then may still count. */
+function sessionsOf(
+  { crypto, sessionKey, region }: AdPoolDeps,
+  caller: Caller,
+  sessionRef: string | undefined,
+  { servedAtMs }: Retrieval,
+): readonly string[] {
+  if (sessionRef === undefined) return [];
+  const days = [servedAtMs, servedAtMs - shownInMs].map((ms) => formatTimestamp(ms).slice(0, 10));
+  return [...new Set(days)].map((day) => {
+    const salt = crypto.hmacSha256(sessionKey, utf8(`ad sessions\n${day}`));
+    const mark = crypto.hmacSha256(salt, utf8(`${caller.party.uuid}\n${sessionRef}`)).subarray(0, 16);
+    return adSessionRef(toBase64Url(mark), region).id;
+  });
+}
+
+async function shownIn({ actors }: AdPoolDeps, sessions: readonly string[]): Promise<ReadonlySet<string>> {
+  const shown = await Promise.all(
+    sessions.map((id) => actors.ask({ kind: "ad-session", id }, { type: "shown.read" })),
+  );
+  return new Set(shown.flatMap(({ ads }) => ads));
+}

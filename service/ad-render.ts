@@ -1,0 +1,161 @@
+// POST /v1/ads/render and /click: the caller's signed statements about an ad that it was served (specification, «States», Ad).
+//   AR1. A render and a click of an item happen once; what was answered first is answered again.
+//   AR2. The service is never in the redirect path: a statement says that something was shown or followed, and leads nowhere.
+//   AR3. A render is answered once the campaign has charged it. If it cannot, the ad must not be shown.
+
+import type { RenderRefusal } from "../actors/messages/ads.ts";
+import { campaignRef, keyRef, poolRef } from "../actors/messages/refs.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { adClickMs, adRenderMs } from "../protocol/limits.ts";
+import { problem } from "../protocol/problem.ts";
+import { requestProblem } from "../protocol/request-problem.ts";
+import type { Shape } from "../protocol/shape.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import {
+  type ClickAnswer,
+  type ClickRequest,
+  clickRequest,
+  type RenderAnswer,
+  type RenderRequest,
+  renderRequest,
+} from "../protocol/wire/ad-requests.ts";
+import type { AdItems } from "./ad-items.ts";
+import type { AdEvent, AdToken, AdTokens } from "./ad-tokens.ts";
+import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
+import { claimFor } from "./publish-claim.ts";
+
+export interface AdStatementDeps extends IdempotencyDeps {
+  readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
+  readonly items: Pick<AdItems, "labelOf">;
+  readonly tokens: AdTokens;
+  readonly clock: Clock;
+  /** The regions of the deployment: a token names one of them. */
+  readonly regions: () => readonly string[];
+}
+
+export interface AdStatement {
+  readonly caller: Pick<Caller, "party" | "key">;
+  readonly body: Uint8Array;
+  /** Null for a statement that is repeated by its token alone. */
+  readonly idempotencyKey: string | null;
+}
+
+const headers = Object.freeze({ "cache-control": "no-store" });
+
+/** POST /v1/ads/render. */
+export function renderAd(deps: AdStatementDeps, statement: AdStatement): Promise<Outcome> {
+  return once(deps, "render", statement, () => render(deps, statement));
+}
+
+/** POST /v1/ads/click. */
+export function clickAd(deps: AdStatementDeps, statement: AdStatement): Promise<Outcome> {
+  return once(deps, "click", statement, () => click(deps, statement));
+}
+
+/** A statement with an Idempotency-Key is answered once under it, like any request that creates something. */
+async function once(
+  deps: AdStatementDeps,
+  event: AdEvent,
+  { caller, body, idempotencyKey }: AdStatement,
+  answer: () => Promise<Outcome>,
+): Promise<Outcome> {
+  if (idempotencyKey === null) return answer();
+  const key = keyRef(caller.party.uuid, caller.key.key_id);
+  const contentDigest = hashOf(body, deps.crypto.sha256);
+  const claim = claimFor(
+    { idempotencyKey, contentDigest },
+    { key, route: `ads/${event}`, replayed: () => {} },
+  );
+  return isRefused(claim) ? claim : answerOnce(deps, claim, answer);
+}
+
+async function render(
+  deps: AdStatementDeps,
+  { caller, body }: Pick<AdStatement, "caller" | "body">,
+): Promise<Outcome> {
+  const request = readBody<RenderRequest>(renderRequest, body);
+  if (isRefused(request)) return request;
+  const company = caller.party.uuid;
+  const token = openToken(deps, company, "render", request.render_token);
+  if (isRefused(token)) return token;
+  const { retrievalId, region, index, ad } = token;
+  const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
+    type: "render.charge",
+    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format: request.format },
+    served_at_ms: token.expiresAtMs - adRenderMs,
+  });
+  if (reply.status === "expired") return expired("Ads are rendered within ten minutes of their pool.");
+  if (reply.status === "refused")
+    return refused(problem("ad_unavailable", refusals[reply.reason], { reason: reply.reason }));
+  const { rendered_at_ms } = reply;
+  const expiresAtMs = rendered_at_ms + adClickMs;
+  const answer: RenderAnswer = {
+    ...{
+      ad_id: ad.ad_id,
+      rendered_at: formatTimestamp(rendered_at_ms),
+      label: await deps.items.labelOf(ad.business_uuid),
+    },
+    click_token: deps.tokens.tokenOf(company, { ...token, event: "click", expiresAtMs }),
+    click_until: formatTimestamp(expiresAtMs),
+  };
+  return answerJson(200, answer, headers);
+}
+
+async function click(
+  deps: AdStatementDeps,
+  { caller, body }: Pick<AdStatement, "caller" | "body">,
+): Promise<Outcome> {
+  const request = readBody<ClickRequest>(clickRequest, body);
+  if (isRefused(request)) return request;
+  const { click_token: text } = request;
+  if (deps.tokens.open(caller.party.uuid, "render", text) !== null)
+    return refused(problem("ad_not_rendered", "This is the render token: a click follows a render."));
+  const token = openToken(deps, caller.party.uuid, "click", text);
+  if (isRefused(token)) return token;
+  const { retrievalId, region, index, ad, expiresAtMs } = token;
+  const rendered_at_ms = expiresAtMs - adClickMs;
+  const pool = poolRef(retrievalId, region);
+  const reply = await deps.actors.ask(pool, { type: "item.click", index, rendered_at_ms });
+  if (reply.status === "unknown") return tokenInvalid("/click_token");
+  if (reply.status === "expired") return expired("A click is confirmed within 24 hours of its render.");
+  const answer: ClickAnswer = { ad_id: ad.ad_id, clicked_at: formatTimestamp(reply.clicked_at_ms) };
+  return answerJson(200, answer, headers);
+}
+
+const refusals: Readonly<Record<RenderRefusal, string>> = {
+  budget_spent: "The budget of its campaign is spent. It is not charged: do not show it.",
+  campaign_not_running: "Its campaign does not run any more. It is not charged: do not show it.",
+  ad_not_live: "It was taken back by its advertiser. It is not charged: do not show it.",
+};
+
+function readBody<T>(shape: Shape<T>, body: Uint8Array): T | Refused {
+  const json = parseStrictJson(body);
+  if (!json.ok)
+    return refused(
+      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
+        pointer: json.pointer ?? "",
+      }),
+    );
+  const fault = requestProblem(shape, json.value);
+  return fault === null ? (json.value as T) : refused(fault);
+}
+
+/** An expired token may be of what was confirmed in time, whose answer is asked for again: the actor decides. */
+function openToken(deps: AdStatementDeps, company: string, event: AdEvent, text: string): AdToken | Refused {
+  const token = deps.tokens.open(company, event, text);
+  return token !== null && deps.regions().includes(token.region) ? token : tokenInvalid(`/${event}_token`);
+}
+
+function tokenInvalid(pointer: string): Refused {
+  return refused(
+    problem("ad_token_invalid", "The token is not of an ad that your company was served.", { pointer }),
+  );
+}
+
+function expired(detail: string): Refused {
+  return refused(problem("ad_expired", detail));
+}

@@ -1,0 +1,106 @@
+// What the outer structure of an image shows: whether the file is the image, all of it and nothing else. A decoder alone
+// would ignore what follows the image, and would show the first frame of an animation.
+//   F1. Every step goes forward by at least one byte, so that no file takes longer than its length.
+
+import type { ImageMediaType } from "../protocol/image-type.ts";
+
+/** `broken` for a file whose parts do not follow one another. */
+export type ImageStructure = "whole" | "cut_off" | "followed" | "animated" | "broken";
+
+/** Judges a file that begins as the type says. */
+export function judgeStructure(bytes: Uint8Array, type: ImageMediaType): ImageStructure {
+  if (type === "image/png") return judgePng(bytes);
+  return type === "image/jpeg" ? judgeJpeg(bytes) : judgeWebp(bytes);
+}
+
+function ending(bytes: Uint8Array, end: number): ImageStructure {
+  if (end > bytes.length) return "cut_off";
+  return end < bytes.length ? "followed" : "whole";
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function nameAt(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4));
+}
+
+const animationChunks = ["acTL", "fcTL", "fdAT"];
+
+/** Chunks of a length, a type, the data and a checksum, up to IEND (PNG §5.3). */
+function judgePng(bytes: Uint8Array): ImageStructure {
+  const view = viewOf(bytes);
+  let at = 8;
+  while (at + 12 <= bytes.length) {
+    const type = nameAt(bytes, at + 4);
+    const next = at + 12 + view.getUint32(at);
+    if (animationChunks.includes(type)) return "animated";
+    if (type === "IEND") return ending(bytes, next);
+    at = next;
+  }
+  return "cut_off";
+}
+
+const animationFlag = 0x02;
+
+/** One RIFF file of chunks with a type, a length and the data, padded to an even length (WebP container). */
+function judgeWebp(bytes: Uint8Array): ImageStructure {
+  if (bytes.length < 20) return "cut_off";
+  const view = viewOf(bytes);
+  const end = 8 + view.getUint32(4, true);
+  const whole = ending(bytes, end);
+  if (whole !== "whole") return whole;
+  let at = 12;
+  while (at + 8 <= end) {
+    const type = nameAt(bytes, at);
+    if (type === "ANIM" || type === "ANMF") return "animated";
+    if (type === "VP8X" && ((bytes[at + 8] ?? 0) & animationFlag) !== 0) return "animated";
+    const size = view.getUint32(at + 4, true);
+    at += 8 + size + (size % 2);
+  }
+  return at === end ? "whole" : "broken";
+}
+
+const marker = { fill: 0xff, end: 0xd9, scan: 0xda } as const;
+
+/** Whether a marker stands alone, without a segment: TEM, and the restarts within a scan (JPEG table B.1). */
+function standsAlone(code: number): boolean {
+  return code === 0x01 || isRestart(code);
+}
+
+function isRestart(code: number): boolean {
+  return code >= 0xd0 && code <= 0xd7;
+}
+
+/** Segments, and behind the head of each scan its coded data, up to EOI (JPEG B.1.1). */
+function judgeJpeg(bytes: Uint8Array): ImageStructure {
+  const view = viewOf(bytes);
+  let at = 2;
+  while (at + 2 <= bytes.length) {
+    if (bytes[at] !== marker.fill) return "broken";
+    const code = bytes[at + 1] ?? 0;
+    if (code === marker.fill) at += 1;
+    else if (code === marker.end) return ending(bytes, at + 2);
+    else if (standsAlone(code)) at += 2;
+    else {
+      if (at + 4 > bytes.length) return "cut_off";
+      const length = view.getUint16(at + 2);
+      if (code === 0 || length < 2) return "broken";
+      at += 2 + length;
+      if (code === marker.scan) at = endOfScan(bytes, at);
+    }
+  }
+  return "cut_off";
+}
+
+/** Where the coded data ends: at the first marker that is neither a stuffed byte nor a restart. */
+function endOfScan(bytes: Uint8Array, from: number): number {
+  let at = bytes.indexOf(marker.fill, from);
+  while (at >= 0 && at + 1 < bytes.length) {
+    const code = bytes[at + 1] ?? 0;
+    if (code !== 0 && !isRestart(code)) return at;
+    at = bytes.indexOf(marker.fill, at + 2);
+  }
+  return bytes.length;
+}

@@ -1,0 +1,76 @@
+// The item of an ad in a verification: judged with nothing but what is in it, as anyone can judge it. What the register knows
+// that the item does not say becomes a warning.
+
+import { parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import type { AdSection } from "../protocol/wire/verify.ts";
+import { isObject } from "../std/is-object.ts";
+import { verifyAdItem } from "../verifier/ad-item.ts";
+import type { Check, Report } from "../verifier/report.ts";
+import { verifySeal } from "../verifier/seal.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { certificateWarnings, type Standings } from "./standing.ts";
+
+interface AdDeps {
+  readonly trust: Trust;
+  readonly standings: Standings;
+}
+
+interface AdInput {
+  readonly item: JsonObject & { readonly record_base64: string };
+  /** The exact text of the request, if it is at hand. */
+  readonly body: Uint8Array | undefined;
+  readonly at: string;
+}
+
+export async function judgeAdItem(
+  deps: AdDeps,
+  input: AdInput,
+): Promise<{ readonly section: AdSection; readonly warnings: readonly string[] }> {
+  const text = input.body === undefined ? null : parseUtf8(input.body);
+  const exact = text === null ? null : exactMember(text, "ad_item");
+  const report = verifyAdItem(deps.trust, exact === null ? input.item : utf8(exact));
+  const section = sectionOf(report, input.item);
+  return { section, warnings: section.valid ? await warningsOf(deps, input) : [] };
+}
+
+function sectionOf(report: Report, item: JsonObject): AdSection {
+  const checks = report.checks.map(({ name, state, reason, detail }) => ({
+    ...{ name: name as AdSection["checks"][number]["name"], state },
+    ...(reason === undefined ? {} : { reason }),
+    ...(detail === undefined ? {} : { detail }),
+  }));
+  const failed = report.checks.find(isFailed);
+  if (failed !== undefined) {
+    const { reason, detail = "" } = failed;
+    return { valid: false, reason, detail, checks };
+  }
+  const { record_id: adId, business_uuid: uuid } = item["row"] as JsonObject;
+  return { valid: true, ad_id: adId as string, business_uuid: uuid as string, checks };
+}
+
+function isFailed(check: Check): check is Check & { readonly reason: NonNullable<Check["reason"]> } {
+  return check.state === "failed" && check.reason !== undefined;
+}
+
+/** An item is as old as its keys, so its seal is judged once more by what the register knows now. */
+async function warningsOf({ trust, standings }: AdDeps, { item, at }: AdInput): Promise<readonly string[]> {
+  const { row, sidecar } = item;
+  const uuid = isObject(row) ? row["business_uuid"] : undefined;
+  const standing = typeof uuid === "string" ? await standings.read(uuid, at) : null;
+  const bytes = parseBase64(item.record_base64);
+  if (standing === null || bytes === null || !isObject(row)) return [unknownBusiness];
+  const { certificates, keys, policies } = standing;
+  const seal = verifySeal(trust, {
+    ...{ document: "ad", bytes, certificates, keys, policies },
+    seal: row["adl_origin_seal"] as JsonValue,
+    sidecar: sidecar as JsonValue,
+  });
+  const refusal = seal.ok
+    ? []
+    : [`By what is registered now, the seal in the item is refused: ${seal.code}. ${seal.detail}`];
+  return [...certificateWarnings(standing), ...refusal];
+}
+
+const unknownBusiness = "The business of the ad is not known here.";

@@ -1,0 +1,162 @@
+// The images of ads in Cassandra: the port's obligations I1–I5.
+//   G1. The bytes are in rows of one partition for each image; what the image is, in a row elsewhere that is written last
+//       and removed first. An image whose row is here and whose bytes are not is still on its way, or leaving. What a
+//       process that died had written of the bytes is not counted; the next `put` or `forget` of the image sees to it.
+//   G2. How many bytes all images have is read from those rows, at most once a minute by each node, which counts its own
+//       images in between: no counter can drift from what is there.
+//   G3. What is forgotten and put again is ordered by the clocks, which differ by at most two seconds, or the cluster
+//       refuses a node.
+
+import { concatBytes } from "../../protocol/bytes.ts";
+import type { ImageMediaType } from "../../protocol/image-type.ts";
+import { imageBytesMax } from "../../protocol/limits.ts";
+import { Semaphore } from "../../std/semaphore.ts";
+import {
+  assertImage,
+  type ImageStore,
+  type ImageStoreOptions,
+  type ImageToStore,
+  type StoredImage,
+  StoreError,
+} from "../image-store.ts";
+import { bucketOf } from "./buckets.ts";
+import { bytesOf, numberOf, textOf } from "./columns.ts";
+import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
+
+const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
+
+/** The tables, for a migration. */
+export const imageTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS ad_image (
+     bucket int, sha256 text, media_type text, width int, height int, size bigint,
+     PRIMARY KEY ((bucket), sha256)) WITH ${options}`,
+  `CREATE TABLE IF NOT EXISTS ad_image_bytes (
+     sha256 text, part int, bytes blob, PRIMARY KEY ((sha256), part)) WITH ${options}`,
+];
+
+const cql = {
+  put: "INSERT INTO ad_image (bucket, sha256, media_type, width, height, size) VALUES (?, ?, ?, ?, ?, ?)",
+  image: "SELECT media_type, width, height, size FROM ad_image WHERE bucket = ? AND sha256 = ?",
+  forget: "DELETE FROM ad_image WHERE bucket = ? AND sha256 = ?",
+  sum: "SELECT sum(size) AS taken FROM ad_image WHERE bucket = ?",
+  add: "INSERT INTO ad_image_bytes (sha256, part, bytes) VALUES (?, ?, ?)",
+  parts: "SELECT bytes FROM ad_image_bytes WHERE sha256 = ?",
+  drop: "DELETE FROM ad_image_bytes WHERE sha256 = ?",
+} as const;
+
+/** Partitions that the rows of all images are spread over; stored data depends on it. */
+const buckets = 16;
+/** Bytes of one row: far below the engine's limits. */
+const bytesPerRow = 256 * 1024;
+const lanesMax = 8;
+const countedMs = 60_000;
+
+const plain = { idempotent: true } as const;
+
+export interface CassandraImageStoreOptions extends ImageStoreOptions {
+  /** Acknowledges a write only once other regions have it. */
+  readonly replicateBeforeAck?: boolean;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export function openCassandraImageStore(
+  session: CassandraSession,
+  { bytesMax, replicateBeforeAck = false, now = Date.now }: CassandraImageStoreOptions,
+): ImageStore {
+  const write: StatementOptions = replicateBeforeAck ? { ...plain, consistency: "EACH_QUORUM" } : plain;
+  const lanes = new Semaphore(lanesMax);
+  const room = new CountedRoom(session, bytesMax, now);
+  return {
+    put: async (image) => {
+      assertImage(image);
+      if ((await readImageRow(session, image.sha256)) === null && !(await room.take(image.bytes.length)))
+        return "full";
+      await lanes.all(partsOf(image).map((params) => () => session.execute(cql.add, params, write)));
+      const { sha256, mediaType, width, height, bytes } = image;
+      const params = [bucketOf(sha256, buckets), sha256, mediaType, width, height, bytes.length];
+      // The first row stays what it was (I2).
+      if ((await readImageRow(session, sha256)) === null) await session.execute(cql.put, params, write);
+      return "stored";
+    },
+    read: (sha256) => readImage(session, sha256),
+    forget: async (sha256) => {
+      await session.execute(cql.forget, [bucketOf(sha256, buckets), sha256], write);
+      await session.execute(cql.drop, [sha256], write);
+      room.countAgain();
+    },
+  };
+}
+
+function partsOf({ sha256, bytes }: ImageToStore) {
+  return Array.from(
+    { length: Math.ceil(bytes.length / bytesPerRow) },
+    (_, part) => [sha256, part, bytes.slice(part * bytesPerRow, (part + 1) * bytesPerRow)] as const,
+  );
+}
+
+async function readImageRow(session: CassandraSession, sha256: string): Promise<CqlRow | null> {
+  const { rows } = await session.execute(cql.image, [bucketOf(sha256, buckets), sha256], plain);
+  return rows[0] ?? null;
+}
+
+async function readImage(session: CassandraSession, sha256: string): Promise<StoredImage | null> {
+  const row = await readImageRow(session, sha256);
+  if (row === null) return null;
+  const fetchSize = Math.ceil(imageBytesMax / bytesPerRow);
+  const rows = await executeAll(session, cql.parts, [sha256], { ...plain, fetchSize });
+  const bytes = concatBytes(...rows.map((each) => bytesOf(each["bytes"])));
+  // See G1.
+  if (bytes.length !== numberOf(row["size"]))
+    throw new StoreError("not_applied", "the bytes of an image are not readable here yet");
+  return {
+    mediaType: textOf(row["media_type"]) as ImageMediaType,
+    bytes,
+    width: numberOf(row["width"]),
+    height: numberOf(row["height"]),
+  };
+}
+
+/** See G2. */
+class CountedRoom {
+  readonly #session: CassandraSession;
+  readonly #bytesMax: number;
+  readonly #now: () => number;
+  #taken = 0;
+  #countedAtMs = Number.NEGATIVE_INFINITY;
+  #counting: Promise<void> | null = null;
+
+  constructor(session: CassandraSession, bytesMax: number, now: () => number) {
+    this.#session = session;
+    this.#bytesMax = bytesMax;
+    this.#now = now;
+  }
+
+  /** Whether there is room for these bytes, which are then taken. */
+  async take(bytes: number): Promise<boolean> {
+    if (Math.abs(this.#now() - this.#countedAtMs) > countedMs) {
+      this.#counting ??= this.#count().finally(() => {
+        this.#counting = null;
+      });
+      await this.#counting;
+    }
+    if (this.#taken + bytes > this.#bytesMax) return false;
+    this.#taken += bytes;
+    return true;
+  }
+
+  countAgain(): void {
+    this.#countedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  async #count(): Promise<void> {
+    const atMs = this.#now();
+    let taken = 0;
+    for (let bucket = 0; bucket < buckets; bucket += 1) {
+      const { rows } = await this.#session.execute(cql.sum, [bucket], plain);
+      taken += numberOf(rows[0]?.["taken"] ?? 0);
+    }
+    this.#taken = taken;
+    this.#countedAtMs = atMs;
+  }
+}

@@ -1,0 +1,58 @@
+// The images of ads in SQLite: the port's obligations I1–I5. The bytes of all images are counted in the transaction that
+// adds or removes one, so the count is exact.
+
+import type { ImageMediaType } from "../../protocol/image-type.ts";
+import { assertImage, type ImageStore, type ImageStoreOptions } from "../image-store.ts";
+import { bytesOf, numberOf, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE ad_image (
+     sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL,
+     bytes BLOB NOT NULL);
+   CREATE TABLE ad_image_room (part INTEGER PRIMARY KEY, taken INTEGER NOT NULL);
+   INSERT INTO ad_image_room (part, taken) VALUES (0, 0);`,
+];
+
+/** Opens the store in `database`, creating its tables if they are missing. */
+export function openSqliteImageStore(database: SqliteDatabase, { bytesMax }: ImageStoreOptions): ImageStore {
+  database.migrate("image", migrations);
+  const read = database.prepare("SELECT media_type, width, height, bytes FROM ad_image WHERE sha256 = ?");
+  const size = database.prepare("SELECT length(bytes) AS size FROM ad_image WHERE sha256 = ?");
+  const room = database.prepare("SELECT taken FROM ad_image_room WHERE part = 0");
+  const take = database.prepare("UPDATE ad_image_room SET taken = taken + ? WHERE part = 0");
+  const put = database.prepare(
+    "INSERT INTO ad_image (sha256, media_type, width, height, bytes) VALUES (?, ?, ?, ?, ?)",
+  );
+  const forget = database.prepare("DELETE FROM ad_image WHERE sha256 = ?");
+  return {
+    put: async (image) => {
+      assertImage(image);
+      const { sha256, mediaType, width, height, bytes } = image;
+      return database.write(() => {
+        if (size.get(sha256) !== undefined) return "stored";
+        if (numberOf(room.get()?.["taken"]) + bytes.length > bytesMax) return "full";
+        put.run(sha256, mediaType, width, height, bytes);
+        take.run(bytes.length);
+        return "stored";
+      });
+    },
+    read: async (sha256) => {
+      const row = read.get(sha256);
+      if (row === undefined) return null;
+      return {
+        mediaType: textOf(row["media_type"]) as ImageMediaType,
+        bytes: bytesOf(row["bytes"]),
+        width: numberOf(row["width"]),
+        height: numberOf(row["height"]),
+      };
+    },
+    forget: (sha256) =>
+      database.write(() => {
+        const known = size.get(sha256);
+        if (known === undefined) return;
+        forget.run(sha256);
+        take.run(-numberOf(known["size"]));
+      }),
+  };
+}

@@ -85,6 +85,7 @@ export const goldenLives: readonly GoldenLife[] = [
       },
       { type: "directory.choose", listed: true },
       { type: "group.join", group: "g" },
+      { type: "terms.agree", version: 1, sha256: "s", act: { by: "k", reason: "r" } },
     ]),
   },
   life(integrationKeyActor, "k", [

@@ -57,6 +57,10 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
   ),
   fc.record({ type: constant("key.revoked"), key_id: id }),
   fc.record({ type: constant("directory.chosen"), listed: fc.boolean() }),
+  fc.record({
+    type: constant("terms.agreed"),
+    agreements: fc.array(fc.record({ version: small, sha256: id, agreed_at: id })),
+  }),
   fc.record({ type: fc.constantFrom("group.blocked", "group.unblocked"), group: id }),
   fc.record({ type: constant("group.joined"), group: id, former_groups: fc.array(id) }),
   fc.record(

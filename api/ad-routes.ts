@@ -85,15 +85,22 @@ const poolDoc: RouteDoc = {
 };
 
 const renderDoc: RouteDoc = {
-  summary: "Confirm that an ad is shown",
+  summary: "Confirm that an ad or a sponsored row is shown",
   description:
-    "Your signed statement, within ten minutes of the pool; once for each ad, and sent again it gets the first answer again. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, or its advertiser took it back), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools for 60 minutes, unless its advertiser allows repeats.",
+    "Your signed statement, within ten minutes of the pool or the search; once for each ad of a pool and each sponsored row of a search, and sent again it gets the first answer again. An ad is named by its render token, a row of a product search that has `sponsored: true` by the search's `retrieval_id` and its `record_id`. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, its advertiser took it back, or that advertiser's certificate is not active any more), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools, and the product is not sponsored in its searches, for 60 minutes, unless its advertiser allows repeats. Another company's search is 404 `not_found`, like one that never was.",
   parameters: [mayRepeat, sandboxKey],
   body: renderRequest,
   answers: {
     200: { description: "The render is confirmed", body: renderAnswer, headers: ["Cache-Control"] },
   },
-  problems: [...bodyProblems, "ad_token_invalid", "ad_unavailable", "ad_expired", ...statementProblems],
+  problems: [
+    ...bodyProblems,
+    "ad_token_invalid",
+    "not_found",
+    "ad_unavailable",
+    "ad_expired",
+    ...statementProblems,
+  ],
 };
 
 const clickDoc: RouteDoc = {
@@ -121,11 +128,14 @@ export function adRoutes(
       limits: { bytesMax: adRequestBytesMax, edge: deps.http.edge },
     }),
   });
-  // A statement takes effect while its nonce is claimed: what is repeated changes nothing, and is refused all the same.
+  // A statement takes effect while the claim of its nonce is being committed, but only once the claim is decided: a refused one
+  // costs nobody anything, whatever it states.
   const statement =
     (run: AdRoutesServices["render"]) =>
     async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
-      const { claimed } = authenticated.claimNonce();
+      const { claimed, decided } = authenticated.claimNonce();
+      const { refused: refusal } = await decided;
+      if (refusal !== null) return refusal;
       const key = single(request.headers["idempotency-key"]);
       const outcome = await run({ caller: authenticated.caller, body, idempotencyKey: key });
       return (await claimed) ?? outcome;
@@ -138,14 +148,14 @@ export function adRoutes(
 }
 
 const publishDoc: RouteDoc = {
-  summary: "Publish a sealed campaign or ad",
+  summary: "Publish a sealed campaign, ad or sponsored product",
   description:
-    "The exact bytes of a campaign (`svc/ad_campaign/1`) or of an ad (`svc/ads/1`), sealed alone with record type `ads` by a person's passkey or a hosted key of the business; any live integration key may deliver it. An ad names its campaign and the hashes of images that were sent before. Sent again, the document is answered with what it has become. Prices and budgets are in no answer.",
+    "The exact bytes of a campaign (`svc/ad_campaign/1`), of an ad (`svc/ads/1`) or of a sponsored product (`svc/ad_product/1`), sealed alone with record type `ads` by a person's passkey or a hosted key of the business; any live integration key may deliver it. An ad names its campaign and the hashes of images that were sent before. Sent again, the document is answered with what it has become. Prices and budgets are in no answer.",
   parameters: [sandboxKey],
   body: sealedAdRequest,
   answers: {
     200: {
-      description: "The campaign or the ad as it is now",
+      description: "The campaign, the ad or the sponsored product as it is now",
       body: either(campaignAnswer, adAnswer),
     },
   },
@@ -153,7 +163,7 @@ const publishDoc: RouteDoc = {
 };
 
 const removeDoc: RouteDoc = {
-  summary: "Withdraw or delete an ad",
+  summary: "Withdraw or delete an ad or a sponsorship",
   description:
     "A sealed document `{record_id, action, at}`, with `action` `withdraw` or `delete`, as for records; its seal has record type `ads`. The ad leaves the pools of every region within seconds; a deleted one's bytes are purged, and its id is not used again.",
   parameters: [sandboxKey],

@@ -95,11 +95,6 @@ it("a conditional read is not changed for HEAD either", async () => {
   expect(await expectSame(surfaces.verifyUrl, null, request)).toBe(304);
 });
 
-it("addresses that are not offered say so", async () => {
-  const answer = await send(surfaces.toolsUrl, null, { path: "/v1/mcp/public", body: "{}" });
-  expect(answer).toMatchObject({ status: 501, json: { code: "not_offered" } });
-});
-
 describe("a signed read", () => {
   it.each([
     ["/v1/seal-context", 200],

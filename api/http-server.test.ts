@@ -65,14 +65,6 @@ describe("every answer", () => {
       (await send(surfaces.verifyUrl, null, { path: "/openapi.json" })).headers.get("request-id"),
     );
   });
-
-  it("of an address that is not offered says so", async () => {
-    expect(await send(surfaces.toolsUrl, null, { path: "/v1/mcp/public", body: "{}" })).toMatchObject({
-      status: 501,
-      json: { code: "not_offered" },
-    });
-    expect(await send(surfaces.toolsUrl, null, { path: "/v1/mcp/public" })).toMatchObject({ status: 405 });
-  });
 });
 
 describe("a failure", () => {

@@ -10,24 +10,26 @@ import { recordId } from "../protocol/wire/push.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { ReadCompanyEvents } from "../service/company-events.ts";
+import type { ReadEntitlement } from "../service/entitlement.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { ReadImage } from "../service/image-read.ts";
 import type { ChooseListing } from "../service/key-directory.ts";
 import type { ReadOwnReceipts } from "../service/own-receipts.ts";
 import type { Search } from "../service/search.ts";
-import type { ReadTerms } from "../service/terms.ts";
+import type { AgreeToTerms, ReadTerms } from "../service/terms.ts";
 import type { ReadUsage } from "../service/usage.ts";
 import { readImageRoute } from "./ad-image-routes.ts";
 import { type AdRoutesServices, adRoutes } from "./ad-routes.ts";
 import { type AllowanceReads, allowanceRoutes } from "./allowance-routes.ts";
 import { companyRoutes } from "./company-routes.ts";
+import { entitlementRoute } from "./entitlement-route.ts";
 import { eventsRoute } from "./events-route.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { listingRoute } from "./listing-route.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
-import { termsRoute } from "./terms-route.ts";
+import { termsRoutes } from "./terms-route.ts";
 
 export interface RetrievalDeps {
   readonly http: HttpDeps;
@@ -40,6 +42,8 @@ export interface RetrievalDeps {
   readonly events: ReadCompanyEvents;
   readonly chooseListing: ChooseListing;
   readonly terms: ReadTerms;
+  readonly agreeToTerms: AgreeToTerms;
+  readonly entitlement: ReadEntitlement;
   readonly receipts: ReadOwnReceipts;
   readonly usage: ReadUsage;
   readonly allowance: AllowanceReads;
@@ -63,7 +67,8 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
     fetchRoute(deps),
     eventsRoute(deps),
     listingRoute(deps, accepted(deps)),
-    termsRoute(deps, accepted(deps)),
+    ...termsRoutes(deps, accepted(deps)),
+    entitlementRoute(deps, accepted(deps)),
     ...companyRoutes(deps, accepted(deps)),
     ...allowanceRoutes(deps, accepted(deps)),
     readImageRoute(deps.readImage),

@@ -39,7 +39,7 @@ export interface TestSurfaces extends AsyncDisposable {
  */
 export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
-  changes: Pick<SurfaceChanges, "hosts" | "addressRates" | "vectors"> = {},
+  changes: Pick<SurfaceChanges, "hosts" | "addressRates" | "vectors" | "toolSessions" | "toolOpenings"> = {},
 ): Promise<TestSurfaces> {
   const node = await openPublishingNode();
   const held = await Promise.all(Array.from({ length: 4 }, () => holdPort("127.0.0.1", 0)));

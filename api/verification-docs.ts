@@ -41,7 +41,7 @@ export const certificateDoc: RouteDoc = {
     },
   },
   pages: [200, 404],
-  problems: ["not_found", "request_invalid"],
+  problems: ["not_found", "request_invalid", "rate_limited"],
 };
 export const keysDoc: RouteDoc = {
   summary: "Published keys of a business",
@@ -49,7 +49,7 @@ export const keysDoc: RouteDoc = {
   answers: {
     200: { description: "The keys; only `signed` is trusted", body: businessKeysAnswer, headers: cached },
   },
-  problems: ["not_found"],
+  problems: ["not_found", "rate_limited"],
 };
 export const custodyDoc: RouteDoc = {
   summary: "Who holds the keys of a business",
@@ -61,7 +61,7 @@ export const custodyDoc: RouteDoc = {
       headers: cached,
     },
   },
-  problems: ["not_found"],
+  problems: ["not_found", "rate_limited"],
 };
 export const keySetDoc: RouteDoc = {
   summary: "Signed key set of the service",
@@ -78,6 +78,7 @@ export const directoryDoc: RouteDoc = {
   answers: {
     200: { description: "The directory, and the same signed", body: keyDirectoryAnswer, headers: cached },
   },
+  problems: ["rate_limited"],
 };
 export const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",
@@ -107,7 +108,7 @@ export const verifyPageDoc: RouteDoc = {
     },
   },
   pages: [200, 404],
-  problems: ["not_found", "request_invalid"],
+  problems: ["not_found", "request_invalid", "rate_limited"],
 };
 export const verifyDoc: RouteDoc = {
   summary: "Verify a record that you have",

@@ -15,6 +15,8 @@ import { measureImport } from "./sections/import.ts";
 import { measureLargeBusiness } from "./sections/large-business.ts";
 import { measureLogAppend } from "./sections/log-append.ts";
 import { measureLogProof } from "./sections/log-proof.ts";
+import { measureMcp } from "./sections/mcp.ts";
+import { measureMcpHosted } from "./sections/mcp-hosted.ts";
 import { measureMeanwhile } from "./sections/meanwhile.ts";
 import { measureMillion } from "./sections/million.ts";
 import { measurePush } from "./sections/push.ts";
@@ -51,6 +53,8 @@ const sections: Readonly<Record<SectionName, Section>> = {
   receipts: measureReceipts,
   ads: measureAds,
   allowance: measureAllowance,
+  "mcp-hosted": measureMcpHosted,
+  mcp: measureMcp,
 };
 
 async function run(options: BenchOptions): Promise<void> {

@@ -25,6 +25,8 @@ export const sectionNames = [
   "receipts",
   "ads",
   "allowance",
+  "mcp-hosted",
+  "mcp",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */

@@ -9,12 +9,14 @@ import { publishAds } from "./ads/publish.ts";
 import { type AllowanceSurfaces, openAllowanceSurfaces } from "./allowance.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
+import { openToolSurfaces, type ToolSurfaces } from "./tool-surfaces.ts";
 import { unlimited } from "./unlimited.ts";
 
 const indexPollMs = 5;
 
 let node: RunningNode | null = null;
 let allowance: AllowanceSurfaces | null = null;
+let tools: ToolSurfaces | null = null;
 boundHeapGrowth();
 
 function running(): RunningNode {
@@ -72,14 +74,21 @@ async function openAllowance(company: string): Promise<AllowanceSurfaces["ports"
   return allowance.ports;
 }
 
+/** Opens the tool server and the bare server beside it, and returns their ports. */
+async function openTools(): Promise<ToolSurfaces["ports"]> {
+  tools = await openToolSurfaces(running());
+  return tools.ports;
+}
+
 answerParent(
   {
     ...{ open, recordIds, awaitPush, indexedProducts, cpuTimes },
-    openAllowance,
+    ...{ openAllowance, openTools, heldByTools: () => tools?.held() ?? null },
     paidAnswers: () => allowance?.paid() ?? 0,
     publishAds: (campaigns: number) => publishAds(running().services, campaigns),
   },
   async () => {
+    await tools?.[Symbol.asyncDispose]();
     await allowance?.[Symbol.asyncDispose]();
     await node?.[Symbol.asyncDispose]();
   },

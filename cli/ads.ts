@@ -39,9 +39,14 @@ const formats = ["text", "card", "carousel", "list", "voice", "other"] as const;
 
 const render: Command = {
   name: "ads render",
-  usage: "RENDER_TOKEN",
-  summary: "confirm that an ad is shown; answers its label and a click token",
+  usage: "RENDER_TOKEN|RECORD_ID",
+  summary: "confirm that an ad or a sponsored row is shown; answers its label and a click token",
   options: {
+    search: {
+      type: "string",
+      value: "RETRIEVAL_ID",
+      help: "the search of products that answered the sponsored row RECORD_ID",
+    },
     format: { type: "string", value: "FORMAT", help: `${formats.join(", ")} (default text)` },
     ...companyOptions,
   },
@@ -59,10 +64,10 @@ const click: Command = {
 const publish: Command = {
   name: "ads publish",
   usage: "FILE",
-  summary: "seal a campaign or an ad in a sandbox, and publish it",
+  summary: "seal a campaign, an ad or a sponsored product in a sandbox, and publish it",
   details: [
-    "FILE has the exact bytes of a campaign (svc/ad_campaign/1) or of an ad (svc/ads/1). The owner of the sample business seals it,",
-    "with the passkey in sandbox.json, or the owner of your own business with the one that svc grant made for --config.",
+    "FILE has the exact bytes of a campaign (svc/ad_campaign/1), of an ad (svc/ads/1) or of a sponsored product (svc/ad_product/1). The",
+    "owner of the sample business seals it, with the passkey in sandbox.json, or the owner of your own business with the one that svc grant made for --config.",
     "Elsewhere people seal in their portal; --seal sends the envelope that was sealed there.",
   ],
   options: {
@@ -104,13 +109,16 @@ async function runPool(args: Arguments, context: CommandContext): Promise<ExitCo
 }
 
 async function runRender(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const render_token = onlyArgument(args, render);
-  const named = args.text("format") ?? "text";
-  const format = formats.find((each) => each === named);
+  const named = onlyArgument(args, render);
+  const retrieval_id = args.text("search");
+  const asked = args.text("format") ?? "text";
+  const format = formats.find((each) => each === asked);
   if (format === undefined) throw new UsageError(`--format is one of ${formats.join(", ")}.`);
   const { client } = await connect("ai_company", args, context);
-  const { text, body } = await client.renderAd({ render_token, format });
-  const said = `${body.ad_id} rendered at ${body.rendered_at}; ${body.label.text}: ${body.label.advertiser}`;
+  const { text, body } = await client.renderAd(
+    retrieval_id === null ? { render_token: named, format } : { retrieval_id, record_id: named, format },
+  );
+  const said = `${body.record_id ?? body.ad_id} rendered at ${body.rendered_at}; ${body.label.text}: ${body.label.advertiser}`;
   context.terminal.print(args.flag("json") ? text : `${said}\n${body.click_token}`);
   return exitCodes.done;
 }

@@ -10,6 +10,7 @@ import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { domains } from "./domains.ts";
+import { entitlement } from "./entitlement.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
@@ -21,6 +22,7 @@ import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
+import { mcp } from "./mcp.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
@@ -31,7 +33,7 @@ import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
-import { terms } from "./terms.ts";
+import { terms, termsAgree } from "./terms.ts";
 import { tryCommand } from "./try.ts";
 import { usage } from "./usage.ts";
 import { verify } from "./verify.ts";
@@ -43,6 +45,7 @@ const commands: readonly Command[] = [
     search,
     fetchCommand,
     verify,
+    mcp,
     push,
     pushStatus,
     pushes,
@@ -51,6 +54,8 @@ const commands: readonly Command[] = [
     attempts,
     domains,
     terms,
+    termsAgree,
+    entitlement,
     receipts,
     receiptsCheck,
     usage,

@@ -1,6 +1,6 @@
 // What a business's developer does with records that are published: look, withdraw, delete, and follow pushes.
 
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageOf } from "../node/images/images.fixture.ts";
@@ -186,11 +186,31 @@ it("terms shows those in force, and says which version there is not", async () =
   const shown = await sandbox.svc("terms");
   expect(shown.code, shown.output).toBe(0);
   expect(shown.output).toMatch(/^# Terms of this sandbox\n/);
-  expect(shown.output).toMatch(/1 \(in force\) +2026-01-01T00:00:00.000Z +en +sha256:[0-9a-f]{64}/);
+  expect(shown.output).toMatch(/2 \(in force\) +2026-02-01T00:00:00.000Z +en +sha256:[0-9a-f]{64}/);
   const exact = JSON.parse((await sandbox.svc("terms", "1", "--json")).output) as {
     readonly version: number;
   };
   expect(exact.version).toBe(1);
   expect(await sandbox.svc("terms", "7")).toMatchObject({ code: 3 });
+  expect(shown.output).toContain("has not agreed to this version: svc terms agree 2 sha256:");
+  const [, hash = ""] = /agree 2 (sha256:[0-9a-f]{64})/.exec(shown.output) ?? [];
+  const unagreed = await sandbox.svc("entitlement");
+  expect([unagreed.code, unagreed.output]).toEqual([3, expect.stringContaining("terms_not_agreed")]);
+  for (let times = 0; times < 2; times += 1)
+    expect((await sandbox.svc("terms", "agree", "2", hash)).output).toMatch(
+      /agreed to version 2, sha256:.*, at 2/,
+    );
+  expect((await sandbox.svc("terms")).output).toContain("Your company agreed to this version at ");
+  expect((await sandbox.svc("entitlement")).output).toMatch(/Terms +version 2, agreed at 2/);
+  const { verify_url: url } = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8"));
+  const keys = await fetch(`${url}/.well-known/keys`);
+  await writeFile(join(sandbox.home, "keys.json"), await keys.text());
+  await writeFile(join(sandbox.home, "own.json"), (await sandbox.svc("entitlement", "--json")).output);
+  const files = [join(sandbox.home, "own.json"), "--key-set", join(sandbox.home, "keys.json"), "--sandbox"];
+  const checked = await sandbox.svc("verify", ...files);
+  expect([checked.code, checked.output]).toEqual([0, expect.stringMatching(/entitlement +Of .*, until 2/)]);
+  expect(await sandbox.svc("terms", "agree", "1", hash)).toMatchObject({ code: 3 });
+  for (const words of [["2"], ["2", "x"], ["x", hash], ["2", hash, "more"]])
+    expect(await sandbox.svc("terms", "agree", ...words)).toMatchObject({ code: 2 });
   expect(await sandbox.svc("terms", "x")).toMatchObject({ code: 2 });
 });

@@ -1,20 +1,31 @@
-// `svc terms`: the terms of AI companies.
+// `svc terms`: the terms of AI companies. `svc terms agree`: agreeing to a version of them.
 
 import type { Arguments, Command, CommandContext } from "./command.ts";
 import { connect, connectionOptions } from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { formatTable, visible } from "./terminal.ts";
 
+const options = {
+  json: { type: "boolean", help: "print the service's answer exactly as it came" },
+  company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
+  ...connectionOptions,
+} as const;
+
 export const terms: Command = {
   name: "terms",
   usage: "[VERSION]",
   summary: "show the terms of AI companies, those in force or of a version",
-  options: {
-    json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
-    ...connectionOptions,
-  },
+  options,
   run: runTerms,
+};
+
+export const termsAgree: Command = {
+  name: "terms agree",
+  usage: "VERSION SHA256",
+  summary: "agree to the exact text of a version for your company",
+  details: ["SHA256 is the hash of the text that you read, as svc terms shows it below that text."],
+  options,
+  run: runAgree,
 };
 
 async function runTerms(args: Arguments, context: CommandContext): Promise<ExitCode> {
@@ -33,6 +44,28 @@ async function runTerms(args: Arguments, context: CommandContext): Promise<ExitC
   for (const line of body.text.split("\n")) terminal.print(visible(line));
   for (const line of formatTable(["VERSION", "FROM", "LANGUAGE", "SHA-256"], rows, terminal.columns))
     terminal.note(line);
+  const { agreed } = body;
+  terminal.note(
+    agreed === null
+      ? `Your company has not agreed to this version: svc terms agree ${body.version} ${body.sha256}`
+      : `Your company agreed to this version at ${agreed.agreed_at}.`,
+  );
+  return exitCodes.done;
+}
+
+async function runAgree(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const [number, sha256, further] = args.positionals;
+  const { version } = queryOf(number === undefined ? [] : [number]);
+  if (version === undefined || sha256 === undefined || further !== undefined)
+    throw new UsageError("svc terms agree takes a VERSION and the SHA256 of its text.");
+  if (!/^sha256:[0-9a-f]{64}$/.test(sha256))
+    throw new UsageError("SHA256 is sha256: and 64 lowercase hexadecimal digits.");
+  const { client } = await connect("ai_company", args, context);
+  const { body, text } = await client.agreeToTerms({ version, sha256 });
+  const { terminal } = context;
+  if (args.flag("json")) terminal.write(`${text}\n`);
+  else
+    terminal.print(`Your company agreed to version ${body.version}, ${body.sha256}, at ${body.agreed_at}.`);
   return exitCodes.done;
 }
 

@@ -24,8 +24,8 @@ export const verify: Command = {
   details: [
     "Trust comes only from anchors: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
     "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
-    "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id} or GET /.well-known/svc-keys, or",
-    "only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
+    "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
+    "GET /v1/entitlement, or only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: {
@@ -84,6 +84,7 @@ async function verifyStatement(
   return verifyStatementFile(contents, {
     ...choice,
     keySet: await readBytes(keySet, context),
+    nowMs: context.now(),
     ...(record === null ? {} : { record: await readBytes(record, context) }),
   });
 }

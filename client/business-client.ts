@@ -104,7 +104,7 @@ export interface BusinessClient extends BulkClient {
   domains(): Promise<JsonAnswer<DomainsAnswer>>;
   /** Sends an image of an ad: a still PNG, JPEG or WebP. A creative names it by the hash in the answer. */
   uploadImage(bytes: Uint8Array): Promise<JsonAnswer<AdImage>>;
-  /** Delivers a sealed campaign or ad. Sent again, it is answered with what it has become. */
+  /** Delivers a sealed campaign, ad or sponsored product. Sent again, it is answered with what it has become. */
   publishAd(record: Uint8Array, seal: Envelope): Promise<JsonAnswer<CampaignAnswer | AdAnswer>>;
   /** Delivers a sealed document `{record_id, action, at}` about an ad of the campaign. */
   removeAd(removal: {

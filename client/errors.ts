@@ -10,6 +10,8 @@ export class SvcProblemError extends Error {
   readonly retryAfterSeconds: number | null;
   /** The problem document as received; empty when there was none. */
   readonly problem: Readonly<Record<string, unknown>>;
+  /** The exact body of the answer; null when it was not UTF-8, or when there is none to show. */
+  readonly text: string | null;
 
   constructor(answer: {
     readonly status: number;
@@ -17,6 +19,7 @@ export class SvcProblemError extends Error {
     readonly detail: string;
     readonly retryAfterSeconds: number | null;
     readonly problem: Readonly<Record<string, unknown>>;
+    readonly text?: string | null;
   }) {
     super(`${answer.status} ${answer.code}: ${answer.detail}`);
     this.name = "SvcProblemError";
@@ -25,6 +28,7 @@ export class SvcProblemError extends Error {
     this.detail = answer.detail;
     this.retryAfterSeconds = answer.retryAfterSeconds;
     this.problem = answer.problem;
+    this.text = answer.text ?? null;
   }
 }
 

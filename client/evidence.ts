@@ -3,6 +3,7 @@
 
 import { type Anchors, parseAnchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
@@ -70,19 +71,26 @@ export function isStatementFile(file: Uint8Array): boolean {
 }
 
 /**
- * Verifies a saved answer of `POST /v1/verify`, `GET /v1/verify/{record_id}` or `GET /.well-known/svc-keys` with anchors
- * and a saved answer of `GET /.well-known/keys`. `record` are the exact bytes that a statement must be about. Any other file
- * is `not_a_statement`.
+ * Verifies a saved answer of `POST /v1/verify`, `GET /v1/verify/{record_id}`, `GET /.well-known/svc-keys` or
+ * `GET /v1/entitlement` with anchors and a saved answer of `GET /.well-known/keys`. `record` are the exact bytes that a
+ * statement must be about, and `nowMs` (Unix milliseconds) is when an entitlement has to be valid, by default now. Any other
+ * file is `not_a_statement`.
  */
 export function verifyStatementFile(
   file: Uint8Array,
-  options: AnchorsChoice & { readonly keySet: Uint8Array; readonly record?: Uint8Array },
+  options: AnchorsChoice & {
+    readonly keySet: Uint8Array;
+    readonly record?: Uint8Array;
+    readonly nowMs?: number;
+  },
 ): FileVerdict {
   const anchors = readAnchors(options);
   if (!anchors.ok) return anchors;
   const answer = statedAnswer(file);
   if (answer === null) return refuse("not_a_statement", "The file holds no statement of the service.");
-  return ok(verifyStatedAnswer({ anchors: anchors.value, keySet: options.keySet }, answer, options.record));
+  const { keySet, record, nowMs = Date.now() } = options;
+  const subject = { at: formatTimestamp(nowMs), ...(record === undefined ? {} : { record }) };
+  return ok(verifyStatedAnswer({ anchors: anchors.value, keySet }, answer, subject));
 }
 
 /** Sandbox anchors must be allowed explicitly. */

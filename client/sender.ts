@@ -185,6 +185,7 @@ function problemOf(status: number, text: string | null, retryAfterSeconds: numbe
       ...unexpected,
       status,
       retryAfterSeconds,
+      text,
       detail: "The answer is not a problem document.",
     });
   }
@@ -195,6 +196,7 @@ function problemOf(status: number, text: string | null, retryAfterSeconds: numbe
     detail: typeof detail === "string" ? detail : "",
     retryAfterSeconds: retryAfterSeconds ?? (typeof named === "number" ? named : null),
     problem,
+    text,
   });
 }
 

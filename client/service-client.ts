@@ -12,12 +12,13 @@ import type {
   RenderRequest,
 } from "../protocol/wire/ad-requests.ts";
 import type { AllowanceAnswer, StatementAnswer } from "../protocol/wire/allowance.ts";
+import type { EntitlementAnswer } from "../protocol/wire/entitlement.ts";
 import type { CompanyEvent, CompanyEvents } from "../protocol/wire/events.ts";
 import type { ListingAnswer, ListingBody } from "../protocol/wire/key-directory.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, RecordFault } from "../protocol/wire/push.ts";
 import type { OwnReceipt, ReceiptsAnswer, UsageAnswer, UsageLine } from "../protocol/wire/receipts.ts";
 import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
-import type { TermsAnswer } from "../protocol/wire/terms.ts";
+import type { AgreementAnswer, AgreementBody, TermsAnswer } from "../protocol/wire/terms.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import { type BusinessClient, businessMethods, queryOf } from "./business-client.ts";
 import { type JsonAnswer, jsonAnswer, jsonBody, unexpectedAnswer } from "./json-answer.ts";
@@ -29,6 +30,7 @@ export type {
   AllowanceAnswer,
   CompanyEvent,
   CompanyEvents,
+  EntitlementAnswer,
   FetchedRecord,
   InlineOutcome,
   OwnReceipt,
@@ -107,6 +109,10 @@ export interface SvcClient extends BusinessClient {
   usage(query?: UsageQuery): Promise<JsonAnswer<UsageAnswer>>;
   /** The terms of AI companies that are in force, or those of a version. */
   terms(query?: { readonly version?: number }): Promise<JsonAnswer<TermsAnswer>>;
+  /** Agrees to the exact text of a version for the AI company. Sent again, it gets the first answer. */
+  agreeToTerms(agreement: AgreementBody): Promise<JsonAnswer<AgreementAnswer>>;
+  /** A statement for others that the AI company may use the service, for 24 hours at most (`Verifier.entitlement`). */
+  entitlement(): Promise<JsonAnswer<EntitlementAnswer>>;
   /** The prepaid account of the AI company, and the prices. */
   allowance(): Promise<JsonAnswer<AllowanceAnswer>>;
   /** The statement of a month such as `2026-11`. */
@@ -115,7 +121,7 @@ export interface SvcClient extends BusinessClient {
   statementCsv(month: string): Promise<ServiceAnswer>;
   /** A pool of ads in the caller's order. Every item verifies alone (`Verifier.adItem`). */
   adPool(request: PoolRequest): Promise<JsonAnswer<PoolAnswer>>;
-  /** Confirms that an ad is shown; sent again it gets the first answer. */
+  /** Confirms that an ad of a pool, or a sponsored row of a search, is shown; sent again it gets the first answer. */
   renderAd(request: RenderRequest): Promise<JsonAnswer<RenderAnswer>>;
   /** Confirms that an ad was followed; sent again it gets the first answer. */
   clickAd(request: ClickRequest): Promise<JsonAnswer<ClickAnswer>>;
@@ -172,6 +178,8 @@ export function createSvcClient(options: SvcClientOptions): SvcClient {
     ownReceipt: (retrievalId) => get("/v1/receipts", { retrieval_id: retrievalId }),
     usage: (query = {}) => get("/v1/usage", query),
     terms: (query = {}) => get("/v1/terms", query),
+    agreeToTerms: (agreement) => post("/v1/terms/agreements", agreement),
+    entitlement: () => get("/v1/entitlement", {}),
     allowance: () => get("/v1/allowance", {}),
     statement: (month) => get(statementPath(month), {}),
     statementCsv: (month) =>

@@ -47,7 +47,7 @@ const products: CollectionDefinition = {
       countryStem: "price_currency_",
     },
     field("gtin", "keyword", exact, "Global trade item number."),
-    field("sponsored", "boolean", only, "Whether the row is a sponsored item."),
+    { ...field("sponsored", "boolean", only, "Whether the row is a sponsored item."), isOnRows: false },
     publishedAt,
   ],
   sortKeys: ["price_amount", "published_at"],
@@ -159,7 +159,7 @@ function field(
   operators: readonly Operator[],
   description: string,
 ): FilterField {
-  return { name, type, operators, multiple: false, countryStem: null, description };
+  return { name, type, operators, multiple: false, countryStem: null, isOnRows: true, description };
 }
 
 function many(name: string, operators: readonly Operator[], description: string): FilterField {

@@ -24,6 +24,11 @@ export interface FilterField {
    * appended.
    */
   readonly countryStem: string | null;
+  /**
+   * Whether rows and their index documents have the field. What is sponsored is known when a search is answered, and by no row:
+   * the query then names the records (row-query.ts).
+   */
+  readonly isOnRows: boolean;
   readonly description: string;
 }
 

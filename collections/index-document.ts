@@ -7,32 +7,22 @@ import { collections } from "./collections.ts";
 import type { FieldType, FilterField } from "./definition.ts";
 import { analyse } from "./text-analysis.ts";
 
-/** What the index holds about a row in addition to the row's own content. */
-export interface IndexMarks {
-  /** Whether the row is a sponsored item. */
-  readonly sponsored?: boolean;
-}
-
 /**
  * Builds the index document of a row, projected or signed. Values are in the units of the index: timestamps and
  * `published_at` in Unix milliseconds, money as numbers. A member missing from the row is a field missing from the document.
  */
-export function indexDocument(
-  collection: CollectionName,
-  row: JsonObject,
-  marks: IndexMarks = {},
-): IndexDocument {
+export function indexDocument(collection: CollectionName, row: JsonObject): IndexDocument {
   const definition = collections[collection];
   const countries = stringsOf(row["countries"]);
   const fields: Record<string, IndexValue | readonly IndexValue[]> = {};
   const points: Record<string, readonly GeoPoint[]> = {};
   for (const field of definition.fields) {
+    if (!field.isOnRows) continue;
     if (field.type === "geopoint") addPoints(points, field, row[field.name]);
     else if (field.countryStem !== null) {
       for (const country of countries) addValue(fields, `${field.countryStem}${country}`, field, row);
     } else if (field.type !== "country") addValue(fields, field.name, field, row);
   }
-  if (collection === "products") fields["sponsored"] = marks.sponsored ?? false;
   const texts: Record<string, string> = {};
   for (const name of definition.textFields) {
     const value = row[name];

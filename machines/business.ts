@@ -7,6 +7,7 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, raise, setup } from "xstate";
+import type { TermsAgreement } from "../actors/messages/company.ts";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -37,6 +38,8 @@ export interface Party {
   readonly former_groups?: readonly string[];
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
+  /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
+  readonly agreements?: readonly TermsAgreement[];
 }
 
 export interface BusinessContext {
@@ -83,6 +86,8 @@ export type BusinessEvent =
   /** An integration key that was in force was revoked. */
   | { readonly type: "key.revoked"; readonly key_id: string }
   | { readonly type: "directory.chosen"; readonly listed: boolean }
+  /** With every agreement that the company has since. */
+  | { readonly type: "terms.agreed"; readonly agreements: readonly TermsAgreement[] }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | { readonly type: "group.joined"; readonly group: string; readonly former_groups: readonly string[] }
@@ -236,6 +241,11 @@ export const businessMachine = setup({
     "directory.chosen": {
       actions: assign({
         party: ({ context, event }) => context.party && { ...context.party, listed: event.listed },
+      }),
+    },
+    "terms.agreed": {
+      actions: assign({
+        party: ({ context, event }) => context.party && { ...context.party, agreements: event.agreements },
       }),
     },
     "group.blocked": {

@@ -1,6 +1,7 @@
 // Documents about ads that are delivered again, late, or to another campaign, on a running node over HTTP.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { campaignRef } from "../actors/messages/refs.ts";
 import {
   freshNonce,
   newCaller,
@@ -38,9 +39,9 @@ beforeAll(async () => {
 afterAll(() => node.close());
 
 /** Seals a document now, to be delivered as often as wanted. */
-async function sealed(record: object): Promise<object> {
+async function sealed(record: object, certId = advertiser.business.certId): Promise<object> {
   const bytes = utf8(JSON.stringify(record));
-  const named = { uuid: advertiser.uuid, certId: advertiser.business.certId };
+  const named = { uuid: advertiser.uuid, certId };
   const wanted = { record: bytes, record_type: "ads", ai_policy_version: 0 } as const;
   return { record_base64: toBase64(bytes), seal: await sealHosted(node.running.services, named, wanted) };
 }
@@ -83,6 +84,8 @@ describe("a creative", () => {
     await vi.waitFor(both, patience);
     await advertiser.remove(String(here.json["ad_id"]), "delete");
     await vi.waitFor(async () => expect(await headlines("gaiters")).toEqual(["Summer"]), patience);
+    const again = await advertiser.remove(String(here.json["ad_id"]), "withdraw");
+    expect(again).toMatchObject({ status: 200, json: { state: "deleted" } });
   });
 });
 
@@ -135,6 +138,27 @@ describe("a render", () => {
     expect(codeOf(await replayed())).toEqual([401, "nonce_reused"]);
   });
 
+  it("that is refused because its nonce was used for another one costs its advertiser nothing", async () => {
+    for (const id of ["twin-a", "twin-b"]) await deliver(await ad(id, { keywords: ["spikes"] }));
+    const served = async () => (await openPool(node, company, { keywords: ["spikes"] })).ads;
+    await vi.waitFor(async () => expect(await served()).toHaveLength(2), patience);
+    const { actors, clock } = node.running.services;
+    const renders = async () =>
+      (await actors.ask(campaignRef(advertiser.uuid, "spring"), { type: "campaign.read" }))?.renders ?? 0;
+    const before = await renders();
+    const nonce = freshNonce();
+    const statuses: number[] = [];
+    for (const { render_token } of await served()) {
+      const { status } = await send(node.running.urls.base_url, company, {
+        ...{ path: "/v1/ads/render", nonce, created: Math.floor(clock.now() / 1000) },
+        body: JSON.stringify({ render_token, format: "card" }),
+      });
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([200, 401]);
+    expect(await renders()).toBe(before + 1);
+  });
+
   it("under an Idempotency-Key is answered once, and another request under it is refused", async () => {
     const [item] = (await openPool(node, company, { keywords: ["laces"] })).ads;
     const asked = (format: string, key: string) =>
@@ -151,7 +175,33 @@ describe("a render", () => {
   });
 });
 
-// The last: what was sealed under the certificate that is in force no more is not accepted any more.
+describe("an advertiser whose certificate is not active any more", () => {
+  it("is served no more, and what was served before is not charged", async () => {
+    const ended = await newAdvertiser(node);
+    await ended.campaign();
+    expect((await ended.ad("ended", { keywords: ["galoshes"] })).status).toBe(200);
+    const served = async () => (await openPool(node, company, { keywords: ["galoshes"] })).ads;
+    await vi.waitFor(async () => expect(await served()).toHaveLength(1), patience);
+    const [item] = await served();
+    const { parties, clock, actors } = node.running.services;
+    const { party, key } = ended.business;
+    const { uuid, kind, legal_name, country } = party;
+    await parties.issueCertificate({
+      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "withdrawn" },
+      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: "approval_reversed" },
+    });
+    await registerInForce(node.running.services);
+    expect(await served()).toEqual([]);
+    const render = { render_token: item?.render_token, format: "card" };
+    expect(codeOf(await state(node, company, "render", render))).toEqual([
+      ...[409, "ad_unavailable", "ad_not_live"],
+    ]);
+    const report = await actors.ask(campaignRef(uuid, "spring"), { type: "campaign.read" });
+    expect(report?.renders).toBe(0);
+  });
+});
+
+// The last ones: what was sealed under the certificate that is in force no more is not accepted any more.
 describe("an item", () => {
   it("verifies alone after its advertiser's certificate was issued again, by the history in it", async () => {
     await deliver(await ad("reissued", { keywords: ["mules"] }));
@@ -169,6 +219,26 @@ describe("an item", () => {
     const { text, ads } = await served();
     expect(ads[0]).toHaveProperty("certificate_history");
     const item = utf8((exactMember(text, "ads") ?? "").slice(1, -1));
+    const report = verifyAdItem(node.running.services.trust(), item);
+    expect(report, JSON.stringify(report)).toMatchObject({ valid: true });
+  });
+
+  it("verifies alone at once, if it is sealed under a certificate that was issued since others were served", async () => {
+    const { parties, clock, register } = node.running.services;
+    const { party, key } = advertiser.business;
+    const { uuid, kind, legal_name, country } = party;
+    expect((await openPool(node, company, { keywords: ["mules"] })).ads).toHaveLength(1);
+    await parties.issueCertificate({
+      ...{ uuid, kind, legal_name, country, verified_since: key.valid_from, status: "active" },
+      ...{ status_effective_from: formatTimestamp(clock.now()), status_reason: null },
+    });
+    await registerInForce(node.running.services);
+    const certId = (await register.certificates(uuid))[0]?.cert_id ?? "";
+    const renewed = await sealed({ ...adRecord("renewed"), keywords: ["sabots"] }, certId);
+    expect((await deliver(renewed)).status).toBe(200);
+    const served = () => openPool(node, company, { keywords: ["sabots"] });
+    await vi.waitFor(async () => expect((await served()).ads).toHaveLength(1), patience);
+    const item = utf8((exactMember((await served()).text, "ads") ?? "").slice(1, -1));
     const report = verifyAdItem(node.running.services.trust(), item);
     expect(report, JSON.stringify(report)).toMatchObject({ valid: true });
   });

@@ -22,7 +22,7 @@ import type { RunningNode } from "./start.ts";
 
 export const billedRegion = "eu-west1";
 /** A fetch costs 1, a search of products 0.1. */
-const prices = {
+export const prices = {
   currency: "EUR",
   versions: [
     {
@@ -49,6 +49,10 @@ export interface BilledNode {
    * node that starts does what is due.
    */
   charge(): Promise<void>;
+  /** The same for a node that does not run. */
+  startLater(): Promise<void>;
+  /** Unix milliseconds by its clock. */
+  now(): number;
   ops(path: string, body?: object): Promise<{ readonly status: number; readonly json: unknown }>;
   companyUuid(): Promise<string>;
   close(): Promise<void>;
@@ -91,8 +95,12 @@ export async function openBilledNode(): Promise<BilledNode> {
     stop: async () => {
       await billed.running[Symbol.asyncDispose]();
     },
+    now: () => platform.clock.now(),
     charge: async () => {
       await billed.stop();
+      await billed.startLater();
+    },
+    startLater: async () => {
       movedMs += 300_000;
       await billed.start();
       await chargeNow(billed);

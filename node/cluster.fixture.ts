@@ -32,8 +32,8 @@ export interface ClusterOptions {
   readonly engines: EnginesUnderTest;
   /** The number of nodes in each region, by the region's name. */
   readonly nodes: Readonly<Record<string, number>>;
-  /** Further settings of every node. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Further settings of every node; undefined for one that it must not have. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether the first node fills the sandbox with its samples (default: no). */
   readonly samples?: boolean;
   /** The nodes' program, relative to the project's root (default: `cli/main.ts`). */

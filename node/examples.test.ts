@@ -34,6 +34,7 @@ import {
 import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { formOf, shortened, shownMax } from "./example-forms.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
+import { toolCalls } from "./example-tools.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
 import { imageOf } from "./images/images.fixture.ts";
@@ -238,8 +239,11 @@ async function insight(): Promise<void> {
   await ask(urls.base_url, company, { path: "/v1/events?limit=2" });
   const body = JSON.stringify({ listed: true });
   await ask(urls.base_url, company, { path: "/v1/key-directory/listing", body });
-  for (const path of ["/v1/terms", "/v1/receipts?limit=1", "/v1/usage"])
-    await ask(urls.base_url, company, { path });
+  for (const path of ["/v1/receipts?limit=1", "/v1/usage"]) await ask(urls.base_url, company, { path });
+  const { json } = await send(urls.base_url, company, { path: "/v1/terms" });
+  const agreed = JSON.stringify({ version: json["version"], sha256: json["sha256"] });
+  await ask(urls.base_url, company, { path: "/v1/terms/agreements", body: agreed });
+  for (const path of ["/v1/terms", "/v1/entitlement"]) await ask(urls.base_url, company, { path });
 }
 
 async function grants(): Promise<string> {
@@ -274,6 +278,7 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
     ...{ seal: fetched.json["seal"], sidecar: fetched.json["sidecar"] },
   });
   await ask(base, null, { path: "/v1/verify", body });
+  await toolCalls(node.running.urls.mcp_url, ask);
 }
 
 /** The vectors change with every document that is added to them: two files stand for all. */

@@ -14,6 +14,8 @@ const ofReceipts: Proof = {
 };
 const ofUsage: Proof = { shownBy: "api/own-receipts.test.ts: is told apart by what is asked for" };
 
+const ofAgreement: Proof = { shownBy: "api/terms.test.ts: to %s is refused" };
+
 export const readsOfInsight: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     ["daily", "who-is-asking"].flatMap((path) =>
@@ -37,6 +39,8 @@ export const readsOfInsight: Readonly<Record<string, Proof>> = {
     shownBy:
       "api/key-directory.test.ts: lists a company no more once it chooses so, or its certificate is not active any more",
   },
+  "POST /v1/terms/agreements body /version": ofAgreement,
+  "POST /v1/terms/agreements body /sha256": ofAgreement,
   "GET /v1/terms query version": {
     shownBy: "api/terms.test.ts: answers any version, with the hash of its text",
   },

@@ -21,6 +21,10 @@ const removed = ad("leaves pools and cannot be rendered; deleted, its bytes are 
 const found = ad("has the ads of the country that have a keyword, whole, whatever the case of its letters");
 const bounded = ad("has at most as many as were asked for, of all and of one campaign");
 
+const row: Proof = {
+  shownBy:
+    "node/sponsored.test.ts: is refused for what was not a sponsored row of a product search of the caller's own",
+};
 const repeated: Proof = {
   shownBy:
     "node/ads-again.test.ts: under an Idempotency-Key is answered once, and another request under it is refused",
@@ -49,6 +53,7 @@ export const readsOfMoney: Readonly<Record<string, Proof>> = {
   "POST /v1/ads/render body /render_token": ad(
     "is refused to another company, and with a token that was changed",
   ),
+  ...each("POST /v1/ads/render", ["body /retrieval_id", "body /record_id"], row),
   "POST /v1/ads/render header Idempotency-Key": repeated,
   "POST /v1/ads/click header Idempotency-Key": repeated,
   "POST /v1/ads/render body /format": ad("keeps how it was shown"),

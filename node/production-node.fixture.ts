@@ -21,7 +21,7 @@ import {
   registeredKey,
 } from "./sandbox/register-samples.ts";
 import { everydayKey, type SampleBusiness, type SampleCompany } from "./sandbox/sample.ts";
-import { createSoftwarePasskey } from "./sandbox/sealer.ts";
+import { createSoftwarePasskey, type Sealer } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 const attemptsMax = 20;
@@ -60,7 +60,10 @@ export interface ProductionParties {
   readonly businessUuid: string;
   readonly certId: string;
   readonly integration: SigningKey;
+  /** The passkey of the business's owner. */
+  readonly owner: Sealer;
   readonly company: SigningKey;
+  readonly companyUuid: string;
 }
 
 /** A business that may push, and a company that may ask: registered with documents that the issuance key signed. */
@@ -84,7 +87,9 @@ export async function registerParties(node: RunningNode): Promise<ProductionPart
   return {
     ...{ businessUuid: business.uuid, certId },
     integration: await signingKeyOf(integration),
+    owner: sealer,
     company: await signingKeyOf(asker),
+    companyUuid: company.uuid,
   };
 }
 

@@ -34,6 +34,7 @@ import {
   searchEffects,
 } from "./request-effects.fixture.ts";
 import { type OpenApiDocument, type RequestMember, requestMembers } from "./request-members.fixture.ts";
+import { toolProofs } from "./tool-members.fixture.ts";
 
 let world: EffectsWorld;
 let members: readonly RequestMember[] = [];
@@ -156,6 +157,7 @@ const verification: Readonly<Record<string, Proof>> = {
   "POST /v1/verify body /ai_policy_bits": verifies((whole) => ({ ...whole, ai_policy_bits: {} })),
   "POST /v1/verify body /key_events": verifies((whole) => ({ ...whole, key_events: "require" })),
   "POST /v1/verify body /ad_item": verifies((whole) => ({ ...whole, ad_item: {} })),
+  "POST /v1/verify body /entitlement": verifies((whole) => ({ ...whole, entitlement: {} })),
   "POST /v1/verify body /ad_item/record_base64": verifies(() => ({ ad_item: { record_base64: "AAAA" } })),
 };
 
@@ -277,7 +279,7 @@ function sandboxKeyEffect(key: string): Effect {
   const [method = "", template = ""] = key.split(" ");
   const path = template.replace("{record_id}", recordId()).replace("{push_id}", world.pushId);
   const isRetrieval =
-    /search$|^\/v1\/(records\/|events$|receipts$|terms$|usage$|allowance$|statements\/|ads\/(pool|render|click)$|key-directory\/)/.test(
+    /search$|^\/v1\/(records\/|events$|receipts$|terms(\/agreements)?$|entitlement$|usage$|allowance$|statements\/|ads\/(pool|render|click)$|key-directory\/)/.test(
       path,
     );
   const { retrievalUrl, businessUrl, services } = world.surfaces;
@@ -313,6 +315,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...bulkProofs,
   ...imageProofs,
   ...logProofs,
+  ...toolProofs,
   ...holdProofs,
   ...removalProofs(members.map(({ key }) => key)),
   ...searchEffects(() => world),

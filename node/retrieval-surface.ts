@@ -6,15 +6,19 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { createAdItems } from "../service/ad-items.ts";
 import { type AdPoolCall, createServePool } from "../service/ad-pool.ts";
 import { clickAd, renderAd } from "../service/ad-render.ts";
+import { type AdSessions, createAdSessions } from "../service/ad-sessions.ts";
 import { createAdTokens } from "../service/ad-tokens.ts";
+import { createAgreements } from "../service/agreements.ts";
 import { type CompanyEventsRequest, readCompanyEvents } from "../service/company-events.ts";
+import { createReadEntitlement } from "../service/entitlement.ts";
 import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createChooseListing } from "../service/key-directory.ts";
 import { answerStatement, readAllowance } from "../service/ledgers.ts";
 import { createReceipts, type Receipts } from "../service/receipts.ts";
 import type { KeyBudget } from "../service/regional-limits.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
-import { createReadTerms } from "../service/terms.ts";
+import { createSponsoredRows } from "../service/sponsored-rows.ts";
+import { createAgreeToTerms, createReadTerms, type TermsDeps } from "../service/terms.ts";
 import { createVerification } from "../service/verification.ts";
 import { companyReadsOf } from "./company-reads.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
@@ -35,6 +39,7 @@ export function retrievalOf(
   { budget, delayUntil: delayed }: RetrievalBounds,
 ) {
   const { register, records, index, clock, insight, rightOfWay } = services;
+  const { eventStore, config, allowance } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
@@ -44,9 +49,15 @@ export function retrievalOf(
     crypto: nativeCrypto,
     clock,
   });
-  const { eventStore, config } = services;
-  const { allowance } = services;
-  const search = createSearch({ index, register, receipts, insight, budget, allowance });
+  const sessions = createAdSessions({
+    ...{ actors: services.actors, crypto: nativeCrypto, region: config.region },
+    sessionKey: services.adSessionKey,
+  });
+  const sponsored = createSponsoredRows({
+    ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
+  });
+  const terms = termsOf(services);
+  const search = createSearch({ index, register, receipts, insight, budget, allowance, sponsored });
   const fetch = createFetch({
     records,
     register,
@@ -61,12 +72,17 @@ export function retrievalOf(
   return {
     ...companyReadsOf(services),
     chooseListing: createChooseListing(services.parties),
-    terms: createReadTerms({
-      ...{ clock, sha256: nativeCrypto.sha256 },
-      terms: () => services.operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
+    terms: createReadTerms(terms),
+    agreeToTerms: createAgreeToTerms(terms),
+    entitlement: createReadEntitlement({
+      register,
+      clock,
+      terms,
+      keys: services.keys,
+      prices: pricesOf(services),
     }),
     allowance: allowanceReadsOf(services),
-    ads: adsOf(services, urls, { receipts, budget }),
+    ads: adsOf(services, urls, { receipts, budget, sessions }),
     events: (request: CompanyEventsRequest) =>
       readCompanyEvents({ eventStore, region: config.region }, request),
     search: (call: SearchCall) => rightOfWay.during(() => search(call)),
@@ -74,10 +90,21 @@ export function retrievalOf(
   };
 }
 
+export function termsOf({ actors, register, clock, config, operatorFiles }: NodeServices): TermsDeps {
+  return {
+    ...{ clock, sha256: nativeCrypto.sha256, agreements: createAgreements({ actors, register }) },
+    terms: () => operatorFiles.terms() ?? (config.environment === "sandbox" ? sandboxTerms : []),
+  };
+}
+
 function adsOf(
   services: NodeServices,
   urls: SandboxUrls,
-  { receipts, budget }: { readonly receipts: Receipts; readonly budget: KeyBudget | null },
+  {
+    receipts,
+    budget,
+    sessions,
+  }: { readonly receipts: Receipts; readonly budget: KeyBudget | null; readonly sessions: AdSessions },
 ): AdRoutesServices {
   const { actors, clock, register, records, keys, config, rightOfWay } = services;
   const links = imageLinksOf(services, urls.base_url);
@@ -88,10 +115,11 @@ function adsOf(
   const items = createAdItems({ records, register, verification, clock, linkOf: links.linkOf });
   const servePool = createServePool({
     ...{ book: register.ads, items, register, receipts, actors, crypto: nativeCrypto, tokens, clock, budget },
-    ...{ region: config.region, sessionKey: services.adSessionKey },
+    ...{ region: config.region, sessions },
   });
   const statements = {
-    ...{ actors, items, tokens, clock, regions: servingRegions(services) },
+    ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
+    ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
     ...{ crypto: nativeCrypto, timers: services.timers },
   };
   return {
@@ -101,8 +129,13 @@ function adsOf(
   };
 }
 
-function allowanceReadsOf({ actors, allowance, operatorFiles }: NodeServices): AllowanceReads {
-  const deps = { actors, prices: () => (allowance === null ? null : operatorFiles.prices()) };
+/** Null where nothing is charged. */
+function pricesOf({ allowance, operatorFiles }: NodeServices) {
+  return () => (allowance === null ? null : operatorFiles.prices());
+}
+
+function allowanceReadsOf(services: NodeServices): AllowanceReads {
+  const deps = { actors: services.actors, prices: pricesOf(services) };
   return {
     allowance: (company) => readAllowance(deps, company),
     statement: (asked) => answerStatement(deps, asked),

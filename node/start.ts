@@ -200,6 +200,7 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       publishAd: adPublishingOf(services).publishAd,
       images: services.imageStore,
       adCurrency: config.ads.currency,
+      recordIdOf: services.recordIdOf,
       fetch,
     }),
   );

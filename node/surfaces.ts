@@ -11,7 +11,8 @@ import { publishedRoutes } from "../api/published-routes.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
 import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
-import { buildTools } from "../api/tools.ts";
+import { createToolSessions, type ToolSessions } from "../api/tool-server/tool-sessions.ts";
+import { buildTools, type ToolsDeps } from "../api/tools.ts";
 import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
@@ -19,7 +20,7 @@ import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, processMetrics } from "../ops/metrics.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
-import { createAddressRate } from "../service/address-rate.ts";
+import { type AddressRate, createAddressRate } from "../service/address-rate.ts";
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createBlocks } from "../service/blocks.ts";
@@ -27,8 +28,6 @@ import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../service/ledgers.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { createLogReads } from "../service/log-reads.ts";
-import { createPublishedReads } from "../service/published-reads.ts";
 import { readPurges } from "../service/purges.ts";
 import { createQueryBudget } from "../service/query-budget.ts";
 import {
@@ -41,17 +40,14 @@ import {
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { createStandings } from "../service/standing.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
-import { createVerification } from "../service/verification.ts";
-import { createVerify } from "../service/verify.ts";
-import { createVerifyPage } from "../service/verify-page.ts";
 import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import { readImageOf, uploadImageOf } from "./images/ad-images.ts";
 import { nodeReadings } from "./node-readings.ts";
+import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, publishingParts } from "./publishing-surface.ts";
 import { readiness } from "./readiness.ts";
 import { retrievalOf } from "./retrieval-surface.ts";
@@ -85,6 +81,9 @@ export interface SurfaceChanges {
   readonly addressRates?: AddressRates;
   readonly vectors?: VectorFolder;
   readonly delayUntil?: (atMs: number) => Promise<void>;
+  readonly toolSessions?: ToolSessions;
+  /** Null for no limit. */
+  readonly toolOpenings?: AddressRate | null;
 }
 
 /** Longer than a busy caller leaves a connection idle. */
@@ -118,10 +117,8 @@ export function buildSurfaces(
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
   const rates = changes.addressRates ?? addressRatesOf(services);
-  const verification = [
-    ...verificationOf(services, urls, { edge, addressRates: rates }),
-    ...publishedOf(changes.vectors ?? vectorFolder()),
-  ];
+  const reads = publicReadsOf(services, urls.verify_url);
+  const verification = publicRoutes(reads, { edge, rates, folder: changes.vectors ?? vectorFolder() });
   const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
@@ -151,7 +148,10 @@ export function buildSurfaces(
       routes: verification,
       verifyUrl: urls.verify_url,
     }),
-    tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
+    tools: buildTools({
+      ...{ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url, verifyUrl: urls.verify_url },
+      ...{ ...reads, rates, ...toolBoundsOf(services, changes) },
+    }),
     ops: opsOf(services, authentication, { logger, access, audit, metrics, edge }),
   };
 }
@@ -315,37 +315,34 @@ function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads 
   };
 }
 
-/** The services that need no account: everything that anyone may check. */
-function verificationOf(
-  services: NodeServices,
-  urls: SandboxUrls,
-  bounds: { readonly edge: Edge; readonly addressRates: AddressRates },
+function publicRoutes(
+  reads: PublicReads,
+  {
+    edge,
+    rates,
+    folder,
+  }: { readonly edge: Edge; readonly rates: AddressRates; readonly folder: VectorFolder },
 ): readonly Route[] {
-  const { register, keys, clock, trust, records, actors } = services;
-  const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
-  const reads = verificationRoutes({
-    verification: createVerification({ ...common, keys, verifyUrl: urls.verify_url }),
-    verify: createVerify({
-      ...common,
-      environment: keys.environment,
-      standings: createStandings({ register, trust }),
-      trust,
-      records,
-      actors,
-      log: services.logStore,
-    }),
-    verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl: urls.verify_url }),
-    ...bounds,
-  });
-  const log = {
-    ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
-    policy: services.logWitnesses.policy,
-  };
-  return [...reads, ...logRoutes(createLogReads(log))];
+  const vectors = createTestVectors({ folder, sha256: nativeCrypto.sha256 });
+  return [
+    ...verificationRoutes({ ...reads, edge, addressRates: rates }),
+    ...logRoutes(reads.log),
+    ...publishedRoutes(reads.published, vectors),
+  ];
 }
 
-/** What is the same for everybody. */
-function publishedOf(folder: VectorFolder): readonly Route[] {
-  const { sha256 } = nativeCrypto;
-  return publishedRoutes(createPublishedReads({ sha256 }), createTestVectors({ folder, sha256 }));
+/** Sessions of the tool server that a node opens for one address per minute. */
+const toolOpeningsPerMinute = 120;
+
+/** All addresses together are not limited: their sessions are, and a checker is never kept out by others. */
+function toolBoundsOf(
+  { elapsedMs }: NodeServices,
+  { toolSessions, toolOpenings }: Pick<SurfaceChanges, "toolSessions" | "toolOpenings">,
+): Pick<ToolsDeps, "sessions" | "openings"> {
+  const allPerMinute = Number.POSITIVE_INFINITY;
+  const openings = createAddressRate({ perMinute: toolOpeningsPerMinute, allPerMinute, elapsedMs });
+  return {
+    sessions: toolSessions ?? createToolSessions(elapsedMs),
+    openings: toolOpenings === undefined ? openings : toolOpenings,
+  };
 }

@@ -24,18 +24,24 @@ export async function loadTerms(path: string): Promise<readonly TermsText[]> {
   return versions;
 }
 
-/** A sandbox has terms that say what it is. */
+const sandboxText = [
+  "# Terms of this sandbox",
+  "",
+  "Everything here is made up: businesses, records, keys and these terms. Nothing that you do here is billed, and nothing",
+  "that it answers may be shown to anybody as real. A deployment publishes its own terms here.",
+  "",
+];
+
+const later = ["An entitlement of this sandbox says nothing about any deployment.", ""];
+
+/** A sandbox has terms that say what it is, and a version that a later one has replaced. */
 export const sandboxTerms: readonly TermsText[] = [
   {
-    version: 1,
-    effective_from: "2026-01-01T00:00:00.000Z",
-    language: "en",
-    text: [
-      "# Terms of this sandbox",
-      "",
-      "Everything here is made up: businesses, records, keys and these terms. Nothing that you do here is billed, and nothing",
-      "that it answers may be shown to anybody as real. A deployment publishes its own terms here.",
-      "",
-    ].join("\n"),
+    ...{ version: 1, effective_from: "2026-01-01T00:00:00.000Z", language: "en" },
+    text: sandboxText.join("\n"),
+  },
+  {
+    ...{ version: 2, effective_from: "2026-02-01T00:00:00.000Z", language: "en" },
+    text: [...sandboxText, ...later].join("\n"),
   },
 ];

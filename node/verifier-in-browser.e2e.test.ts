@@ -93,7 +93,7 @@ function statedReports(
       const answer = reader.statedAnswer(new TextEncoder().encode(text));
       return answer === null
         ? null
-        : reader.verifyStatedAnswer({ anchors, keySet: stated.keySet as JsonValue }, answer);
+        : reader.verifyStatedAnswer({ anchors, keySet: stated.keySet as JsonValue }, answer, { at: "" });
     }),
   );
 }

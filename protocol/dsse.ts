@@ -42,6 +42,7 @@ export const payloadTypes = {
   "key-set.v1": payloadType("key-set", 1),
   "mandate.v1": payloadType("mandate", 1),
   "key-possession.v1": payloadType("key-possession", 1),
+  "entitlement.v1": payloadType("entitlement", 1),
   "hold-decision.v1": payloadType("hold-decision", 1),
 } as const;
 

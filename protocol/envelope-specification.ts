@@ -61,7 +61,7 @@ const sections = [
     name: "environments",
     title: "Sandboxes",
     rules: [
-      "Anchors are of production or of a sandbox. Certificates, key certificates, custody statements and verify statements of a sandbox have `sandbox` true, and those of production do not have it: one of the other environment is not trusted.",
+      "Anchors are of production or of a sandbox. Certificates, key certificates, custody statements, entitlements and verify statements of a sandbox have `sandbox` true, and those of production do not have it: one of the other environment is not trusted.",
     ],
   },
   {

@@ -5,6 +5,7 @@ import { businessKeysFormat } from "./business-keys.ts";
 import type { JsonObject } from "./canonical-json.ts";
 import { certificateFormat } from "./certificate.ts";
 import { type PayloadKind, payloadTypes } from "./dsse.ts";
+import { entitlementFormat } from "./entitlement.ts";
 import { holdDecisionFormat } from "./hold-decision.ts";
 import { keyCustodyFormat } from "./key-custody.ts";
 import { keyDirectoryFormat } from "./key-directory.ts";
@@ -140,9 +141,19 @@ const facts: Readonly<Record<PayloadKind, KindFacts>> = {
     format: keyDirectoryFormat,
     rules: ["`key_id` is the thumbprint of `public_key`; no company and no key is listed twice."],
   },
+  "entitlement.v1": {
+    ...one,
+    says: "An AI company may use the service by these keys, under these terms, for this time.",
+    signedBy: statementKey("valid_from"),
+    format: entitlementFormat,
+    rules: [
+      "`valid_until` is after `valid_from`, and at most 24 hours later.",
+      "Whatever is wrong with it is `entitlement_invalid`; a genuine one is `entitlement_expired` from `valid_until` on.",
+    ],
+  },
   "verify-statement.v1": {
     ...one,
-    says: "What the service found about the record that it was given.",
+    says: "What the service found about the record or the entitlement that it was given.",
     signedBy: statementKey("checked_at"),
     format: verifyStatementFormat,
   },

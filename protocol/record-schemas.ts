@@ -1,5 +1,6 @@
-// The published JSON Schemas of what a business seals: the five record types, ads and the AI policy record.
+// The published JSON Schemas of what a business seals: the five record types, ads, sponsored products and the AI policy record.
 
+import { adProductRecord } from "./ad-product.ts";
 import { aiPolicyRecord } from "./ai-policy.ts";
 import type { JsonObject } from "./canonical-json.ts";
 import { collectionNames, type ShownType } from "./identifiers.ts";
@@ -10,6 +11,15 @@ const types: readonly ShownType[] = [...collectionNames, "ads"];
 
 const documents: ReadonlyMap<string, JsonObject> = new Map([
   ...types.map((name) => [`${name}/${recordTypes[name].version}`, recordJsonSchema(name)] as const),
+  [
+    "ad_product/1",
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:svc:record:ad_product:1",
+      title: "Sponsored product",
+      ...adProductRecord.schema,
+    },
+  ],
   [
     "ai_policy/1",
     {

@@ -1,4 +1,4 @@
-// Verify statement: what the service found about the record in somebody's hands (specification, «POST /v1/verify»).
+// Verify statement: what the service found about the record or the entitlement in somebody's hands (specification, «POST /v1/verify»).
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
@@ -9,7 +9,10 @@ import { verifyFindings } from "./wire/verify.ts";
 const statementShape = object({
   v: literal(1),
   checked_at: timestamp,
-  record_hash: described(hash, "Of the exact bytes that were verified."),
+  record_hash: described(
+    hash,
+    "Of the exact bytes that were verified; of an entitlement, that of the RFC 8785 text of what was given.",
+  ),
   sandbox: optional(literal(true)),
   ...verifyFindings,
 });

@@ -69,6 +69,43 @@ describe("the ads of a node", () => {
   });
 });
 
+describe("the sponsored products of a node", () => {
+  const product = (changes: Partial<AdFacts> = {}) =>
+    ad({ ad_id: "ad_p", keywords: [], product: "svc_p", ...changes });
+  const sponsored = (book: ReturnType<typeof createAdBook>, country = "US", nowMs = 50) =>
+    [...book.sponsored({ country, nowMs })].map(([id, { ad: facts }]) => {
+      expect(book.sponsorshipOf(id, { country, nowMs })?.ad).toEqual(facts);
+      return [id, facts.ad_id];
+    });
+
+  it("are those of running campaigns in their countries, and are in no pool", () => {
+    const { book, put } = openBook();
+    put(product(), 1);
+    put(ad(), 2);
+    expect(sponsored(book)).toEqual([["svc_p", "ad_p"]]);
+    expect([sponsored(book, "FR"), sponsored(book, "US", 100)]).toEqual([[], []]);
+    expect(book.sponsorshipOf("svc_p", { country: "FR", nowMs: 50 })).toBe(null);
+    expect(book.sponsorshipOf("svc_q", { country: "US", nowMs: 50 })).toBe(null);
+    expect(book.size).toBe(2);
+    put(product({ state: "withdrawn" }), 3);
+    expect([sponsored(book), book.size]).toEqual([[], 1]);
+    const key = `${business_uuid}/spring`;
+    put(product(), 4);
+    const paused = JSON.stringify({ ...campaign, state: "paused" });
+    book.put({ table: "campaign", partition: business_uuid, key, change: 2, body: paused });
+    expect(sponsored(book)).toEqual([]);
+  });
+
+  it("are sponsored by the sponsorship that was published first, in whatever order they come (AB3)", () => {
+    const all = [product({ ad_id: "ad_q", published_at_ms: 2 }), product({ ad_id: "ad_r" }), product()];
+    for (const order of [all, all.toReversed()]) {
+      const { book, put } = openBook();
+      order.forEach((each, at) => void put(each, at));
+      expect(sponsored(book)).toEqual([["svc_p", "ad_p"]]);
+    }
+  });
+});
+
 function heapUsed(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

@@ -2,6 +2,8 @@
 //   AB1. Of an ad or a campaign, the entry with the highest change counts; one that is delivered again changes nothing.
 //   AB2. A keyword and a country find exactly the live ads that have both. Memory is bounded by the number of ads and keywords, and
 //        not by how many countries each is for; of an ad that is removed, only its last change is kept.
+//   AB3. A product and a country find exactly the live sponsorships of running campaigns that have both. Of several of one product, the
+//        one that was published first counts, so every node names the same.
 
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
@@ -22,11 +24,25 @@ export interface FoundAd {
   readonly matches: number;
 }
 
+export interface SponsoredQuery {
+  readonly country: string;
+  readonly nowMs: number;
+}
+
+export interface Sponsorship {
+  readonly ad: AdFacts;
+  readonly campaign: CampaignFacts;
+}
+
 export interface AdBook {
   put(entry: RegisterEntry): void;
+  /** What sponsors this product there now; null if nothing does. */
+  sponsorshipOf(recordId: string, query: SponsoredQuery): Sponsorship | null;
+  /** Everything that is sponsored there now, by record id: takes as long as there are sponsored products. */
+  sponsored(query: SponsoredQuery): ReadonlyMap<string, Sponsorship>;
   /** The ads of running campaigns that match, in no particular order. */
   find(query: AdQuery): readonly FoundAd[];
-  /** Number of live ads. */
+  /** Number of live ads and sponsored products. */
   readonly size: number;
 }
 
@@ -46,6 +62,7 @@ export function createAdBook(): AdBook {
   const ads = new Map<string, { readonly listed: Listed | null; readonly change: number }>();
   const campaigns = new Map<string, Campaign>();
   const byKeyword = new Map<string, Set<Listed>>();
+  const byProduct = new Map<string, Set<Listed>>();
   let size = 0;
   const campaignOf = (key: string): Campaign => {
     const known = campaigns.get(key);
@@ -58,7 +75,9 @@ export function createAdBook(): AdBook {
     const known = ads.get(facts.ad_id);
     if (known !== undefined && known.change >= change) return;
     if (known?.listed) {
-      for (const keyword of known.listed.ad.keywords) removeFrom(byKeyword, keyword, known.listed);
+      const { product, keywords } = known.listed.ad;
+      for (const keyword of keywords) removeFrom(byKeyword, keyword, known.listed);
+      if (product !== undefined) removeFrom(byProduct, product, known.listed);
       size -= 1;
     }
     const campaign = campaignOf(`${facts.business_uuid}/${facts.campaign_id}`);
@@ -66,6 +85,7 @@ export function createAdBook(): AdBook {
     ads.set(facts.ad_id, { listed, change });
     if (listed === null) return;
     for (const keyword of facts.keywords) addTo(byKeyword, keyword, listed);
+    if (facts.product !== undefined) addTo(byProduct, facts.product, listed);
     size += 1;
   };
   return {
@@ -80,6 +100,15 @@ export function createAdBook(): AdBook {
       campaign.facts = JSON.parse(body) as CampaignFacts;
       campaign.change = change;
     },
+    sponsorshipOf: (recordId, query) => firstOf(byProduct.get(recordId), query),
+    sponsored: (query) => {
+      const found = new Map<string, Sponsorship>();
+      for (const [recordId, listed] of byProduct) {
+        const first = firstOf(listed, query);
+        if (first !== null) found.set(recordId, first);
+      }
+      return found;
+    },
     find: (query) => {
       const found = new Map<Listed, { ad: AdFacts; campaign: CampaignFacts; matches: number }>();
       for (const keyword of new Set(query.keywords))
@@ -93,6 +122,26 @@ export function createAdBook(): AdBook {
       return [...found.values()];
     },
   };
+}
+
+/** See AB3. */
+function firstOf(
+  listed: ReadonlySet<Listed> | undefined,
+  { country, nowMs }: SponsoredQuery,
+): Sponsorship | null {
+  let first: Sponsorship | null = null;
+  for (const {
+    ad,
+    campaign: { facts: campaign },
+  } of listed ?? []) {
+    if (campaign === null || !isRunning(campaign, nowMs) || !ad.countries.includes(country)) continue;
+    if (first === null || isBefore(ad, first.ad)) first = { ad, campaign };
+  }
+  return first;
+}
+
+function isBefore(a: AdFacts, b: AdFacts): boolean {
+  return a.published_at_ms === b.published_at_ms ? a.ad_id < b.ad_id : a.published_at_ms < b.published_at_ms;
 }
 
 function isRunning({ state, starts_at_ms, ends_at_ms }: CampaignFacts, nowMs: number): boolean {

@@ -1,6 +1,7 @@
 // The items of a pool: everything that an item needs to verify alone, spliced together from what is stored and signed.
 //   AI1. Record bytes, row and sidecar are those of the version, as stored; certificate, keys and AI policy are those in force.
-//   AI2. What is cached belongs to one version of an ad, or is signed again after a minute.
+//   AI2. What is cached belongs to one version of an ad, or is signed again after a minute, and at once if it does not have the
+//        certificate or the key that a seal in the item names: an ad may be sealed under what is newer than what is cached.
 
 import type { AdFacts } from "../actors/messages/ads.ts";
 import type { CertificateFacts, PolicyFacts } from "../actors/messages/business.ts";
@@ -53,8 +54,14 @@ interface Version {
 }
 
 interface AdRowFacts extends SignedRowFacts {
-  /** The issuance of the certificate that the ad's seal names. */
+  /** What the ad's seal names. */
+  readonly sealedBy: Sealer;
+}
+
+/** What a seal names: the issuance of the certificate, and the key. */
+interface Sealer {
   readonly certId: string;
+  readonly keyId: string;
 }
 
 interface SealedImage {
@@ -70,6 +77,8 @@ interface Advertiser {
   /** Every issuance, newest first. */
   readonly certificates: readonly CertificateFacts[];
   readonly keys: string;
+  /** Which keys these are. */
+  readonly keyIds: ReadonlySet<string>;
   readonly readAtMs: number;
 }
 
@@ -85,9 +94,10 @@ export interface AdItems {
 export function createAdItems(deps: AdItemDeps): AdItems {
   const versions = new BoundedMap<string, Version>(versionsMax);
   const advertisers = new BoundedMap<string, Advertiser>(advertisersMax);
-  const advertiserOf = async (uuid: string): Promise<Advertiser | null> => {
+  const advertiserOf = async (uuid: string, named: readonly Sealer[]): Promise<Advertiser | null> => {
     const known = advertisers.get(uuid);
-    if (known !== undefined && deps.clock.now() - known.readAtMs < advertiserKeptMs) return known;
+    const isNew = known !== undefined && deps.clock.now() - known.readAtMs < advertiserKeptMs;
+    if (isNew && named.every((each) => hasSealer(known, each))) return known;
     const read = await readAdvertiser(deps, uuid);
     if (read !== null) advertisers.set(uuid, read);
     return read;
@@ -107,10 +117,11 @@ export function createAdItems(deps: AdItemDeps): AdItems {
       const items = await Promise.all(
         found.map(async (each) => {
           const version = versions.get(nameOf(each.ad));
-          const advertiser = await advertiserOf(each.ad.business_uuid);
-          return version === undefined || advertiser === null
-            ? null
-            : itemOf(deps, each, version, advertiser);
+          if (version === undefined) return null;
+          const policy = await policyOf(deps, each.ad.business_uuid);
+          const named = [version.rowFacts.sealedBy, ...(policy.sealedBy === null ? [] : [policy.sealedBy])];
+          const advertiser = await advertiserOf(each.ad.business_uuid, named);
+          return advertiser === null ? null : itemOf(deps, each, { version, advertiser, policy });
         }),
       );
       return items.filter((item) => item !== null);
@@ -157,39 +168,64 @@ function creativeOf(record: string): string {
 
 /** The row of an ad has members among those with which other rows begin, and is read once. */
 function rowFactsOf(row: string): AdRowFacts {
-  const { adl_origin, adl_origin_cert, adl_proj, adl_row_sig, ai_policy_version } = JSON.parse(row) as {
+  const { adl_origin, adl_origin_seal, adl_proj, adl_row_sig, ai_policy_version } = JSON.parse(row) as {
     readonly adl_origin: string;
-    readonly adl_origin_cert: string;
+    readonly adl_origin_seal: JsonValue;
     readonly adl_proj: string;
     readonly adl_row_sig: string;
     readonly ai_policy_version: number;
   };
+  const sealedBy = sealerOf(adl_origin_seal);
+  if (sealedBy === null) throw new Error("The row of an ad has its seal.");
   return {
     ...{ origin: adl_origin, projection: adl_proj, signature: adl_row_sig },
-    ...{ certId: adl_origin_cert, aiPolicyVersion: ai_policy_version },
+    ...{ sealedBy, aiPolicyVersion: ai_policy_version },
   };
 }
 
 async function readAdvertiser(deps: AdItemDeps, uuid: string): Promise<Advertiser | null> {
   const readAtMs = deps.clock.now();
-  const certificates = await deps.register.certificates(uuid);
   const party = await deps.register.party(uuid);
+  // Before the certificates: the one that the keys name must be among them.
   const keys = await deps.verification.businessKeys(uuid);
+  const certificates = await deps.register.certificates(uuid);
   if (certificates.length === 0 || party === null || keys.kind === "problem") return null;
-  const signed = exactMember(String(keys.body), "signed");
+  const text = String(keys.body);
+  const signed = exactMember(text, "signed");
   if (signed === null) return null;
-  return { legalName: party.legal_name, certificates, keys: signed, readAtMs };
+  const published = JSON.parse(text) as { readonly keys: readonly { readonly key_id: string }[] };
+  const keyIds = new Set(published.keys.map(({ key_id }) => key_id));
+  return { legalName: party.legal_name, certificates, keys: signed, keyIds, readAtMs };
 }
 
-async function itemOf(
+function hasSealer({ certificates, keyIds }: Advertiser, { certId, keyId }: Sealer): boolean {
+  return keyIds.has(keyId) && certificates.some(({ cert_id }) => cert_id === certId);
+}
+
+interface PolicyInForce {
+  readonly bitsText: string;
+  /** Null for version 0. */
+  readonly policy: PolicyFacts | null;
+  readonly sealedBy: Sealer | null;
+}
+
+async function policyOf({ register }: AdItemDeps, uuid: string): Promise<PolicyInForce> {
+  const { version, bitsText } = register.policyInForce(uuid);
+  const policy = version === 0 ? null : await register.policy(uuid, version);
+  const sealedBy = policy === null ? null : sealerOf(JSON.parse(policy.seal) as JsonValue);
+  return { bitsText, policy, sealedBy };
+}
+
+function itemOf(
   deps: AdItemDeps,
   found: FoundAd,
-  version: Version,
-  advertiser: Advertiser,
-): Promise<AdItem> {
+  {
+    version,
+    advertiser,
+    policy: { policy, bitsText, sealedBy },
+  }: { readonly version: Version; readonly advertiser: Advertiser; readonly policy: PolicyInForce },
+): AdItem {
   const { ad, campaign, matches } = found;
-  const inForce = deps.register.policyInForce(ad.business_uuid);
-  const policy = inForce.version === 0 ? null : await deps.register.policy(ad.business_uuid, inForce.version);
   const images = version.images.map((image) => ({ ...image, url: deps.linkOf(image.sha256) }));
   const creative = `{${version.creative},"images":${JSON.stringify(images)}}`;
   const price = { amount: decimalOf(BigInt(campaign.net_price)), currency: campaign.currency };
@@ -201,9 +237,9 @@ async function itemOf(
       `"label":${JSON.stringify({ text: labelText, advertiser: advertiser.legalName })},` +
       `"net_price":${JSON.stringify(price)},"keyword_matches":${matches},"render_token":"`,
     closing:
-      `","row":${serveRow(version.row, inForce.bitsText)},"record_base64":"${version.recordBase64}",` +
+      `","row":${serveRow(version.row, bitsText)},"record_base64":"${version.recordBase64}",` +
       `"sidecar":${version.sidecar},"ai_policy":${policyText(policy)},` +
-      `${certificatesText(advertiser.certificates, [version.rowFacts.certId, certIdOf(policy)])},` +
+      `${certificatesText(advertiser.certificates, [version.rowFacts.sealedBy, sealedBy])},` +
       `"keys":${advertiser.keys}}`,
   };
 }
@@ -211,18 +247,17 @@ async function itemOf(
 /** The issuance in force, and the earlier ones back to the oldest that a seal in the item names. */
 function certificatesText(
   certificates: readonly CertificateFacts[],
-  named: readonly (string | null)[],
+  named: readonly (Sealer | null)[],
 ): string {
-  const oldest = certificates.findLastIndex(({ cert_id }) => named.includes(cert_id));
+  const oldest = certificates.findLastIndex(({ cert_id }) => named.some((each) => each?.certId === cert_id));
   const [inForce, ...earlier] = certificates.slice(0, oldest + 1 || 1).map(({ envelope }) => envelope);
   const history = earlier.length === 0 ? "" : `,"certificate_history":[${earlier.join(",")}]`;
   return `"certificate":${inForce}${history}`;
 }
 
-/** The issuance that the seal of the AI policy names. */
-function certIdOf(policy: PolicyFacts | null): string | null {
-  if (policy === null) return null;
-  const parsed = parseEnvelope(JSON.parse(policy.seal) as JsonValue);
+/** Null for what is no seal. */
+function sealerOf(envelope: JsonValue): Sealer | null {
+  const parsed = parseEnvelope(envelope);
   const seal = parsed.ok ? openSeal(parsed.value) : parsed;
-  return seal.ok ? seal.value.cert_id : null;
+  return seal.ok ? { certId: seal.value.cert_id, keyId: seal.value.key_id } : null;
 }

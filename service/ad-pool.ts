@@ -1,15 +1,13 @@
 // POST /v1/ads/pool: up to 20 ads for one country, in the caller's order, each of which verifies alone (specification, «Ad pool item»).
 //   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, are absent, and nothing says so.
 //   APL2. A pool is durable, like its receipt, before it is answered: what is rendered later is known to have been served.
-//   APL3. What a conversation was shown is known by its mark alone, an HMAC under a salt that is another one each day.
 
-import { adSessionRef, poolRef } from "../actors/messages/refs.ts";
+import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { foldKeyword } from "../protocol/ad-keyword.ts";
-import { toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { adRenderMs, adRepeatMs, poolAdsMax } from "../protocol/limits.ts";
+import { adRenderMs, poolAdsMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
@@ -18,6 +16,7 @@ import { isObject } from "../std/is-object.ts";
 import type { AdBook, FoundAd } from "./ad-book.ts";
 import type { AdItem, AdItems } from "./ad-items.ts";
 import { type AdSort, orderAds, parseAdSort } from "./ad-order.ts";
+import type { AdSessions } from "./ad-sessions.ts";
 import type { AdTokens } from "./ad-tokens.ts";
 import { isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
@@ -35,14 +34,13 @@ export interface AdPoolDeps {
   readonly register: Pick<Register, "hasBlocked">;
   readonly receipts: Receipts;
   readonly actors: Pick<ActorSystem, "ask">;
-  readonly crypto: Pick<CryptoPort, "hmacSha256" | "sha256">;
+  readonly crypto: Pick<CryptoPort, "sha256">;
+  readonly sessions: AdSessions;
   readonly tokens: AdTokens;
   readonly clock: Clock;
   readonly region: string;
   /** Null if there is no limit. */
   readonly budget: KeyBudget | null;
-  /** The secret from which each day's salt follows. */
-  readonly sessionKey: Uint8Array;
 }
 
 export interface AdPoolCall {
@@ -124,9 +122,9 @@ async function prepare(
 ): Promise<Prepared> {
   const { country, subdivision = null } = request;
   const retrieval = deps.receipts.begin();
-  const sessions = sessionsOf(deps, caller, request.session_ref, retrieval);
-  const shown = await shownIn(deps, sessions);
   const nowMs = retrieval.servedAtMs;
+  const sessions = deps.sessions.namesOf(caller.party.uuid, request.session_ref, nowMs);
+  const shown = await deps.sessions.shownIn(sessions);
   const found = deps.book
     .find({ country, subdivision, keywords, nowMs })
     .filter(({ ad }) => !shown.has(ad.ad_id) && !deps.register.hasBlocked(ad.business_uuid, caller.party));
@@ -214,30 +212,4 @@ async function keepPool(
       ...{ campaign_id: ad.campaign_id, allow_repeats: ad.allow_repeats },
     })),
   });
-}
-
-/** How long ago a pool was served at most whose ads a conversation must not see again: it may have been rendered until its end. */
-const shownInMs = adRepeatMs + adRenderMs + 60_000;
-
-/** The conversation's names: today's first, and yesterday's while what it was served then may still count. */
-function sessionsOf(
-  { crypto, sessionKey, region }: AdPoolDeps,
-  caller: Caller,
-  sessionRef: string | undefined,
-  { servedAtMs }: Retrieval,
-): readonly string[] {
-  if (sessionRef === undefined) return [];
-  const days = [servedAtMs, servedAtMs - shownInMs].map((ms) => formatTimestamp(ms).slice(0, 10));
-  return [...new Set(days)].map((day) => {
-    const salt = crypto.hmacSha256(sessionKey, utf8(`ad sessions\n${day}`));
-    const mark = crypto.hmacSha256(salt, utf8(`${caller.party.uuid}\n${sessionRef}`)).subarray(0, 16);
-    return adSessionRef(toBase64Url(mark), region).id;
-  });
-}
-
-async function shownIn({ actors }: AdPoolDeps, sessions: readonly string[]): Promise<ReadonlySet<string>> {
-  const shown = await Promise.all(
-    sessions.map((id) => actors.ask({ kind: "ad-session", id }, { type: "shown.read" })),
-  );
-  return new Set(shown.flatMap(({ ads }) => ads));
 }

@@ -1,4 +1,5 @@
-// POST /v1/ads/render and /click: the caller's signed statements about an ad that it was served (specification, «States», Ad).
+// POST /v1/ads/render and /click: the caller's signed statements about an ad or a sponsored row that it was served (specification,
+// «States», Ad).
 //   AR1. A render and a click of an item happen once; what was answered first is answered again.
 //   AR2. The service is never in the redirect path: a statement says that something was shown or followed, and leads nowhere.
 //   AR3. A render is answered once the campaign has charged it. If it cannot, the ad must not be shown.
@@ -6,6 +7,7 @@
 import type { RenderRefusal } from "../actors/messages/ads.ts";
 import { campaignRef, keyRef, poolRef } from "../actors/messages/refs.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { adClickMs, adRenderMs } from "../protocol/limits.ts";
@@ -18,23 +20,25 @@ import {
   type ClickRequest,
   clickRequest,
   type RenderAnswer,
-  type RenderRequest,
-  renderRequest,
+  type RowRenderRequest,
+  rowRenderRequest,
+  type TokenRenderRequest,
+  tokenRenderRequest,
 } from "../protocol/wire/ad-requests.ts";
+import { isObject } from "../std/is-object.ts";
 import type { AdItems } from "./ad-items.ts";
 import type { AdEvent, AdToken, AdTokens } from "./ad-tokens.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
+import { findSponsoredRow, type RenderedItem, type SponsoredRenderDeps } from "./sponsored-render.ts";
 
-export interface AdStatementDeps extends IdempotencyDeps {
+export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDeps, "actors"> {
   readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
-  readonly items: Pick<AdItems, "labelOf">;
+  readonly items: Pick<AdItems, "labelOf" | "isServed">;
   readonly tokens: AdTokens;
   readonly clock: Clock;
-  /** The regions of the deployment: a token names one of them. */
-  readonly regions: () => readonly string[];
 }
 
 export interface AdStatement {
@@ -77,29 +81,57 @@ async function render(
   deps: AdStatementDeps,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
-  const request = readBody<RenderRequest>(renderRequest, body);
-  if (isRefused(request)) return request;
+  const json = readJson(body);
+  if (isRefused(json)) return json;
   const company = caller.party.uuid;
+  // What names neither is told what a row needs.
+  if (!isObject(json.value) || !Object.hasOwn(json.value, "render_token")) {
+    const request = judged<RowRenderRequest>(rowRenderRequest, json.value);
+    if (isRefused(request)) return request;
+    const item = await findSponsoredRow(deps, company, request);
+    if (isRefused(item)) return item;
+    const { record_id, format } = request;
+    return charge(deps, company, { item, format, shown: { ad_id: item.ad.ad_id, record_id } });
+  }
+  const request = judged<TokenRenderRequest>(tokenRenderRequest, json.value);
+  if (isRefused(request)) return request;
   const token = openToken(deps, company, "render", request.render_token);
   if (isRefused(token)) return token;
-  const { retrievalId, region, index, ad } = token;
+  const item = { ...token, servedAtMs: token.expiresAtMs - adRenderMs };
+  return charge(deps, company, { item, format: request.format, shown: { ad_id: token.ad.ad_id } });
+}
+
+async function charge(
+  deps: AdStatementDeps,
+  company: string,
+  {
+    item,
+    format,
+    shown,
+  }: {
+    readonly item: RenderedItem;
+    readonly format: string;
+    readonly shown: Pick<RenderAnswer, "ad_id" | "record_id">;
+  },
+): Promise<Outcome> {
+  const { retrievalId, region, index, ad, servedAtMs } = item;
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
-    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format: request.format },
-    served_at_ms: token.expiresAtMs - adRenderMs,
+    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format },
+    is_served: await deps.items.isServed(ad.business_uuid),
+    served_at_ms: servedAtMs,
   });
-  if (reply.status === "expired") return expired("Ads are rendered within ten minutes of their pool.");
+  if (reply.status === "expired")
+    return expired("A render is confirmed within ten minutes of the pool or the search.");
   if (reply.status === "refused")
     return refused(problem("ad_unavailable", refusals[reply.reason], { reason: reply.reason }));
   const { rendered_at_ms } = reply;
   const expiresAtMs = rendered_at_ms + adClickMs;
+  const click: AdToken = { event: "click", retrievalId, region, index, ad, expiresAtMs };
   const answer: RenderAnswer = {
-    ...{
-      ad_id: ad.ad_id,
-      rendered_at: formatTimestamp(rendered_at_ms),
-      label: await deps.items.labelOf(ad.business_uuid),
-    },
-    click_token: deps.tokens.tokenOf(company, { ...token, event: "click", expiresAtMs }),
+    ...{ ...shown, rendered_at: formatTimestamp(rendered_at_ms) },
+    label: await deps.items.labelOf(ad.business_uuid),
+    click_token: deps.tokens.tokenOf(company, click),
     click_until: formatTimestamp(expiresAtMs),
   };
   return answerJson(200, answer, headers);
@@ -109,7 +141,8 @@ async function click(
   deps: AdStatementDeps,
   { caller, body }: Pick<AdStatement, "caller" | "body">,
 ): Promise<Outcome> {
-  const request = readBody<ClickRequest>(clickRequest, body);
+  const json = readJson(body);
+  const request = isRefused(json) ? json : judged<ClickRequest>(clickRequest, json.value);
   if (isRefused(request)) return request;
   const { click_token: text } = request;
   if (deps.tokens.open(caller.party.uuid, "render", text) !== null)
@@ -129,19 +162,23 @@ async function click(
 const refusals: Readonly<Record<RenderRefusal, string>> = {
   budget_spent: "The budget of its campaign is spent. It is not charged: do not show it.",
   campaign_not_running: "Its campaign does not run any more. It is not charged: do not show it.",
-  ad_not_live: "It was taken back by its advertiser. It is not charged: do not show it.",
+  ad_not_live:
+    "Its advertiser took it back, or its certificate is not active any more. It is not charged: do not show it.",
 };
 
-function readBody<T>(shape: Shape<T>, body: Uint8Array): T | Refused {
+function readJson(body: Uint8Array): { readonly value: JsonValue } | Refused {
   const json = parseStrictJson(body);
-  if (!json.ok)
-    return refused(
-      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
-        pointer: json.pointer ?? "",
-      }),
-    );
-  const fault = requestProblem(shape, json.value);
-  return fault === null ? (json.value as T) : refused(fault);
+  if (json.ok) return { value: json.value };
+  return refused(
+    problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
+      pointer: json.pointer ?? "",
+    }),
+  );
+}
+
+function judged<T>(shape: Shape<T>, value: JsonValue): T | Refused {
+  const fault = requestProblem(shape, value);
+  return fault === null ? (value as T) : refused(fault);
 }
 
 /** An expired token may be of what was confirmed in time, whose answer is asked for again: the actor decides. */

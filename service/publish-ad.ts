@@ -1,14 +1,15 @@
-// Campaigns and creatives: sealed documents of advertisers that come in through the business surface, and leave it again.
+// Campaigns, creatives and sponsored products: sealed documents of advertisers that come in through the business surface, and leave it again.
 //   PA1. A document is accepted once; sent again it is answered with what it has become, and whatever was interrupted is done.
 //   PA2. A creative is served only once its version is stored and its seal is on its way into the log.
 //   PA3. An ad belongs to one campaign: the same `business_ad_id` in another one is another ad, with an id of its own.
 //   PA4. An advertiser is answered nothing about prices, budgets or what is spent: those leave the service nowhere.
 
-import type { AdFacts, AdReply, AssignAdReply, CampaignReport } from "../actors/messages/ads.ts";
+import type { AdFacts, CampaignReport } from "../actors/messages/ads.ts";
 import { campaignRef } from "../actors/messages/refs.ts";
 import type { SignerAt } from "../crypto/port.ts";
 import { isCampaign, type ParsedCampaign, parseCampaign } from "../protocol/ad-campaign.ts";
 import { foldKeyword } from "../protocol/ad-keyword.ts";
+import { isAdProduct, parseAdProduct } from "../protocol/ad-product.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp, recordType } from "../protocol/identifiers.ts";
@@ -23,9 +24,11 @@ import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { ImageStore } from "../storage/image-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { campaignRefused, notAssigned, notDone } from "./campaign-refused.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { sealRefused } from "./seal-refused.ts";
 import { judgeSealedAlone, type SealedAlone, type SealedAloneDeps } from "./sealed-alone.ts";
+import { sponsorProduct } from "./sponsor-product.ts";
 
 export interface PublishAdDeps extends SealedAloneDeps {
   readonly records: RecordStore;
@@ -44,7 +47,7 @@ export interface SealedAdCall {
   readonly seal: Envelope;
 }
 
-/** Takes a sealed campaign or creative, by the schema that its bytes name. */
+/** Takes a sealed campaign, creative or sponsored product, by the schema that its bytes name. */
 export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promise<Outcome> {
   const bytes = parseBase64(call.recordBase64);
   if (bytes === null)
@@ -54,10 +57,13 @@ export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promis
   const { businessUuid } = call;
   const campaign = isCampaign(bytes) ? parseCampaign(bytes) : null;
   if (campaign !== null && !campaign.ok) return campaignRefused("campaign_invalid", campaign.detail);
-  const document = campaign === null ? "ad" : "campaign";
+  const product = isAdProduct(bytes) ? parseAdProduct(bytes) : null;
+  if (product !== null && !product.ok) return campaignRefused("product_invalid", product.detail);
+  const document = campaign !== null ? "campaign" : product !== null ? "ad_product" : "ad";
   const sealed = await judgeSealedAlone(deps, { businessUuid, bytes, envelope: call.seal, document });
   if (isRefused(sealed)) return sealed;
   if (campaign !== null) return acceptCampaign(deps, businessUuid, sealed, campaign.value);
+  if (product !== null) return sponsorProduct(deps, { businessUuid, sealed, product: product.value });
   const judged = judgeAd(bytes, {
     countries: null,
     lists: deps.lists,
@@ -71,10 +77,6 @@ export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promis
       }),
     );
   return (await imageFault(deps, judged.ad)) ?? acceptCreative(deps, businessUuid, sealed, judged.ad);
-}
-
-function campaignRefused(reason: string, detail: string): Refused {
-  return refused(problem("campaign_refused", detail, { reason }));
 }
 
 async function acceptCampaign(
@@ -176,24 +178,6 @@ async function acceptCreative(
   return answerJson(200, answer);
 }
 
-function notAssigned(status: Exclude<AssignAdReply["status"], "assigned">): Refused {
-  const details = {
-    campaign_unknown: "There is no such campaign: send its terms first.",
-    deleted: "This ad was deleted; publish another under its own id.",
-    superseded: supersededDetail,
-    too_many: "The campaign has as many ads, or the ad as many versions, as it may have.",
-  } as const;
-  return campaignRefused(status, details[status]);
-}
-
-function notDone({ status }: AdReply): Refused {
-  return status === "unknown"
-    ? refused(problem("not_found", "No ad of this business has this id."))
-    : campaignRefused("superseded", supersededDetail);
-}
-
-const supersededDetail = "A document about this ad that was sealed later was accepted.";
-
 /** The same version is signed and stored as the same bytes, however often. */
 async function storeVersion(
   deps: PublishAdDeps,
@@ -252,5 +236,5 @@ export async function removeAd(
   });
   if (reply.status !== "done") return notDone(reply);
   await sealed.keepSeal();
-  return answerJson(200, { ad_id, campaign_id, state });
+  return answerJson(200, { ad_id, campaign_id, state: reply.state });
 }

@@ -50,7 +50,8 @@ export async function askedReceipt(
   const { document = "record" } = evidence;
   const envelope = genuineEnvelope(deps.trust, evidence);
   // The sidecar in an ad's item is what the service states of its receipt; it is not looked up.
-  if (envelope === null || document === "ad" || document === "campaign") return undefined;
+  if (envelope === null || document === "ad" || document === "campaign" || document === "ad_product")
+    return undefined;
   try {
     return await receiptOf[document](deps, evidence, envelope);
   } catch (error) {
@@ -65,7 +66,7 @@ type FindReceipt = (
   envelope: Envelope,
 ) => Promise<SealReceipt | null>;
 
-const receiptOf: Readonly<Record<Exclude<SealedDocument, "ad" | "campaign">, FindReceipt>> = {
+const receiptOf: Readonly<Record<Exclude<SealedDocument, "ad" | "campaign" | "ad_product">, FindReceipt>> = {
   ai_policy: policyReceipt,
   withdrawal: removalReceipt,
   record: pushReceipt,

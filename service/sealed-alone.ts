@@ -1,5 +1,5 @@
-// A document about ads, sealed alone by a key of its business: a campaign, a creative, a withdrawal or a deletion. It is judged by the
-// verifier's own functions, and by what only its receiver can know (publish-standing.ts, J1 and J2).
+// A document about ads, sealed alone by a key of its business: a campaign, a creative, a sponsored product, a withdrawal or a deletion. It
+// is judged by the verifier's own functions, and by what only its receiver can know (publish-standing.ts, J1 and J2).
 
 import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
@@ -37,6 +37,8 @@ export interface SealedAlone {
   readonly sealId: string;
   readonly key: KeyFacts;
   readonly facts: PublishingFacts;
+  /** Whether the document was accepted before. */
+  readonly isKnown: boolean;
   /** To be called once the document is accepted. */
   readonly keepSeal: () => Promise<void>;
 }
@@ -79,14 +81,14 @@ export async function judgeSealedAlone(
     if (isKnown) return;
     await deps.records.putSeal({ seal_id: sealId, envelope: JSON.stringify(envelope), tree_size: null });
   };
-  return { bytes, envelope, seal, sealId, key, facts, keepSeal };
+  return { bytes, envelope, seal, sealId, key, facts, isKnown, keepSeal };
 }
 
 interface Question {
   readonly businessUuid: string;
   readonly bytes: Uint8Array;
   readonly envelope: Envelope;
-  readonly document: "ad" | "campaign" | "withdrawal";
+  readonly document: "ad" | "campaign" | "ad_product" | "withdrawal";
   readonly seal: SealV2;
   readonly key: KeyFacts | null;
   readonly facts: PublishingFacts;

@@ -1,6 +1,7 @@
 // POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval
 // API»).
-//   S1. Rows are served as they were signed: only the serve-time members are inserted.
+//   S1. Rows are served as they were signed: only the serve-time members are inserted. What is sponsored is told by
+//       sponsored-rows.ts.
 //   S2. The nonce is claimed while the index works, or together with the receipt if both share a commit. No answer
 //       leaves before the claim is durable, and no receipt is kept without it. A replay is refused with `nonce_reused`
 //       even when its body is also wrong.
@@ -26,6 +27,7 @@ import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
 import { answerWithReceipt, type Prepared, preparePaid } from "./retrieval-answer.ts";
+import type { Sponsored, SponsoredRows, SponsoredSearch } from "./sponsored-rows.ts";
 
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
@@ -39,6 +41,7 @@ export interface SearchDeps {
   readonly budget: KeyBudget | null;
   /** Null where nothing is charged. */
   readonly allowance: Allowance | null;
+  readonly sponsored: SponsoredRows;
 }
 
 export interface SearchCall {
@@ -62,8 +65,12 @@ export function createSearch(deps: SearchDeps): Search {
       const { collection } = request;
       const priced = { kind: "search", collection, company: caller.party.uuid } as const;
       return preparePaid({ ...priced, allowance: deps.allowance }, async () => {
-        const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party));
-        return prepare(deps, { caller, request, asked, hits: await deps.index.search(query) });
+        const search = deps.sponsored.open(caller.party.uuid, request);
+        const filtered = await search.filtered();
+        const blocked = deps.register.blockedBusinesses(caller.party);
+        const hits = await deps.index.search(toRowQuery(request, blocked, [...(filtered?.keys() ?? [])]));
+        const sponsored = filtered ?? (await search.among(hits));
+        return prepare(deps, { caller, request, asked, hits, search, sponsored });
       });
     });
   };
@@ -106,27 +113,30 @@ interface Found {
   readonly request: SearchRequest;
   readonly asked: AskedFor;
   readonly hits: readonly RowHit[];
+  readonly search: SponsoredSearch;
+  readonly sponsored: Sponsored;
 }
 
-async function prepare(deps: SearchDeps, { caller, request, asked, hits }: Found): Promise<Prepared> {
+async function prepare(deps: SearchDeps, found: Found): Promise<Prepared> {
+  const { caller, request, asked, hits, search, sponsored } = found;
   const { collection, country, clientQueryId = null } = request;
   const retrieval = deps.receipts.begin();
   let rows = "";
   const receiptRows = [];
   for (const hit of hits) {
-    const served = serveRow(hit.row, deps.register.policyInForce(hit.business_uuid).bitsText);
+    const { bitsText } = deps.register.policyInForce(hit.business_uuid);
+    const served = serveRow(hit.row, bitsText, sponsored.has(hit.record_id));
     rows += rows === "" ? served : `,${served}`;
     receiptRows.push(receiptRow(hit.record_id, signedRowFacts(hit.row)));
   }
-  const receipt = await deps.receipts.sign({
-    retrieval,
-    caller,
-    kind: "search",
-    collection,
-    country,
-    clientQueryId,
-    rows: receiptRows,
-  });
+  const [receipt] = await Promise.all([
+    deps.receipts.sign({
+      ...{ retrieval, caller, kind: "search", collection, country, clientQueryId },
+      rows: receiptRows,
+    }),
+    // Before the receipt is kept, so that an answer which fails here is not charged.
+    search.keep(retrieval, hits, sponsored),
+  ]);
   const head = `{"retrieval_id":"${retrieval.retrievalId}","collection":"${collection}","country":"${country}","rows":[`;
   return {
     body: `${head}${rows}],"receipt":${receipt.envelope}}`,

@@ -12,6 +12,7 @@ import { representUsNames } from "../protocol/records/business-files.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { signedRowText } from "../protocol/row.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { Allowance } from "./allowance.ts";
@@ -25,6 +26,7 @@ import { queryCostMax } from "./query-cost.ts";
 import { LeaseLost, type Receipts } from "./receipts.ts";
 import { noPolicyInForce, type PolicyInForce, type Register } from "./register.ts";
 import { createSearch } from "./search.ts";
+import type { Sponsored, SponsoredRows } from "./sponsored-rows.ts";
 
 const recordId = `bf_${"a".repeat(26)}`;
 const record = sampleRecords.business_files;
@@ -84,20 +86,11 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
     policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
     delayedUntil: [] as number[],
     counted: [] as unknown[],
+    filtered: null as Sponsored | null,
+    sponsored: new Map() as Sponsored,
+    poolFails: false,
   };
-  const receipts: Receipts = {
-    begin: () => ({ retrievalId: "ret_1", servedAtMs: 0, servedAt: "2026-03-01T00:00:00.000Z" }),
-    sign: async (what) => {
-      state.signed += 1;
-      return { envelope: '{"receipt":1}', served: what };
-    },
-    unsigned: () => '{"receipt":0}',
-    sharesCommits: true,
-    keep: async () => {
-      if (state.keepFails) throw new LeaseLost();
-      state.kept += 1;
-    },
-  };
+  const receipts = receiptsIn(state);
   const register = {
     policyInForce: () => state.policy,
     party: () => state.party,
@@ -139,7 +132,47 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       ...{ budget, allowance },
       ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
     }),
-    search: createSearch({ index, register, receipts, insight, budget, allowance }),
+    search: createSearch({
+      index,
+      register,
+      receipts,
+      insight,
+      budget,
+      allowance,
+      sponsored: sponsoredIn(state),
+    }),
+  };
+}
+
+function receiptsIn(state: { signed: number; kept: number; readonly keepFails: boolean }): Receipts {
+  return {
+    begin: () => ({ retrievalId: "ret_1", servedAtMs: 0, servedAt: "2026-03-01T00:00:00.000Z" }),
+    sign: async (what) => {
+      state.signed += 1;
+      return { envelope: '{"receipt":1}', served: what };
+    },
+    unsigned: () => '{"receipt":0}',
+    sharesCommits: true,
+    keep: async () => {
+      if (state.keepFails) throw new LeaseLost();
+      state.kept += 1;
+    },
+  };
+}
+
+function sponsoredIn(state: {
+  readonly filtered: Sponsored | null;
+  readonly sponsored: Sponsored;
+  readonly poolFails: boolean;
+}): SponsoredRows {
+  return {
+    open: () => ({
+      filtered: async () => state.filtered,
+      among: async () => state.sponsored,
+      keep: async () => {
+        if (state.poolFails) throw new Error("the pool was not kept");
+      },
+    }),
   };
 }
 
@@ -198,6 +231,26 @@ describe("no answer leaves", () => {
       expect(state.kept).toBe(0);
     },
   );
+});
+
+describe("a search with sponsored rows", () => {
+  it("marks these after their signature, and is not answered before they are kept", async () => {
+    const { state, search } = world();
+    expect(textOf(await search(searchCall()))).not.toContain("sponsored");
+    state.sponsored = new Map([[recordId, rubbish({})]]);
+    expect(textOf(await search(searchCall()))).toContain('"sponsored":true}],"receipt"');
+    state.poolFails = true;
+    await expect(search(searchCall())).rejects.toThrow("the pool was not kept");
+    expect(state.kept).toBe(2);
+  });
+
+  it("marks those that its filter named, whatever has changed meanwhile", async () => {
+    const { state, search } = world();
+    state.filtered = new Map([[recordId, rubbish({})]]);
+    expect(textOf(await search(searchCall()))).toContain('"sponsored":true}],"receipt"');
+    [state.filtered, state.sponsored] = [new Map(), state.filtered];
+    expect(textOf(await search(searchCall()))).not.toContain("sponsored");
+  });
 });
 
 describe("what is counted of an answer", () => {

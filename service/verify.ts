@@ -22,6 +22,7 @@ import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import { certificateWarnings, type Standings } from "./standing.ts";
 import { judgeAdItem } from "./verify-ad.ts";
+import { judgeEntitlement } from "./verify-entitlement.ts";
 import { type Claimed, findStanding, readClaims, type VerifyInput } from "./verify-evidence.ts";
 import {
   bitsSection,
@@ -54,10 +55,13 @@ export type Verify = (request: VerifyRequest, body?: Uint8Array) => Promise<Outc
 export function createVerify(deps: VerifyDeps): Verify {
   return async (request, body) => {
     const ofRequest = { ...deps, trust: deps.trust() };
+    if (request.entitlement !== undefined) return answerEntitlement(ofRequest, request.entitlement);
     if (request.ad_item === undefined) return answer(ofRequest, readInput(deps, request));
     return answerAd(ofRequest, request.ad_item, body);
   };
 }
+
+const noSections = { seal: null, log_inclusion: null, sidecar: null, projection: null, ai_policy_bits: null };
 
 async function answerAd(
   deps: RequestDeps,
@@ -68,9 +72,19 @@ async function answerAd(
   const bytes = parseBase64(item.record_base64);
   if (bytes === null) throw new Error("A verification is judged by its shape before it comes here.");
   const { section: ad, warnings } = await judgeAdItem(deps, { item, body, at: checkedAt });
-  const sections = { seal: null, log_inclusion: null, sidecar: null, projection: null, ai_policy_bits: null };
-  const findings = { valid: ad.valid, ...sections, ad, warnings };
+  const findings = { valid: ad.valid, ...noSections, ad, warnings };
   return stated(deps, findings, { checkedAt, recordHash: hashOf(bytes, deps.crypto.sha256) });
+}
+
+async function answerEntitlement(
+  deps: RequestDeps,
+  entitlement: NonNullable<VerifyRequest["entitlement"]>,
+): Promise<Outcome> {
+  const checkedAt = formatTimestamp(deps.clock.now());
+  const { section, warnings } = await judgeEntitlement(deps, entitlement, checkedAt);
+  const findings = { valid: section.valid, ...noSections, ad: null, entitlement: section, warnings };
+  const recordHash = hashOf(canonicalBytes(entitlement), deps.crypto.sha256);
+  return stated(deps, findings, { checkedAt, recordHash });
 }
 
 function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput {

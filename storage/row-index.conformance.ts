@@ -22,6 +22,7 @@ import {
   wordsOf,
 } from "./row-index.fixture.ts";
 import type { IndexUnavailable, RowChange, RowHit, RowIndex, RowQuery } from "./row-index.ts";
+import { rowIndexRecordTests } from "./row-index-records.conformance.ts";
 import { rowIndexSpellingTests } from "./row-index-spelling.conformance.ts";
 
 export interface OpenRowIndex {
@@ -96,6 +97,7 @@ export function rowIndexConformance(name: string, open: () => Promise<OpenRowInd
   describe(`${name} as a row index`, () => {
     changeTests(open);
     searchTests(open);
+    rowIndexRecordTests({ open, put, idOf: (n) => recordIdFor("products", space, n), withIndex });
     rowIndexSpellingTests({ open, put, idOf: (n) => recordIdFor("products", space, n), withIndex });
     for (const collection of collectionNames) randomTests(open, collection);
   });
@@ -307,9 +309,12 @@ function randomTests(open: () => Promise<OpenRowIndex>, collection: CollectionNa
       const reference = new MemoryRowIndex();
       let opened: OpenRowIndex;
       let index: RowIndex;
+      /** The space of these rows' ids: other tests go on to further ones. */
+      let rowsOf: number;
 
       beforeAll(async () => {
         space += 1;
+        rowsOf = space;
         opened = await open();
         index = opened.index;
         const [changes = []] = fc.sample(changesOf(collection, space, recordsPerCollection), {
@@ -330,7 +335,7 @@ function randomTests(open: () => Promise<OpenRowIndex>, collection: CollectionNa
 
       it("answers any query as an index does that reads every row", async () => {
         await fc.assert(
-          fc.asyncProperty(queryOf(collection), async (query) => {
+          fc.asyncProperty(queryOf(collection, rowsOf), async (query) => {
             await compareSearch({ index, reference }, query);
           }),
           { numRuns: 150 },
@@ -340,7 +345,7 @@ function randomTests(open: () => Promise<OpenRowIndex>, collection: CollectionNa
       it("knows every operator of every field", async () => {
         let found = 0;
         for (const country of countries) {
-          for (const arbitrary of clausesOf(collection, country)) {
+          for (const arbitrary of clausesOf(collection, { country, space: rowsOf })) {
             for (const clause of fc.sample(arbitrary, { seed, numRuns: 4 })) {
               const query = { ...everything, collection, country, clauses: [clause] };
               found += await compareSearch({ index, reference }, query);

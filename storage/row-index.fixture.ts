@@ -103,7 +103,9 @@ function memberOf(field: FilterField): fc.Arbitrary<JsonValue> {
 
 /** Rows of a collection, without the members that are the same in all. */
 function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
-  const plain = definition.fields.filter((field) => field.type !== "country" && field.type !== "geopoint");
+  const plain = definition.fields.filter(
+    (field) => field.isOnRows && field.type !== "country" && field.type !== "geopoint",
+  );
   const pointFields = definition.fields.filter((field) => field.type === "geopoint");
   const fields = Object.fromEntries(
     plain.flatMap((field): [string, fc.Arbitrary<JsonValue>][] => {
@@ -199,15 +201,26 @@ function clauseOf(field: FilterField, op: Operator, country: string): fc.Arbitra
   }
 }
 
-/** Every clause that a search of the collection can have, with random operands. */
-export function clausesOf(collection: CollectionName, country: string): readonly fc.Arbitrary<RowClause>[] {
+/** Most records that a random clause names, and one more than the number of the last. */
+const namedMax = 60;
+
+/** Every clause that a query of the collection can have, with random operands; the space is that of the records. */
+export function clausesOf(
+  collection: CollectionName,
+  { country, space }: { readonly country: string; readonly space: number },
+): readonly fc.Arbitrary<RowClause>[] {
+  const records = fc
+    .uniqueArray(fc.nat(namedMax - 1), { maxLength: namedMax, size: "max" })
+    .map((numbers) => numbers.map((n) => recordIdFor(collection, space, n)));
+  const named = (["among", "except"] as const).map((op) => records.map((some) => ({ op, records: some })));
   return collections[collection].fields
-    .filter((field) => field.type !== "country")
-    .flatMap((field) => field.operators.map((op) => clauseOf(field, op, country)));
+    .filter((field) => field.type !== "country" && field.isOnRows)
+    .flatMap((field) => field.operators.map((op) => clauseOf(field, op, country)))
+    .concat(named);
 }
 
 /** Any query that collections/ can build, sometimes by relevance. */
-export function queryOf(collection: CollectionName): fc.Arbitrary<RowQuery> {
+export function queryOf(collection: CollectionName, space: number): fc.Arbitrary<RowQuery> {
   const definition = collections[collection];
   return fc.constantFrom(...countries).chain((country) => {
     const keys = definition.fields.filter((field) => definition.sortKeys.includes(field.name));
@@ -221,7 +234,7 @@ export function queryOf(collection: CollectionName): fc.Arbitrary<RowQuery> {
     });
     return fc
       .record({
-        clauses: fc.array(fc.oneof(...clausesOf(collection, country)), { maxLength: 3 }),
+        clauses: fc.array(fc.oneof(...clausesOf(collection, { country, space })), { maxLength: 3 }),
         sort: fc.uniqueArray(fc.record({ field: sortKey, direction }), {
           minLength: 1,
           maxLength: 3,

@@ -56,7 +56,16 @@ export type RowClause =
   | { readonly field: string; readonly op: "eq" | "ne"; readonly value: IndexValue }
   | { readonly field: string; readonly op: "in" | "nin"; readonly values: readonly IndexValue[] }
   | { readonly field: string; readonly op: "lt" | "lte" | "gt" | "gte"; readonly value: number }
-  | { readonly field: string; readonly op: "near"; readonly point: GeoPoint; readonly radiusKm: number };
+  | { readonly field: string; readonly op: "near"; readonly point: GeoPoint; readonly radiusKm: number }
+  /** The row's record is one of these, or none of them; there may be many. */
+  | { readonly op: "among" | "except"; readonly records: readonly string[] };
+
+/** A clause about what the row says, and not about which row it is. */
+export type FieldClause = Exclude<RowClause, { readonly op: "among" | "except" }>;
+
+export function isFieldClause(clause: RowClause): clause is FieldClause {
+  return clause.op !== "among" && clause.op !== "except";
+}
 
 /** A text as a query asks for it: a row matches if each word does. */
 export interface QueryText {

@@ -7,4 +7,4 @@ import { makeSuite, suiteTexts } from "./vectors/suite.fixture.ts";
 
 const folder = join(root, "vectors");
 await mkdir(folder, { recursive: true });
-for (const [path, text] of suiteTexts(makeSuite())) await writeFile(join(folder, path), text);
+for (const [path, text] of suiteTexts(await makeSuite())) await writeFile(join(folder, path), text);

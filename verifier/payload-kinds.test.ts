@@ -7,6 +7,7 @@ import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { openCertificate } from "../protocol/certificate.ts";
 import { type Envelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import { openEntitlement } from "../protocol/entitlement.ts";
 import { openHoldDecision } from "../protocol/hold-decision.ts";
 import { openKeyCustody } from "../protocol/key-custody.ts";
 import { openKeyDirectory } from "../protocol/key-directory.ts";
@@ -31,7 +32,7 @@ import {
 import { callerKeyId, receiptFacts } from "./retrieval.fixture.ts";
 import { makeScene } from "./scene.fixture.ts";
 import { asJson, document, keySetAnswer, soleKey } from "./service.fixture.ts";
-import { directoryFacts, pageFacts, statementFacts } from "./stated.fixture.ts";
+import { directoryFacts, entitlementFacts, pageFacts, statementFacts } from "./stated.fixture.ts";
 
 const { service, business } = makeScene();
 const bytes = recordBytes();
@@ -77,6 +78,7 @@ const payloads: Readonly<Record<PayloadKind, JsonObject>> = {
   },
   "key-set.v1": keySet,
   "key-certificate.v1": payloadOf((keySet["certificates"] as readonly JsonValue[])[0]),
+  "entitlement.v1": asJson(entitlementFacts(soleKey(service.receipt))),
   "key-directory.v1": asJson(directoryFacts(soleKey(service.receipt))),
   "verify-statement.v1": asJson(statementFacts(bytes)),
   "verify-page.v1": asJson(pageFacts(business, bytes)),
@@ -102,6 +104,7 @@ const readers: Readonly<Record<string, (envelope: Envelope) => { readonly ok: bo
   "key-set": ({ payload }) => parseKeySet(parseBase64(payload) ?? new Uint8Array()),
   "key-certificate": openKeyCertificate,
   "key-directory": openKeyDirectory,
+  entitlement: openEntitlement,
   "verify-statement": openVerifyStatement,
   "verify-page": openVerifyPage,
 };

@@ -207,7 +207,8 @@ function judgeKey(
 ): Verdict<BusinessKey> {
   const people = ["passkey", "hosted"] as const;
   const single = sealed.document === "withdrawal" ? ([...people, "system"] as const) : people;
-  const inBatches = sealed.document === "ad" || sealed.document === "campaign" ? [] : (["system"] as const);
+  const isOfAds = (["ad", "campaign", "ad_product"] as readonly SealedDocument[]).includes(sealed.document);
+  const inBatches = isOfAds ? [] : (["system"] as const);
   const kinds = seal.kind === "batch" ? inBatches : single;
   const key = verifySealer(trust, keys, seal.envelope, { keyId: sealed.payload.key_id, kinds });
   if (!key.ok) return key;

@@ -1,6 +1,7 @@
-// The kinds of sealed bytes: a record of a collection, an ad or its campaign, an AI policy record, or a withdrawal document.
+// The kinds of sealed bytes: a record of a collection, an ad, its campaign or a sponsored product, an AI policy record, or a withdrawal document.
 
 import { campaignSchema } from "../protocol/ad-campaign.ts";
+import { adProductSchema } from "../protocol/ad-product.ts";
 import { parseAiPolicy } from "../protocol/ai-policy.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { isShownType, recordType } from "../protocol/identifiers.ts";
@@ -9,9 +10,9 @@ import { recordSchema } from "../protocol/records/parse-record.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";
 
-export type SealedDocument = "record" | "ad" | "campaign" | "ai_policy" | "withdrawal";
+export type SealedDocument = "record" | "ad" | "campaign" | "ad_product" | "ai_policy" | "withdrawal";
 
-/** The `record_type` in the seal of an ad, and of a campaign. */
+/** The `record_type` in the seal of an ad, of a campaign and of a sponsored product. */
 export const adRecordType = "ads";
 
 /** The `record_type` in the seal of an AI policy record. */
@@ -51,10 +52,12 @@ function faultOf(
       ? parseAiPolicy(bytes)
       : mismatch("An AI policy record", sealedType);
   }
-  if (document === "campaign") {
-    return sealedType === adRecordType && content["schema"] === campaignSchema
+  if (document === "campaign" || document === "ad_product") {
+    const [what, schema] =
+      document === "campaign" ? ["A campaign", campaignSchema] : ["A sponsored product", adProductSchema];
+    return sealedType === adRecordType && content["schema"] === schema
       ? ok(undefined)
-      : mismatch("A campaign", sealedType);
+      : mismatch(what, sealedType);
   }
   const isOfKind = (document === "ad") === (sealedType === adRecordType);
   return isOfKind

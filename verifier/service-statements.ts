@@ -118,7 +118,8 @@ interface Reading<T> {
   readonly beside: readonly (keyof T & string)[];
 }
 
-function verifyStated<T extends object>(
+/** Verifies what the statement key signed, alone or in an answer (N1). */
+export function verifyStated<T extends object>(
   trust: Trust,
   value: JsonValue,
   { open, at, beside }: Reading<T>,

@@ -5,7 +5,14 @@ import type { Report } from "./report.ts";
 import { altered, makeScene } from "./scene.fixture.ts";
 import { keySetAnswer, soleKey } from "./service.fixture.ts";
 import { makeKey } from "./signing.fixture.ts";
-import { answerWith, directoryFacts, pageFacts, statementFacts } from "./stated.fixture.ts";
+import {
+  answerWith,
+  directoryFacts,
+  entitlementFacts,
+  pageFacts,
+  statedAt,
+  statementFacts,
+} from "./stated.fixture.ts";
 import { statedAnswer, verifyStatedAnswer } from "./stated-answer.ts";
 
 const { service, business } = makeScene();
@@ -21,13 +28,18 @@ const fileOf = {
     answerWith("verify-statement.v1", facts, { keys, shown: findingsOf(facts) }),
   page: (changes: object = {}, by = keys) =>
     answerWith("verify-page.v1", { ...pageFacts(business, bytes), ...changes }, { keys: by }),
+  entitlement: () => {
+    const facts = entitlementFacts(makeKey("Ed25519"));
+    const { v: _v, ...shown } = facts;
+    return answerWith("entitlement.v1", facts, { keys, shown });
+  },
   directory: () => answerWith("key-directory.v1", directoryFacts(makeKey("Ed25519")), { keys }),
 };
 
 function reportOf(file: object, record?: Uint8Array, from = options): Report {
   const answer = statedAnswer(utf8(JSON.stringify(file)));
   if (answer === null) throw new Error("The file holds a statement.");
-  return verifyStatedAnswer(from, answer, record);
+  return verifyStatedAnswer(from, answer, { at: statedAt, ...(record === undefined ? {} : { record }) });
 }
 
 const states = ({ checks }: Report) => checks.map(({ name, state, reason }) => [name, reason ?? state]);
@@ -36,11 +48,22 @@ describe("a saved answer", () => {
   it("that states something good about the record at hand is valid and complete", () => {
     for (const file of [fileOf.statement(good), fileOf.page()])
       expect(reportOf(file, bytes)).toMatchObject({ valid: true, complete: true });
-    expect(reportOf(fileOf.directory())).toMatchObject({ valid: true, complete: true });
+    for (const file of [fileOf.directory(), fileOf.entitlement()])
+      expect(reportOf(file)).toMatchObject({ valid: true, complete: true });
+  });
+
+  it("with an entitlement is judged at the instant that is asked for", () => {
+    const answer = statedAnswer(utf8(JSON.stringify(fileOf.entitlement())));
+    if (answer === null) throw new Error("The file holds an entitlement.");
+    const report = verifyStatedAnswer(options, answer, { at: "2026-07-02T08:00:00.000Z" });
+    expect(states(report)).toEqual([
+      ["key_set", "ok"],
+      ["entitlement", "entitlement_expired"],
+    ]);
   });
 
   it("in full and as its envelope alone says the same", () => {
-    for (const file of [fileOf.statement(bad), fileOf.page(), fileOf.directory()])
+    for (const file of [fileOf.statement(bad), fileOf.page(), fileOf.directory(), fileOf.entitlement()])
       expect(reportOf(file["statement"] as object)).toEqual(reportOf(file));
   });
 
@@ -68,6 +91,15 @@ describe("a saved answer", () => {
       detail: "Not there.",
       checkpoint: null,
     } as const;
+    const { v: _v, ...entitled } = entitlementFacts(makeKey("Ed25519"));
+    const expired = { valid: false, reason: "entitlement_expired", detail: "It is over." } as const;
+    for (const [entitlement, found] of [
+      [expired, { valid: false }],
+      [{ valid: true, ...entitled } as const, { valid: true }],
+    ] as const)
+      expect(states(reportOf(fileOf.statement({ ...good, ...found, entitlement })))).toContainEqual([
+        ...["findings", found.valid ? "ok" : "entitlement_expired"],
+      ]);
     const unlogged = fileOf.statement({ ...good, valid: false, log_inclusion: log });
     expect(states(reportOf(unlogged))).toContainEqual(["findings", "inclusion_invalid"]);
     const page = fileOf.page({ valid: false, checks: { cert: "differs", served_at: "within" } });

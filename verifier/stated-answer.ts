@@ -1,8 +1,9 @@
-// A saved answer whose statement the service signed: of `POST /v1/verify`, `GET /v1/verify/{record_id}` or `GET
-// /.well-known/svc-keys`, or only the envelope in it.
+// A saved answer whose statement the service signed: of `POST /v1/verify`, `GET /v1/verify/{record_id}`, `GET
+// /.well-known/svc-keys` or `GET /v1/entitlement`, or only the envelope in it.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
+import type { Entitlement } from "../protocol/entitlement.ts";
 import type { KeyDirectory } from "../protocol/key-directory.ts";
 import type { Verdict } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
@@ -12,17 +13,25 @@ import { isObject } from "../std/is-object.ts";
 import { type Check, checkOf, type Report, reportOf, unchecked } from "./report.ts";
 import { createVerifier, type Verifier, type VerifierOptions } from "./verifier.ts";
 
-type Kind = "statement" | "page" | "key_directory";
+type Kind = "statement" | "page" | "key_directory" | "entitlement";
 
 const kinds: ReadonlyMap<JsonValue, Kind> = new Map([
   [payloadTypes["verify-statement.v1"], "statement"],
   [payloadTypes["verify-page.v1"], "page"],
   [payloadTypes["key-directory.v1"], "key_directory"],
+  [payloadTypes["entitlement.v1"], "entitlement"],
 ] as const);
 
 export interface StatedAnswer {
   readonly kind: Kind;
   readonly value: JsonValue;
+}
+
+export interface StatedSubject {
+  /** The instant (a timestamp) at which an entitlement has to be valid. */
+  readonly at: string;
+  /** The exact bytes that the statement must be about. */
+  readonly record?: Uint8Array;
 }
 
 /** The statement in a file, by its payload type; null for any other file. Verifies nothing. */
@@ -37,31 +46,30 @@ export function statedAnswer(file: Uint8Array): StatedAnswer | null {
 
 /**
  * Verifies such an answer offline: `key_set` is the chain from the anchors to the statement key, the check named like the
- * kind is whether the service stated this, and `findings` is whether what it stated is good. `record` are the exact bytes
- * that the statement must be about.
+ * kind is whether the service stated this, and `findings` is whether what it stated is good.
  */
 export function verifyStatedAnswer(
   options: VerifierOptions,
   { kind, value }: StatedAnswer,
-  record?: Uint8Array,
+  subject: StatedSubject,
 ): Report {
   const verifier = createVerifier(options);
   const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
   if (!verifier.ok) return reportOf([chain]);
-  return reportOf([chain, ...checksOf[kind](verifier.value, value, record)]);
+  return reportOf([chain, ...checksOf[kind](verifier.value, value, subject)]);
 }
 
-type Checks = (verifier: Verifier, value: JsonValue, record?: Uint8Array) => readonly Check[];
+type Checks = (verifier: Verifier, value: JsonValue, subject: StatedSubject) => readonly Check[];
 
 const checksOf: Readonly<Record<Kind, Checks>> = {
-  statement: (verifier, value, record) => {
+  statement: (verifier, value, { record }) => {
     const stated = verifier.statement(value);
     const found = ({ checked_at: at, record_hash: hash }: VerifyStatement) =>
       `Stated at ${at} about ${hash}.`;
     const about = (bytes: Uint8Array) => verifier.statement(value, { bytes });
     return [checkOf("statement", stated, found), ...recordCheck(stated, about, record), ...findings(stated)];
   },
-  page: (verifier, value, record) => {
+  page: (verifier, value, { record }) => {
     const page = verifier.page(value);
     const found = ({ checked_at: at, record_id: id, adl_origin: hash, status }: VerifyPage) =>
       `Stated at ${at} about ${hash}, the bytes of ${id}: ${status}.`;
@@ -72,6 +80,10 @@ const checksOf: Readonly<Record<Kind, Checks>> = {
     const found = ({ issued_at: at, companies }: KeyDirectory) =>
       `Of ${at}, with ${companies.length} companies.`;
     return [checkOf("key_directory", verifier.keyDirectory(value), found)];
+  },
+  entitlement: (verifier, value, { at }) => {
+    const found = ({ legal_name: name, valid_until: until }: Entitlement) => `Of ${name}, until ${until}.`;
+    return [checkOf("entitlement", verifier.entitlement(value, { at }), found)];
   },
 };
 
@@ -92,8 +104,9 @@ function recordCheck(
 function findings(stated: Verdict<VerifyStatement>): readonly Check[] {
   if (!stated.ok) return [];
   const { valid, seal, sidecar, projection, ai_policy_bits: bits, log_inclusion: log } = stated.value;
+  const { ad, entitlement } = stated.value;
   if (valid) return [{ name: "findings", state: "ok" }];
-  const failed = Object.entries({ seal, sidecar, projection, ai_policy_bits: bits }).flatMap(
+  const failed = Object.entries({ seal, sidecar, projection, ai_policy_bits: bits, ad, entitlement }).flatMap(
     ([name, section]) => (section?.valid === false ? [{ name, ...section }] : []),
   );
   const first = failed[0] ?? (log?.status === "invalid" ? { name: "log_inclusion", ...log } : undefined);

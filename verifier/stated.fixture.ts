@@ -3,6 +3,7 @@
 import { toBase64 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import type { Entitlement } from "../protocol/entitlement.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { KeyDirectory } from "../protocol/key-directory.ts";
 import type { VerifyPage } from "../protocol/verify-page.ts";
@@ -110,6 +111,18 @@ export function directoryFacts(...keys: readonly TestKey[]): KeyDirectory {
         })),
       },
     ],
+  };
+}
+
+/** Of a company that pays in advance, for a day. */
+export function entitlementFacts(...keys: readonly TestKey[]): Entitlement {
+  return {
+    v: 1,
+    ...{ ai_company_uuid: "10000000-0000-4000-8000-000000000001", legal_name: "Example AI" },
+    cert_id: `sha256:${"1".repeat(64)}`,
+    key_ids: keys.map(({ keyId }) => keyId),
+    terms: { version: 2, sha256: `sha256:${"2".repeat(64)}`, agreed_at: "2026-06-01T08:00:00.000Z" },
+    ...{ billing: "prepaid", valid_from: statedAt, valid_until: "2026-07-02T08:00:00.000Z" },
   };
 }
 

@@ -5,6 +5,7 @@ import type { Anchors } from "../protocol/anchors.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts";
+import type { Entitlement } from "../protocol/entitlement.ts";
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { HoldDecision } from "../protocol/hold-decision.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
@@ -31,6 +32,7 @@ import {
   verifyCertificate,
   verifyCertificates,
 } from "./certificate.ts";
+import { type EntitlementSubject, verifyEntitlement } from "./entitlement.ts";
 import { parseEvidence } from "./evidence.ts";
 import { fetchedChecks, verifyFetchAnswer } from "./fetch-answer.ts";
 import { verifyHoldDecision } from "./hold-decision.ts";
@@ -122,6 +124,8 @@ export interface Verifier {
     directory: KeyDirectory,
     about: { readonly key_id: string; readonly at: string },
   ): Verdict<{ readonly company: ListedCompany; readonly key: ListedKey }>;
+  /** Whether the service lets an AI company use it at an instant: the answer of `GET /v1/entitlement`, or the envelope in it. */
+  entitlement(value: JsonValue, subject: EntitlementSubject): Verdict<Entitlement>;
   /** A signed checkpoint of the transparency log. */
   checkpoint(note: string): Verdict<Checkpoint>;
   /** Whether the log contains an entry, by the answer of an inclusion read. */
@@ -233,6 +237,7 @@ function verifierOf(trust: Trust): Verifier {
     page: (value, subject) => verifyPage(trust, value, subject),
     keyDirectory: (value) => verifyKeyDirectory(trust, value),
     listedKeyAt,
+    entitlement: (value, subject) => verifyEntitlement(trust, value, subject),
     checkpoint: (note) => verifyCheckpoint(trust, note),
     logInclusion: (entry, evidence) => verifyLogInclusion(trust, entry, evidence),
     receiptInclusion: (envelope, evidence) => verifyReceiptInclusion(trust, envelope, evidence),

@@ -63,7 +63,7 @@ describe("a creative", () => {
     assign(1);
     publish(1);
     assign(2);
-    expect(remove("withdrawn", 3)).toEqual({ status: "done" });
+    expect(remove("withdrawn", 3)).toEqual({ status: "done", state: "withdrawn" });
     expect(publish(2)).toEqual({ status: "superseded" });
     expect(stateNow()).toMatchObject({ generation: 1, state: "withdrawn" });
   });
@@ -73,7 +73,7 @@ describe("a creative", () => {
     publish(1);
     remove("withdrawn", 2);
     assign(3);
-    expect(remove("withdrawn", 4)).toEqual({ status: "done" });
+    expect(remove("withdrawn", 4)).toEqual({ status: "done", state: "withdrawn" });
     expect(publish(3, 2)).toEqual({ status: "superseded" });
     expect(stateNow()).toMatchObject({ generation: 1, state: "withdrawn" });
   });
@@ -82,7 +82,7 @@ describe("a creative", () => {
     "that is being published first while it is %s is not served",
     (state) => {
       assign(1);
-      expect(remove(state, 2)).toEqual({ status: "done" });
+      expect(remove(state, 2)).toEqual({ status: "done", state });
       expect(publish(1)).toEqual({ status: "superseded" });
       expect(stateNow()).toBeUndefined();
       expect(purges()).toHaveLength(state === "deleted" ? 2 : 0);
@@ -94,7 +94,7 @@ describe("a creative", () => {
     assign(1);
     publish(1);
     assign(2);
-    expect(remove("deleted", 3)).toEqual({ status: "done" });
+    expect(remove("deleted", 3)).toEqual({ status: "done", state: "deleted" });
     const before = purges().length;
     expect(publish(2)).toEqual({ status: "superseded" });
     expect(stateNow()).toMatchObject({ state: "deleted" });
@@ -109,6 +109,16 @@ describe("a creative", () => {
     remove("deleted", 2);
     expect(assign(1)).toEqual({ status: "deleted" });
     expect(assign(3)).toEqual({ status: "deleted" });
+  });
+
+  it("that is deleted is not said to be withdrawn, and one that is withdrawn is told to the log once", () => {
+    assign(1);
+    remove("withdrawn", 2);
+    const before = campaign.effects.length;
+    expect(remove("withdrawn", 2)).toEqual({ status: "done", state: "withdrawn" });
+    expect(campaign.effects).toHaveLength(before);
+    remove("deleted", 3);
+    expect(remove("withdrawn", 2)).toEqual({ status: "done", state: "deleted" });
   });
 });
 

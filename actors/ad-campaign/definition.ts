@@ -23,6 +23,7 @@ import type {
   CampaignReport,
   CampaignTerms,
   Charged,
+  RemoveAdReply,
   RenderRefusal,
   RenderReply,
 } from "../messages/ads.ts";
@@ -189,17 +190,20 @@ function publish({ facts, seal_id, leaf }: Asked<"ad.publish">, view: View): Dec
   };
 }
 
-function remove({ ad_id, state, sealed_at_ms, leaf }: Asked<"ad.remove">, view: View): Decided<AdReply> {
+function remove(
+  { ad_id, state, sealed_at_ms, leaf }: Asked<"ad.remove">,
+  view: View,
+): Decided<RemoveAdReply> {
   const known = ads.read(view, ad_id);
   if (known === undefined) return { reply: { status: "unknown" } };
   const { facts, versions } = known;
   // What is deleted stays deleted; what is withdrawn may still be deleted, or be being published again.
-  if (known.deleted || (facts?.state === state && known.seal_id === null))
-    return { reply: { status: "done" } };
+  if (known.deleted) return { reply: { status: "done", state: "deleted" } };
+  if (state === "withdrawn" && known.seal_id === null) return { reply: { status: "done", state } };
   if (sealed_at_ms < known.sealed_at_ms) return { reply: { status: "superseded" } };
   const change = view.snapshot.context.change + 1;
   return {
-    reply: { status: "done" },
+    reply: { status: "done", state },
     events: [{ type: "ad.removed", ad_id, state, purged: state === "deleted" ? versions : [] }],
     effects: [logSeal(leaf, view)],
     puts: [
@@ -252,14 +256,14 @@ function replyOf({ refusal, at_ms }: Charged): RenderReply {
 
 /** A pool that was served before the end of its campaign may be rendered after it. */
 function refusalOf(
-  { ad_id, served_at_ms }: Asked<"render.charge">,
+  { ad_id, is_served, served_at_ms }: Asked<"render.charge">,
   view: View,
   now: Money | undefined,
 ): RenderRefusal | null {
   if (now === undefined || now.terms.paused) return "campaign_not_running";
   const { terms, spent } = now;
   if (served_at_ms < terms.starts_at_ms || served_at_ms >= terms.ends_at_ms) return "campaign_not_running";
-  if (ads.read(view, ad_id)?.facts?.state !== "live") return "ad_not_live";
+  if (!is_served || ads.read(view, ad_id)?.facts?.state !== "live") return "ad_not_live";
   return spent + terms.gross_price > terms.budget ? "budget_spent" : null;
 }
 

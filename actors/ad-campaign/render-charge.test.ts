@@ -31,8 +31,13 @@ beforeEach(() => {
   campaign.send({ type: "ad.publish", facts, seal_id: "s", leaf: "leaf" });
 });
 
-const render = (index: number, { pool = "ret_1@eu-west1", served = start, ad_id = "ad_a" } = {}) =>
-  campaign.send({ type: "render.charge", pool, index, ad_id, format: "card", served_at_ms: served });
+const render = (
+  index: number,
+  { pool = "ret_1@eu-west1", served = start, ad_id = "ad_a", is_served = true } = {},
+) =>
+  campaign.send({
+    ...{ type: "render.charge", pool, index, ad_id, is_served, format: "card", served_at_ms: served },
+  });
 const renders = () => campaign.send({ type: "campaign.read" })?.renders;
 const told = () =>
   campaign.effects.flatMap((effect) =>
@@ -85,5 +90,13 @@ describe("a render", () => {
     });
     expect(render(1)).toEqual({ status: "refused", reason: "ad_not_live" });
     expect(renders()).toBe(0);
+  });
+
+  it("of an advertiser that may not be served any more is refused, and what was rendered before stays rendered", () => {
+    const before = render(0);
+    expect(before).toMatchObject({ status: "rendered" });
+    expect(render(1, { is_served: false })).toEqual({ status: "refused", reason: "ad_not_live" });
+    expect(render(0, { is_served: false })).toEqual(before);
+    expect(renders()).toBe(1);
   });
 });

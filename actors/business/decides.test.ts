@@ -12,6 +12,7 @@ import {
 } from "../facts.fixture.ts";
 import type { CertificateStatus, PartyFacts } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
+import { agreementsMax } from "./register.ts";
 
 type Business = ActorHarness<"business">;
 
@@ -124,5 +125,65 @@ describe("the choice to be in the key directory", () => {
     expect(open().send({ type: "directory.choose", listed: true })).toMatchObject(refused);
     const nobody = driveActor(businessActor, uuid);
     expect(nobody.send({ type: "directory.choose", listed: true })).toMatchObject({ code: "party_unknown" });
+  });
+});
+
+describe("an agreement to terms", () => {
+  const act = { by: "key k", reason: "version" };
+  const agree = (version: number, sha256 = `h${version}`) =>
+    ({ type: "terms.agree", version, sha256, act }) as const;
+  const openCompany = () => {
+    const company = driveActor(businessActor, uuid);
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    return company;
+  };
+  const known = (actor: ReturnType<typeof open>) => {
+    const row = actor.rows(18).findLast(({ k2 }) => k2.startsWith("party/"));
+    return (JSON.parse(JSON.parse(row?.body ?? "{}").body) as PartyFacts).agreements;
+  };
+
+  it("is an AI company's alone", () => {
+    const refused = { status: "refused", code: "role_not_allowed" };
+    expect(open().send(agree(1))).toMatchObject(refused);
+    expect(driveActor(businessActor, uuid).send(agree(1))).toMatchObject({ code: "party_unknown" });
+  });
+
+  it("stands with its first instant however often it is repeated, and whatever the company chooses later", () => {
+    const company = openCompany();
+    const first = new Date(company.nowMs).toISOString();
+    expect(company.send(agree(2))).toEqual({ status: "done", changed: true });
+    company.nowMs += 1_000;
+    expect(company.send(agree(2))).toEqual({ status: "done" });
+    expect(company.send(agree(1))).toEqual({ status: "done", changed: true });
+    const second = new Date(company.nowMs).toISOString();
+    const both = [
+      { version: 1, sha256: "h1", agreed_at: second },
+      { version: 2, sha256: "h2", agreed_at: first },
+    ];
+    expect(known(company)).toEqual(both);
+    company.send({ type: "directory.choose", listed: true });
+    company.send({ type: "group.join", group: "g" });
+    expect(known(company)).toEqual(both);
+    expect(company.snapshot.context.party?.agreements).toEqual(both);
+    // Who agreed is among the acts, which are kept for good.
+    expect(company.rows(22).map(({ body }) => JSON.parse(body))).toMatchObject([
+      { act: "terms.agree", ...act, at: first },
+      { act: "terms.agree", ...act, at: second },
+    ]);
+  });
+
+  it("to another text under the same number takes the place of the first", () => {
+    const company = openCompany();
+    company.send(agree(1));
+    expect(company.send(agree(1, "other"))).toEqual({ status: "done", changed: true });
+    expect(known(company)).toMatchObject([{ version: 1, sha256: "other" }]);
+  });
+
+  it("is known of the newest hundred versions", () => {
+    const company = openCompany();
+    for (let version = 1; version <= agreementsMax + 1; version += 1) company.send(agree(version));
+    expect(known(company)?.map(({ version }) => version)).toEqual(
+      Array.from({ length: agreementsMax }, (_, at) => at + 2),
+    );
   });
 });

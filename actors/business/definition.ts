@@ -70,6 +70,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "group.unblock": changeRegister,
     "group.join": changeRegister,
     "directory.choose": changeRegister,
+    "terms.agree": changeRegister,
     "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
     "push.admit": admitPush,
     "push.preview": (command, view) => ({ reply: previewPush(command, view) }),

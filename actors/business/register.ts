@@ -14,7 +14,9 @@ import type {
   RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
+import type { CompanyProtocol } from "../messages/company.ts";
 import { personRole } from "../messages/person-role.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { logChange } from "./log-entries.ts";
@@ -34,6 +36,8 @@ import type { BusinessView } from "./view.ts";
 export const blockedGroupsMax = 1_000;
 /** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
 export const formerGroupsMax = 100;
+/** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
+export const agreementsMax = 100;
 
 /** Selects the rows that a command reads or writes. */
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
@@ -51,6 +55,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "group.unblock":
     case "group.join":
     case "directory.choose":
+    case "terms.agree":
       return [`party/${uuid}`];
     case "certificate.issue":
       return [`certificate/${command.certificate.cert_id}`];
@@ -148,6 +153,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return joinGroup(command.group, context);
     case "directory.choose":
       return chooseListing(command.listed, context);
+    case "terms.agree":
+      return agreeToTerms(command, view);
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
@@ -253,6 +260,27 @@ function chooseListing(listed: boolean, { uuid, party, blockedGroups }: Business
     key: `party/${uuid}`,
     body: { ...party, blocked_groups: blockedGroups, listed },
     events: [{ type: "directory.chosen", listed }],
+  };
+}
+
+/** The whole text is agreed to: another text under the same number is another agreement, which takes its place. */
+function agreeToTerms(
+  { version, sha256 }: CommandOf<CompanyProtocol, "terms.agree">,
+  view: BusinessView,
+): Answer {
+  const { uuid, party, blockedGroups } = view.snapshot.context;
+  if (party?.kind !== "ai_company")
+    return refusal("role_not_allowed", "Only an AI company agrees to these terms.");
+  const known = party.agreements ?? [];
+  if (known.some((each) => each.version === version && each.sha256 === sha256)) return done;
+  const agreement = { version, sha256, agreed_at: formatTimestamp(view.nowMs) };
+  const agreements = [...known.filter((each) => each.version !== version), agreement]
+    .sort((a, b) => a.version - b.version)
+    .slice(-agreementsMax);
+  return {
+    key: `party/${uuid}`,
+    body: { ...party, blocked_groups: blockedGroups, agreements },
+    events: [{ type: "terms.agreed", agreements }],
   };
 }
 

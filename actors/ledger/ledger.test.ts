@@ -244,6 +244,15 @@ describe("a charge", () => {
     });
   });
 
+  it("is in the statement to the last day, also of a region that was down for more than a year", () => {
+    const late = Array.from({ length: 400 }, (_, each) => charge(10, { served_at_ms: start + each * day }));
+    ledger.nowMs = start + 400 * day;
+    collect(late);
+    const found = statement(new Date(ledger.nowMs).toISOString().slice(0, 7));
+    expect(found?.lines.reduce((sum, { amount }) => sum + amount, 0)).toBe(found?.charged);
+    expect(found?.lines.length).toBeGreaterThan(300);
+  });
+
   it("does not change a statement that became final while it was collected", () => {
     const late = charge(10);
     const before = Date.UTC(2026, 1, 2, 23, 59, 59);

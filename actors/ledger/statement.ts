@@ -135,7 +135,7 @@ export function entryKey(atMs: number, entryId: string): string {
   return `${monthOf(atMs)}/${String(atMs).padStart(15, "0")}/${entryId}`;
 }
 
-/** The rows that a statement is made of. A month has at most 62 days of charges: its own, and late ones of the month before. */
+/** The rows that a statement is made of. A month has its own days of charges, and late ones of regions that were down. */
 export function statementRows(asked: {
   readonly month: string;
   readonly after: string | null;
@@ -152,7 +152,8 @@ export function statementRows(asked: {
 
 /** A hundred years. */
 export const monthsMax = 1_200;
-const daysMax = 100;
+/** A month, and the 400 days for which receipts are usually kept: so late may a region that was down be charged. */
+const daysMax = 31 + 400;
 
 export function statementOf(
   { currency, month }: { readonly currency: string; readonly month: string },

@@ -21,7 +21,10 @@ export interface CampaignTerms {
   readonly seal_id: string;
 }
 
-/** What regions know of an ad; its bytes, row and sidecar are a version in the record store. */
+/**
+ * What regions know of an ad, or of a sponsored product. The bytes, row and sidecar of an ad are a version in the record store; of a
+ * sponsored product, only the seal is stored.
+ */
 export interface AdFacts {
   readonly ad_id: string;
   readonly business_uuid: string;
@@ -34,6 +37,8 @@ export interface AdFacts {
   /** Folded, as requests are. */
   readonly keywords: readonly string[];
   readonly allow_repeats: boolean;
+  /** The record id of the product that is sponsored; absent on an ad. A sponsored product has no keywords, so no pool finds it. */
+  readonly product?: string;
   readonly published_at_ms: number;
   readonly state: "live" | "withdrawn" | "deleted";
 }
@@ -82,10 +87,10 @@ export interface AdCampaignProtocol {
   /** Takes an ad out of serving; `deleted` has its bytes purged as well. Repeatable, and nothing once a later creative is known. */
   "ad.remove"(command: {
     readonly ad_id: string;
-    readonly state: "withdrawn" | "deleted";
+    readonly state: RemovedAdState;
     readonly sealed_at_ms: number;
     readonly leaf: string;
-  }): AdReply;
+  }): RemoveAdReply;
   /** Charges a render of an item that was served. The first answer is given again; the pool is told by `item.settle`. */
   "render.charge"(command: {
     readonly pool: string;
@@ -93,6 +98,8 @@ export interface AdCampaignProtocol {
     readonly ad_id: string;
     /** How it is shown, as the caller states. */
     readonly format: string;
+    /** Whether its advertiser may be served now: a business whose certificate is active. */
+    readonly is_served: boolean;
     /** The pool was served then, under the terms of that moment. */
     readonly served_at_ms: number;
   }): RenderReply;
@@ -133,6 +140,13 @@ export type AdReply =
   | { readonly status: "unknown" }
   /** A later document about this ad was accepted. */
   | { readonly status: "superseded" };
+
+export type RemovedAdState = "withdrawn" | "deleted";
+
+/** With what the ad is now: one that is deleted stays so. */
+export type RemoveAdReply =
+  | { readonly status: "done"; readonly state: RemovedAdState }
+  | Exclude<AdReply, { readonly status: "done" }>;
 
 /** One ad of a pool, as it is served. */
 export interface ServedItem {

@@ -6,6 +6,7 @@ import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
+import type { CompanyProtocol, TermsAgreement } from "./company.ts";
 import type { DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
@@ -40,6 +41,8 @@ export interface PartyFacts {
   readonly domains?: readonly DomainFacts[];
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
+  /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
+  readonly agreements?: readonly TermsAgreement[];
 }
 
 export interface KeyFacts {
@@ -170,7 +173,8 @@ export interface BusinessProtocol
   extends RemovalProtocol,
     AttemptsProtocol,
     OpenUploadsProtocol,
-    DomainsProtocol {
+    DomainsProtocol,
+    CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
@@ -197,12 +201,8 @@ export interface BusinessProtocol
     readonly since?: string;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
-  /** An AI company chooses whether the key directory lists it. */
-  "directory.choose"(command: { readonly listed: boolean }): RegisterReply;
   "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
   "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
-  /** An AI company belongs to another group from now on, and keeps the one that it leaves among its former groups. */
-  "group.join"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides whether it is held; repeatable by push_id. */
@@ -301,8 +301,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
-      | "group.join"
-      | "directory.choose";
+      | keyof CompanyProtocol;
   }
 >;
 

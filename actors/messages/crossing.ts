@@ -25,6 +25,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "policy.accept": "ask",
   "custody.state": "ask",
   "directory.choose": "ask",
+  "terms.agree": "ask",
   "group.block": "ask",
   "group.unblock": "ask",
   "group.join": "ask",

@@ -104,7 +104,7 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
   if (clause.op === "eq" && clause.field === "availability")
     return ["p.availability = ?", String(clause.value)];
   if (clause.op === "eq" && clause.field === "tags") return ["instr(p.tags, ?) > 0", `|${clause.value}|`];
-  throw new Error(`queries.ts asks for ${clause.field} ${clause.op}, which the plain tables do not know`);
+  throw new Error(`queries.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
 }
 
 let index: SqliteRowIndex | null = null;

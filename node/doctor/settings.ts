@@ -112,7 +112,7 @@ function runtimeFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   return findings;
 }
 
-/** The tools surface is not offered yet. */
+/** An operator may offer no tool server: it then has no address of its own, and the node answers it under none. */
 const surfacesNeeded: readonly SurfaceUrl[] = ["base_url", "business_url", "verify_url"];
 
 function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Finding[] {

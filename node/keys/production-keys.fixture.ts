@@ -28,6 +28,8 @@ export async function makeProductionKeys(
   folder: string,
   given: {
     readonly region: string;
+    /** Regions whose receipts are signed with further keys in the same folder. */
+    readonly otherRegions?: readonly string[];
     readonly nowMs: number;
     readonly environment?: "production" | "sandbox";
     readonly validFromMs?: number;
@@ -36,7 +38,7 @@ export async function makeProductionKeys(
     readonly hasLog?: boolean;
   },
 ): Promise<ProductionKeys> {
-  const { region, nowMs, environment = "production" } = given;
+  const { region, otherRegions = [], nowMs, environment = "production" } = given;
   await mkdir(folder, { recursive: true });
   const path = (name: string): string => join(folder, name);
   const out = (name: string) => ({ path: path(name), replace: false });
@@ -57,6 +59,10 @@ export async function makeProductionKeys(
     });
   }
   await createWorking({ role: "serving", region, keys: node, public: out("working.json"), window, nowMs });
+  for (const other of otherRegions) {
+    const made = { role: "serving", region: other, uses: ["receipt"], keys: node, window, nowMs } as const;
+    await createWorking({ ...made, public: out(`${other}.json`) });
+  }
   if (given.hasLog)
     await createWorking({
       role: "log",
@@ -73,7 +79,9 @@ export async function makeProductionKeys(
   });
   await writeKeySet({
     ...{ issuance: path("issuance"), anchors: path(anchorsFile), environment, previous: null },
-    requests: [path("working.json"), ...(given.hasLog ? [path("log.json")] : [])],
+    requests: ["working", ...otherRegions, ...(given.hasLog ? ["log"] : [])].map((name) =>
+      path(`${name}.json`),
+    ),
     certificates: [path("root-certificates.json"), path("issuance-certificates.json")],
     ...{ ends: new Map(), compromised: new Map(), out: out(keySetFile), nowMs },
   });

@@ -1,4 +1,4 @@
-// The ads of the sample businesses: a campaign each, with subjects that a newcomer would ask for.
+// The ads and sponsored products of the sample businesses: a campaign each, with subjects that a newcomer would ask for.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { bakery } from "./bakery.ts";
@@ -11,6 +11,8 @@ export interface SampleCampaign {
   readonly price: string;
   readonly budget: string;
   readonly ads: readonly SampleAd[];
+  /** Products that it sponsors, by the business's own ids. */
+  readonly products?: readonly { readonly id: string; readonly countries: readonly string[] }[];
 }
 
 export interface SampleAd {
@@ -71,6 +73,7 @@ export const sampleCampaigns: readonly SampleCampaign[] = [
         colour: [196, 148, 92],
       },
     ],
+    products: [{ id: "loaf-rye", countries: ["GB"] }],
   },
   {
     business: bookshop,
@@ -99,6 +102,10 @@ export function campaignDocument(
     ...{ schema: "svc/ad_campaign/1", campaign_id: sampleCampaignId, currency, price, budget },
     ...{ starts_at: calendar(0, "00:00"), ends_at: calendar(3_650), paused: false },
   };
+}
+
+export function productDocument(record_id: string, countries: readonly string[]): JsonObject {
+  return { schema: "svc/ad_product/1", campaign_id: sampleCampaignId, record_id, countries };
 }
 
 export interface StoredPicture {

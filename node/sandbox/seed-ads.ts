@@ -15,6 +15,7 @@ import { calendarFrom } from "./sample.ts";
 import {
   adDocument,
   campaignDocument,
+  productDocument,
   type SampleAd,
   type SampleCampaign,
   type StoredPicture,
@@ -28,9 +29,10 @@ export interface SeedAdsDeps extends Pick<SampleSetDeps, "home" | "clock" | "par
   readonly publishAd: (call: SealedAdCall) => Promise<Outcome>;
   readonly images: { readonly put: (image: ImageToStore) => Promise<unknown> };
   readonly adCurrency: string;
+  readonly recordIdOf: (businessUuid: string, kind: "products", localId: string) => string;
 }
 
-/** Requires that the businesses and their AI policies are registered. */
+/** Requires that the businesses and their AI policies are registered, and that their records are published. */
 export async function seedAds(deps: SeedAdsDeps, businesses: readonly OpenBusiness[]): Promise<void> {
   const now = formatTimestamp(deps.clock.now());
   const journal = await openSeedJournal(join(deps.home, "sandbox-ads.json"), { now, since: now });
@@ -64,6 +66,10 @@ async function publishCampaign(
   for (const ad of campaign.ads) {
     const document = adDocument(ad, await storePicture(deps, ad));
     await publishOne(deps, open, { document, instants });
+  }
+  for (const { id, countries } of campaign.products ?? []) {
+    const recordId = deps.recordIdOf(open.business.uuid, "products", id);
+    await publishOne(deps, open, { document: productDocument(recordId, countries), instants });
   }
 }
 

@@ -122,7 +122,12 @@ describe("a new sandbox", () => {
     expect([us?.length, ca?.length, baking?.length, books?.length]).toEqual([2, 1, 1, 1]);
     await world.seed();
     expect((await shown()).flat().every((each) => each.endsWith(" 1"))).toBe(true);
-    expect(world.services.register.ads.size).toBe(4);
+    expect(world.services.register.ads.size).toBe(5);
+    const nowMs = world.services.clock.now();
+    const sponsored = ["GB", "US"].map((country) => [
+      ...world.services.register.ads.sponsored({ country, nowMs }).keys(),
+    ]);
+    expect(sponsored).toEqual([[expect.stringMatching(/^svc_/)], []]);
   });
 
   it("stays as it is when it is started again", async () => {

@@ -5,6 +5,7 @@ import { poolAdsMax, recordCharactersMax } from "../limits.ts";
 import {
   anyText,
   described,
+  either,
   integer,
   list,
   listOf,
@@ -19,6 +20,7 @@ import {
   timestamp,
 } from "../shape.ts";
 import { adItem } from "./ads.ts";
+import { recordId } from "./push.ts";
 
 const country = matching(/^[A-Z]{2}$/, "an ISO 3166-1 country code such as US");
 const subdivision = matching(/^[A-Z]{2}-[A-Z0-9]{1,3}$/, "an ISO 3166-2 code such as US-CA");
@@ -79,13 +81,23 @@ const clickToken = matching(/^svc_adc1\.[A-Za-z0-9_.-]{1,600}$/, "the click_toke
 
 export const renderFormats = ["text", "card", "carousel", "list", "voice", "other"] as const;
 
-export const renderRequest = named(
-  "AdRenderRequest",
-  object({
-    render_token: renderToken,
-    format: described(oneOf(renderFormats), "How it is shown."),
-  }),
-);
+const format = described(oneOf(renderFormats), "How it is shown.");
+
+export const rowRenderRequest = object({
+  retrieval_id: described(
+    matching(/^ret_[0-9a-f]{32}$/, "the retrieval_id of a search"),
+    "The search that answered the row; one of your own, of products.",
+  ),
+  record_id: described(recordId, "The row, which had `sponsored: true`."),
+  format,
+});
+export type RowRenderRequest = Of<typeof rowRenderRequest>;
+
+export const tokenRenderRequest = object({ render_token: renderToken, format });
+export type TokenRenderRequest = Of<typeof tokenRenderRequest>;
+
+/** An ad of a pool by its token, or a sponsored row by its search. */
+export const renderRequest = named("AdRenderRequest", either(rowRenderRequest, tokenRenderRequest));
 export type RenderRequest = Of<typeof renderRequest>;
 
 const label = object({ text: anyText, advertiser: anyText });
@@ -94,6 +106,7 @@ export const renderAnswer = named(
   "AdRender",
   object({
     ad_id: anyText,
+    record_id: optional(described(recordId, "The record of a sponsored row; absent for an ad of a pool.")),
     rendered_at: timestamp,
     label: described(label, "To be shown with the ad."),
     click_token: clickToken,
@@ -157,6 +170,7 @@ export const adAnswer = named(
   object({
     ad_id: anyText,
     campaign_id: anyText,
+    record_id: optional(described(recordId, "The product that is sponsored; absent for an ad.")),
     version: integer({ min: 1, max: 1_000 }),
     state: oneOf(["live", "withdrawn", "deleted"]),
     published_at: timestamp,

@@ -1,4 +1,4 @@
-// GET /v1/terms: the terms of AI companies.
+// GET /v1/terms and POST /v1/terms/agreements: the terms of AI companies, and agreeing to them.
 
 import {
   anyText,
@@ -12,6 +12,7 @@ import {
   object,
   text,
   timestamp,
+  uuid,
 } from "../shape.ts";
 
 /** The number of a version. */
@@ -27,6 +28,22 @@ const facts = {
 export const termsFacts = named("TermsVersion", object(facts));
 export type TermsFacts = Of<typeof termsFacts>;
 
+/** One agreement of an AI company. */
+export const agreement = {
+  version: described(termsVersion, "The version that the company agreed to."),
+  sha256: described(hash, "SHA-256 of the UTF-8 of the text that it agreed to."),
+  agreed_at: described(timestamp, "When it first agreed to it."),
+};
+
+export const agreementBody = object({
+  version: described(termsVersion, "The version that your company agrees to."),
+  sha256: described(hash, "SHA-256 of the UTF-8 of the text that you read: the `sha256` of that version."),
+});
+export type AgreementBody = Of<typeof agreementBody>;
+
+export const agreementAnswer = named("TermsAgreement", object({ ai_company_uuid: uuid, ...agreement }));
+export type AgreementAnswer = Of<typeof agreementAnswer>;
+
 export const termsAnswer = named(
   "Terms",
   object({
@@ -36,6 +53,10 @@ export const termsAnswer = named(
     current_version: described(
       nullable(termsVersion),
       "The version that is in force now; null before the first.",
+    ),
+    agreed: described(
+      nullable(object(agreement)),
+      "Your company's agreement to the version of this answer; null if it has not agreed to it.",
     ),
     versions: described(listOf(termsFacts), "All that are published, those to come included; oldest first."),
   }),

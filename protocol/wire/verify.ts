@@ -4,6 +4,7 @@ import { isObject } from "../../std/is-object.ts";
 import { blockedNames } from "../ai-policy.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { envelopeShape } from "../dsse.ts";
+import { entitlementMembers } from "../entitlement.ts";
 import { reasonCodes } from "../result.ts";
 import {
   anyObject,
@@ -66,18 +67,27 @@ const requestMembers = object({
       "An ad exactly as the pool served it (`AdItem`), without other members of the request. What is wrong with it is a finding.",
     ),
   ),
+  entitlement: optional(
+    described(
+      anyObject,
+      "An entitlement as `GET /v1/entitlement` answers it, or only the envelope in it, without other members of the request. It is judged now.",
+    ),
+  ),
 });
 export type VerifyRequest = Of<typeof requestMembers>;
 
 const against = ["seal", "sidecar", "row"] as const;
+/** What is verified on its own. */
+const wholes = ["ad_item", "entitlement"] as const;
 
 /** Rules that no single member shows: what is verified, and against what. */
 function ruleFault(body: JsonObject): ShapeFault | null {
-  if (body["ad_item"] !== undefined) {
+  const whole = wholes.find((name) => body[name] !== undefined);
+  if (whole !== undefined) {
     const isAlone = Object.keys(body).length === 1;
     return isAlone
       ? null
-      : { pointer: "/ad_item", detail: "ad_item must be verified without other members." };
+      : { pointer: `/${whole}`, detail: `${whole} must be verified without other members.` };
   }
   if (body["record_base64"] === undefined) {
     const detail = "record_base64 is required: the record that you have is what is verified.";
@@ -96,10 +106,10 @@ export const verifyRequest: Shape<VerifyRequest> = {
   schema: {
     ...requestMembers.schema,
     anyOf: [
-      { required: ["ad_item"], maxProperties: 1 },
+      ...wholes.map((name) => ({ required: [name], maxProperties: 1 })),
       ...against.map((name) => ({
         required: ["record_base64", name],
-        properties: { ad_item: false },
+        properties: { ad_item: false, entitlement: false },
         dependentRequired: { ai_policy_bits: ["seal"] },
       })),
     ],
@@ -270,6 +280,11 @@ const adSection = described(
   "Whether the item of an ad verifies on its own: the row, that it is of these bytes, the seal over them, the projection, that every text and link shown is the sealed one, and the AI policy bits. `images` is `not_checked`: the service fetches none. The label, the price, the token, the matched keywords and the addresses of the pictures are the service's own and not judged.",
 );
 
+const entitlementSection = described(
+  either(object({ valid: literal(true), ...entitlementMembers }), failed),
+  "Whether the service lets the AI company use it now: `entitlement_expired` from `valid_until` on, `entitlement_invalid` for anything else.",
+);
+
 /** What was found. The answer and its statement have the same. */
 export const verifyFindings = {
   valid: described(flag, "Whether every section given is valid."),
@@ -279,6 +294,7 @@ export const verifyFindings = {
   projection: nullable(projectionSection),
   ai_policy_bits: nullable(bitsSection),
   ad: nullable(adSection),
+  entitlement: optional(described(entitlementSection, "Only where an entitlement was given.")),
   warnings: listOf(anyText),
 };
 
@@ -299,5 +315,6 @@ export type LogSection = Of<typeof logSection>;
 export type SidecarSection = Of<typeof sidecarSection>;
 export type ProjectionSection = Of<typeof projectionSection>;
 export type BitsSection = Of<typeof bitsSection>;
+export type EntitlementSection = Of<typeof entitlementSection>;
 export type AdSection = Of<typeof adSection>;
 export type FailedSection = Of<typeof failed>;

@@ -66,6 +66,7 @@ import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
 import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
 import type { Place } from "./place.ts";
+import { sponsoredOf } from "./sponsored.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -145,6 +146,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     pause: () => Promise.resolve(),
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
+  const { region } = slot;
+  const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
   const opening = opener(process, stores, { place, system, allowance });
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
@@ -170,7 +173,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, insight, budget: null, allowance }),
+    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored }),
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
       sha256: crypto.sha256,

@@ -80,7 +80,7 @@ function makeLayout(definition: CollectionDefinition): IndexLayout {
     properties[name] = mapping;
   };
   for (const field of definition.fields) {
-    if (field.type === "country") continue;
+    if (field.type === "country" || !field.isOnRows) continue;
     const mapping = mappingOf(field);
     making[makingName(field)] = textOfMaking(field);
     if (field.countryStem === null) add(field.name, mapping);

@@ -4,13 +4,20 @@
 import { textMatchKey } from "../../collections/definition.ts";
 import { earthRadiusKm } from "../../collections/geo-distance.ts";
 import { wordTerms } from "../../collections/relevance.ts";
-import type { QueryText, QueryWord, RowClause, RowQuery } from "../row-index.ts";
+import {
+  type FieldClause,
+  isFieldClause,
+  type QueryText,
+  type QueryWord,
+  type RowClause,
+  type RowQuery,
+} from "../row-index.ts";
 import { allTermsField, idOrderField, layoutOf, termsField } from "./layout.ts";
 
 type Clause = Readonly<Record<string, unknown>>;
 
-/** Maximum businesses in one clause: Elasticsearch accepts 65,536 terms. */
-const businessesMax = 50_000;
+/** Maximum businesses or records in one clause: Elasticsearch accepts 65,536 terms. */
+const namedMax = 50_000;
 
 /** The body of a search for the first rows of a query. */
 export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
@@ -18,9 +25,7 @@ export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
   const must: Clause[] = [];
   const mustNot: Clause[] = [];
   for (const clause of query.clauses) addClause(clause, filter, mustNot);
-  for (let from = 0; from < query.excludeBusinesses.length; from += businessesMax) {
-    mustNot.push({ terms: { business_uuid: query.excludeBusinesses.slice(from, from + businessesMax) } });
-  }
+  for (const some of partsOf(query.excludeBusinesses)) mustNot.push({ terms: { business_uuid: some } });
   const isRanked = query.sort.some(({ field }) => field === textMatchKey);
   if (query.text !== undefined) {
     const names = termFields(query.collection, query.text);
@@ -92,7 +97,19 @@ export function occurrencesBody(
 
 const nothing: Clause = { match_none: {} };
 
+function partsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const parts: (readonly string[])[] = [];
+  for (let from = 0; from < names.length; from += namedMax) parts.push(names.slice(from, from + namedMax));
+  return parts;
+}
+
 function addClause(clause: RowClause, filter: Clause[], mustNot: Clause[]): void {
+  if (!isFieldClause(clause)) {
+    const named = partsOf(clause.records).map((values) => ({ ids: { values } }));
+    if (clause.op === "except") mustNot.push(...named);
+    else filter.push(named.length === 0 ? nothing : anyOf(named));
+    return;
+  }
   const { field } = clause;
   switch (clause.op) {
     case "eq":
@@ -121,7 +138,7 @@ function isWritable(value: unknown): boolean {
 }
 
 /** A comparison with infinity holds for every number or for none. */
-function beyond(clause: Extract<RowClause, { readonly op: "lt" | "lte" | "gt" | "gte" }>): Clause {
+function beyond(clause: Extract<FieldClause, { readonly op: "lt" | "lte" | "gt" | "gte" }>): Clause {
   const isBelow = clause.op === "lt" || clause.op === "lte";
   return isBelow === clause.value > 0 ? { exists: { field: clause.field } } : nothing;
 }
@@ -133,7 +150,7 @@ const distanceKmMax = Math.PI * earthRadiusKm;
  * A circle that contains every place of the wanted one and perhaps a few beyond its edge: the engine rounds places to a
  * centimetre, and its distances are off by up to 40 cm when they are large. hits.ts measures again.
  */
-function circle(field: string, { point, radiusKm }: Extract<RowClause, { readonly op: "near" }>): Clause {
+function circle(field: string, { point, radiusKm }: Extract<FieldClause, { readonly op: "near" }>): Clause {
   const meters = radiusKm * 1_000 + (radiusKm < 500 ? 0.1 : 2);
   if (meters >= distanceKmMax * 1_000) return { exists: { field } };
   return { geo_distance: { distance: `${meters}m`, [field]: { lat: point.lat, lon: point.lng } } };

@@ -11,6 +11,7 @@ import { collectionNames } from "../../protocol/identifiers.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import {
   indexUnavailable,
+  isFieldClause,
   type QueryText,
   type RowChange,
   type RowHit,
@@ -281,7 +282,7 @@ function namesAsked(
   { definition }: IndexLayout,
   { country, clauses, sort, text }: RowQuery,
 ): readonly string[] {
-  const fields = [...clauses, ...sort].flatMap(({ field: name }) => {
+  const fields = [...clauses.filter(isFieldClause), ...sort].flatMap(({ field: name }) => {
     const field =
       fieldByName(definition, name) ??
       definition.fields.find((each) => each.countryStem !== null && name === `${each.countryStem}${country}`);

@@ -109,7 +109,7 @@ describe.skipIf(!hasElastic).each(collectionNames)("the same answers to queries 
     it("whatever is asked", async () => {
       let found = 0;
       await fc.assert(
-        fc.asyncProperty(queryOf(collection), async (query) => {
+        fc.asyncProperty(queryOf(collection, seed), async (query) => {
           found += await all.search(query);
         }),
         { numRuns: 120, seed },

@@ -6,17 +6,18 @@ import { distanceKm } from "../../collections/geo-distance.ts";
 import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
 import { termImpact, wordTerms } from "../../collections/relevance.ts";
 import { rowDocument } from "../../collections/row-change.ts";
-import type {
-  GeoPoint,
-  IndexDocument,
-  IndexValue,
-  QueryText,
-  QueryWord,
-  RowChange,
-  RowClause,
-  RowHit,
-  RowIndex,
-  RowQuery,
+import {
+  type GeoPoint,
+  type IndexDocument,
+  type IndexValue,
+  isFieldClause,
+  type QueryText,
+  type QueryWord,
+  type RowChange,
+  type RowClause,
+  type RowHit,
+  type RowIndex,
+  type RowQuery,
 } from "../row-index.ts";
 
 type Put = Extract<RowChange, { readonly kind: "put" }> & { readonly document: IndexDocument };
@@ -75,14 +76,15 @@ export class MemoryRowIndex implements RowIndex {
   }
 }
 
-function matches({ business_uuid: business, document }: Put, query: RowQuery): boolean {
+function matches(put: Put, query: RowQuery): boolean {
+  const { business_uuid: business, document } = put;
   if (!document.countries.includes(query.country) || query.excludeBusinesses.includes(business)) return false;
   if (query.text !== undefined) {
     const { words, fields } = query.text;
     const terms = new Set(fields.flatMap((field) => termsOf(document, field)));
     if (!words.every((word) => wordTerms(word).some(({ term }) => terms.has(term)))) return false;
   }
-  return query.clauses.every((clause) => holds(clause, document));
+  return query.clauses.every((clause) => holds(clause, put));
 }
 
 /** X8: the query as it is, or with the misspellings that count. */
@@ -97,7 +99,8 @@ function spelt(live: readonly Put[], query: RowQuery, text: QueryText): RowQuery
 }
 
 /** `ne` and `nin` hold for a row without the field; every other operator does not. */
-function holds(clause: RowClause, document: IndexDocument): boolean {
+function holds(clause: RowClause, { record_id, document }: Put): boolean {
+  if (!isFieldClause(clause)) return clause.records.includes(record_id) === (clause.op === "among");
   const values = valuesOf(document, clause.field);
   const isAmong = (wanted: readonly IndexValue[]) => values.some((value) => wanted.includes(value));
   switch (clause.op) {

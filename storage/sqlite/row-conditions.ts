@@ -5,7 +5,7 @@ import { collections } from "../../collections/collections.ts";
 import type { FilterField } from "../../collections/definition.ts";
 import { fieldByName } from "../../collections/definition.ts";
 import { wordTerms } from "../../collections/relevance.ts";
-import type { RowClause, RowQuery } from "../row-index.ts";
+import { type FieldClause, isFieldClause, type RowClause, type RowQuery } from "../row-index.ts";
 import { circleKeys, valueKey } from "./row-keys.ts";
 import { type CollectionLayout, encodedValue } from "./row-layout.ts";
 import { type Bindable, bindable } from "./row-writer.ts";
@@ -45,6 +45,10 @@ export function clauseConditions(layout: CollectionLayout, query: RowQuery): rea
   const conditions: Sql[] = [];
   const dear: Sql[] = [];
   for (const clause of query.clauses) {
+    if (!isFieldClause(clause)) {
+      conditions.push(recordCondition(clause, "r.record_id"));
+      continue;
+    }
     const field = fieldOf(layout, clause.field, query.country);
     const condition = clauseCondition(clause, field, columnRef(layout, field));
     // Distances are computed last, once all other conditions hold.
@@ -57,7 +61,13 @@ export function clauseConditions(layout: CollectionLayout, query: RowQuery): rea
   return [...conditions, ...dear];
 }
 
-function clauseCondition(clause: RowClause, field: FilterField, column: string): Sql {
+/** Which record the row is of. */
+export function recordCondition({ op, records }: Exclude<RowClause, FieldClause>, column: string): Sql {
+  const not = op === "among" ? "" : "NOT ";
+  return { text: `${column} ${not}IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(records)] };
+}
+
+function clauseCondition(clause: FieldClause, field: FilterField, column: string): Sql {
   switch (clause.op) {
     case "eq":
       return field.multiple
@@ -82,7 +92,7 @@ function clauseCondition(clause: RowClause, field: FilterField, column: string):
 }
 
 function setCondition(
-  clause: Extract<RowClause, { readonly op: "in" | "nin" }>,
+  clause: Extract<FieldClause, { readonly op: "in" | "nin" }>,
   field: FilterField,
   column: string,
 ): Sql {
@@ -103,7 +113,7 @@ export function countryCondition(query: RowQuery): Sql {
   return { text: "l.country = ?", params: [query.country] };
 }
 
-type RangeClause = Extract<RowClause, { readonly op: "eq" | "lt" | "lte" | "gt" | "gte" }>;
+type RangeClause = Extract<FieldClause, { readonly op: "eq" | "lt" | "lte" | "gt" | "gte" }>;
 
 /** The conditions on one number that its index can answer; none for a field without an index. */
 export function rangeConditions(
@@ -117,7 +127,7 @@ export function rangeConditions(
   return query.clauses
     .filter(
       (clause): clause is RangeClause =>
-        clause.op in signs && fieldOf(layout, clause.field, query.country) === field,
+        clause.op in signs && isFieldClause(clause) && fieldOf(layout, clause.field, query.country) === field,
     )
     .map(({ op, value }) => ({ text: `${column} ${signs[op]} ?`, params: [bindable(value)] }));
 }
@@ -149,7 +159,7 @@ function textColumn(layout: CollectionLayout, name: string): number {
  */
 export function keyExpressions(layout: CollectionLayout, query: RowQuery): readonly string[] {
   const expressions: string[] = [];
-  for (const clause of query.clauses) {
+  for (const clause of query.clauses.filter(isFieldClause)) {
     const field = fieldOf(layout, clause.field, query.country);
     const mark = layout.keyMarks.get(field.name);
     const keys = mark === undefined ? null : keysOfClause(clause, mark);
@@ -158,7 +168,7 @@ export function keyExpressions(layout: CollectionLayout, query: RowQuery): reado
   return expressions;
 }
 
-function keysOfClause(clause: RowClause, mark: string): readonly string[] | null {
+function keysOfClause(clause: FieldClause, mark: string): readonly string[] | null {
   if (clause.op === "eq") return [valueKey(mark, String(clause.value))];
   if (clause.op === "in") return clause.values.map((value) => valueKey(mark, String(value)));
   return clause.op === "near" ? circleKeys(mark, clause) : null;

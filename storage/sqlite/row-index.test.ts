@@ -16,7 +16,7 @@ import { SqliteDatabase } from "./database.ts";
 import { fieldOf, keyExpressions, rangeConditions } from "./row-conditions.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
-import type { Plan } from "./row-plan.ts";
+import { type Plan, recordsPlan } from "./row-plan.ts";
 import { selectSql } from "./row-select.ts";
 import { prepareRowTables } from "./row-tables.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -43,6 +43,8 @@ function waysOf(query: RowQuery): readonly Plan[] {
   const keys = keyExpressions(layout, query).join(" AND ");
   const [first] = query.sort;
   if (first === undefined) return ways;
+  const records = recordsPlan(query);
+  if (records !== null) ways.push(records);
   if (keys !== "") ways.push({ way: "keys", expression: keys, rows: 0 });
   ways.push(
     { way: "all", rows: 0 },
@@ -64,7 +66,7 @@ describe("every way of answering a query", () => {
     await database.write(() => writer.applyAll(changes));
     await reference.apply(changes);
     const tried = new Set<string>();
-    const withoutText = queryOf(collection).filter((query) => query.text === undefined);
+    const withoutText = queryOf(collection, 1).filter((query) => query.text === undefined);
     await fc.assert(
       fc.asyncProperty(withoutText, async (query) => {
         const expected = await reference.search(query);
@@ -81,7 +83,7 @@ describe("every way of answering a query", () => {
       }),
       { numRuns: 200 },
     );
-    expect([...tried].sort()).toEqual(["all", "keys", "range", "walk"]);
+    expect([...tried].sort()).toEqual(["all", "keys", "range", "records", "walk"]);
     database.close();
   });
 });
@@ -194,7 +196,7 @@ describe("relevance", () => {
     const index = new SqliteRowIndex(newPath());
     const reference = new MemoryRowIndex();
     const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);
-    const ranked = queryOf(collection).filter((query) =>
+    const ranked = queryOf(collection, 1).filter((query) =>
       query.sort.some((each) => each.field === textMatchKey),
     );
     let found = 0;

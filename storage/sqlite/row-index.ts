@@ -18,7 +18,7 @@ import { numberOf, numberOrNull, textOf } from "./columns.ts";
 import { type CommitPhase, SqliteDatabase, type SqliteOptions } from "./database.ts";
 import type { Sql } from "./row-conditions.ts";
 import { type CollectionLayout, layoutOf } from "./row-layout.ts";
-import { keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
+import { keysPlan, planQuery, rangePlans, recordsPlan, type WalkPlan } from "./row-plan.ts";
 import { selectSql, walkSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { prepareRowTables } from "./row-tables.ts";
@@ -162,7 +162,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     const search = {
       layout,
       terms,
-      among: this.#amongKeys(layout, query),
+      among: this.#among(layout, query),
       prepare: (sql: string) => this.#prepare(sql),
     };
     const rids = searchText(search, query);
@@ -171,14 +171,22 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     return this.#select({ text, params: [JSON.stringify(rids)] });
   }
 
-  /** The rows that have the wanted keys, if they are few enough for looking them up first to be worthwhile. */
-  #amongKeys(layout: CollectionLayout, query: RowQuery): ReadonlySet<number> | null {
-    const keys = keysPlan(layout, query, this.#statistics);
-    if (keys === null || keys.rows > amongRowsMax) return null;
-    const text = `SELECT rowid AS rid FROM ${layout.key} WHERE ${layout.key} MATCH ?`;
+  /** The rows of the named records, or those that have the wanted keys, if looking so few up first is worthwhile. */
+  #among(layout: CollectionLayout, query: RowQuery): ReadonlySet<number> | null {
+    const [fewest] = [recordsPlan(query), keysPlan(layout, query, this.#statistics)]
+      .filter((plan) => plan !== null)
+      .sort((a, b) => a.rows - b.rows);
+    if (fewest === undefined || fewest.rows > amongRowsMax) return null;
+    const [text, param] =
+      fewest.way === "keys"
+        ? [`SELECT rowid AS rid FROM ${layout.key} WHERE ${layout.key} MATCH ?`, fewest.expression]
+        : [
+            "SELECT rid FROM row_entry WHERE record_id IN (SELECT value FROM json_each(?))",
+            JSON.stringify(fewest.records),
+          ];
     return new Set(
       this.#prepare(text)
-        .all(keys.expression)
+        .all(param)
         .map((row) => numberOf(row["rid"])),
     );
   }

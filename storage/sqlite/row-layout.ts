@@ -58,7 +58,7 @@ export function layoutOf(collection: string): CollectionLayout {
 
 function makeLayout(definition: CollectionDefinition): CollectionLayout {
   const { name, fields, textFields } = definition;
-  const stored = fields.filter((field) => field.type !== "country");
+  const stored = fields.filter((field) => field.type !== "country" && field.isOnRows);
   const isListed = (field: FilterField) => field.countryStem !== null || isNumeric(field);
   const layout = {
     collection: name,

@@ -1,6 +1,7 @@
 // Plans for answering a query without a text. Each one finds candidates, checks every condition on them and keeps the
 // first in the requested order; plans differ in what they read, never in what they return:
 //   keys   rows that have the wanted values or are in the wanted cells, by FTS5 over keys
+//   records  the rows of the records that the query names
 //   range  rows of the country within a range of one number, by its index
 //   walk   rows of the country in the order of the first sort key, by its index, until there are enough
 //   all    every row of the country
@@ -8,13 +9,14 @@
 // wanted rows are rare where it walks, is abandoned after several times the expected cost, and another plan is used.
 
 import { type FilterField, textMatchKey } from "../../collections/definition.ts";
-import type { RowQuery } from "../row-index.ts";
+import { isFieldClause, type RowQuery } from "../row-index.ts";
 import { countryCondition, fieldOf, keyExpressions, rangeConditions } from "./row-conditions.ts";
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
 import type { RowStatistics } from "./row-statistics.ts";
 
 export type Plan =
   | { readonly way: "keys"; readonly expression: string; readonly rows: number }
+  | RecordsPlan
   | { readonly way: "range"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "all"; readonly rows: number };
@@ -33,10 +35,27 @@ export function planQuery(
   statistics: RowStatistics,
 ): readonly Plan[] {
   const keys = keysPlan(layout, query, statistics);
-  const share = keys === null ? 1 : keys.rows / Math.max(1, statistics.rows(layout));
+  const records = recordsPlan(query);
+  const found = [keys, records].filter((plan) => plan !== null);
+  const share = matchedByAll(
+    found.map(({ rows }) => rows / Math.max(1, statistics.rows(layout))),
+    1,
+  );
   const walk = walkPlan(layout, query, { share, listings: statistics.listings(layout, query.country) });
-  const plans = keys === null ? [walk] : [keys, walk];
-  return plans.sort((a, b) => costOf(a) - costOf(b));
+  return [...found, walk].sort((a, b) => costOf(a) - costOf(b));
+}
+
+export type RecordsPlan = {
+  readonly way: "records";
+  readonly records: readonly string[];
+  readonly rows: number;
+};
+
+/** Null for a query that does not name records; of several clauses that do, the shortest one finds the candidates. */
+export function recordsPlan(query: RowQuery): RecordsPlan | null {
+  const named = query.clauses.flatMap((clause) => (clause.op === "among" ? [clause.records] : []));
+  const [records] = named.sort((a, b) => a.length - b.length);
+  return records === undefined ? null : { way: "records", records, rows: records.length };
 }
 
 export type WalkPlan = Extract<Plan, { readonly way: "walk" }>;
@@ -67,7 +86,7 @@ function walkPlan(
   const first = query.sort[0];
   if (first === undefined) return { way: "all", rows: figures.listings };
   const field = fieldOf(layout, first.field, query.country);
-  const unknown = query.clauses.filter((clause) => {
+  const unknown = query.clauses.filter(isFieldClause).filter((clause) => {
     const other = fieldOf(layout, clause.field, query.country);
     return other !== field && !layout.keyMarks.has(other.name);
   });
@@ -84,7 +103,9 @@ export function rangePlans(
   query: RowQuery,
   statistics: RowStatistics,
 ): readonly Plan[] {
-  const fields = new Set(query.clauses.map((clause) => fieldOf(layout, clause.field, query.country)));
+  const fields = new Set(
+    query.clauses.filter(isFieldClause).map((clause) => fieldOf(layout, clause.field, query.country)),
+  );
   const first = query.sort[0] === undefined ? null : fieldOf(layout, query.sort[0].field, query.country);
   const plans: Plan[] = [];
   for (const field of fields) {

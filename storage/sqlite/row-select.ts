@@ -8,6 +8,7 @@ import {
   countryCondition,
   fieldOf,
   rangeConditions,
+  recordCondition,
   type Sql,
   textConditions,
 } from "./row-conditions.ts";
@@ -109,6 +110,10 @@ function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
     case "keys": {
       const conditions = [{ text: `${layout.key} MATCH ?`, params: [plan.expression] }];
       return { table: layout.key, rid: `${layout.key}.rowid`, conditions, isListing: false };
+    }
+    case "records": {
+      const conditions = [recordCondition({ op: "among", records: plan.records }, "o.record_id")];
+      return { table: "row_entry o", rid: "o.rid", conditions, isListing: false };
     }
     case "range":
     case "walk": {

@@ -314,6 +314,8 @@ func (t *trust) served(check string, in object) object {
 		}
 		company, reason := listedKeyAt(directory, text(in, "key_id"), text(in, "at"))
 		return verdict(reason, company)
+	case "entitlement":
+		return verdict(t.entitlement(in), nil)
 	case "checkpoint":
 		head, reason := t.checkpoint(text(in, "note"))
 		if reason != "" {
@@ -329,6 +331,8 @@ func (t *trust) served(check string, in object) object {
 		return verdict(t.logConsistency(text(in, "first"), text(in, "second"), list(in, "proof")), nil)
 	case "search_answer":
 		return reported(t.searchAnswer(decode64(in["body_base64"]), in))
+	case "ad_item":
+		return reported(t.adItem(in))
 	case "fetch_answer":
 		f := readFetched(decode64(in["body_base64"]))
 		if f == nil {

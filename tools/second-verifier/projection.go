@@ -42,6 +42,11 @@ func (t *trust) projection(value any, bytes []byte) refusal {
 	if text(record, "schema") != text(sub(specification, "definition"), "record_schema") {
 		return "record_type_mismatch"
 	}
+	return projects(specification, row, record)
+}
+
+// projects says whether the record gives the members that the row's signature covers.
+func projects(specification, row, record object) refusal {
 	stated := object{}
 	for name, each := range row {
 		stated[name] = each
@@ -70,6 +75,8 @@ func project(specification, row, record object) object {
 			if member == "type" {
 				found = specification["record_type"]
 			}
+		case "seal":
+			found, isFound = row[member]
 		case "constant":
 			found, isFound = rule["value"], true
 		case "number":

@@ -6,7 +6,7 @@ func sidecarFormat(v float64, version string) format {
 	return format{"sidecar", v, map[string]member{
 		"action": need(oneOf("publish", "update", "withdraw", "delete")), version: need(isCount), "batch_id": need(orNull(matches(batchForm))),
 		"business_uuid": need(isUUID), "cert_id": need(isHash), "change": need(isCount), "generation": need(isCount), "path": need(oneOf("A", "B")),
-		"published_at": need(isInstant), "received_at": need(isInstant), "record_id": need(isRecord), "record_type": need(isType),
+		"published_at": need(isInstant), "received_at": need(isInstant), "record_id": need(isRecord), "record_type": need(isShownType),
 		"record_version": need(isCount), "seal_ok": need(isTrue), "sealed_at": need(isInstant), "sealed_by_key_id": need(isKeyID), "sha256": need(isHash),
 		"source": need(oneOf("manual", "import", "api")),
 		"scope": need(closed(map[string]member{
@@ -124,6 +124,7 @@ var projections = map[string]string{
 	"business_files/1": "sha256:cdfc5ae255a73f6e7f11cd84f08a6a42ff3d0744fdffd23e4b8567fa9d630c7d",
 	"events/1":         "sha256:a51114a907c0aa95b8a3ad412905131d051e7a04aab766b58bd29545e9d758c4",
 	"jobs/1":           "sha256:2c9a0dfdfc505c2c59b582726fb54edff7cafc52cee046082d8451e397ed5043",
+	"ads/1":            "sha256:159c028bb10f0088cde29433dfe6e793ae0d971d65693afe0ba442ddbfc40d71",
 	"updates/1":        "sha256:be4f68708f09f83616bdae298780b837a3a50e017f9cd17042e302a58609a445",
 }
 
@@ -248,7 +249,7 @@ func (t *trust) policyBits(value any, sealed *sealInput) ([]any, refusal) {
 var verifyStatementV1 = format{"verify-statement", 1, map[string]member{
 	"checked_at": need(isInstant), "record_hash": need(isHash), "sandbox": maybe(isTrue), "valid": need(isBool), "seal": need(orNull(isObject)),
 	"log_inclusion": need(orNull(isObject)), "sidecar": need(orNull(isObject)), "projection": need(orNull(isObject)),
-	"ai_policy_bits": need(orNull(isObject)), "ad": need(orNull(isObject)), "warnings": need(listOf(isText)),
+	"ai_policy_bits": need(orNull(isObject)), "ad": need(orNull(isObject)), "entitlement": maybe(isObject), "warnings": need(listOf(isText)),
 }}
 
 var verifyPageV1 = format{"verify-page", 1, map[string]member{

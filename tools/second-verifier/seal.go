@@ -9,7 +9,7 @@ import (
 func sealMembers(version string, rest map[string]member) map[string]member {
 	members := map[string]member{
 		"key_id": need(isKeyID), "cert_id": need(isHash), "sealed_at": need(isInstant),
-		"record_type": need(oneOf("products", "business_files", "events", "jobs", "updates", "ai_policy")), version: need(isCount),
+		"record_type": need(oneOf("products", "business_files", "events", "jobs", "updates", "ai_policy", "ads")), version: need(isCount),
 	}
 	for name, each := range rest {
 		members[name] = each
@@ -196,7 +196,7 @@ func sealedContent(document string, bytes []byte, recordType string) (object, re
 	if schema == nil {
 		return nil, "payload_malformed"
 	}
-	if (document == "ai_policy") != (recordType == "ai_policy") || schema[1] != recordType {
+	if (document == "ai_policy") != (recordType == "ai_policy") || (document == "ad") != (recordType == "ads") || schema[1] != recordType {
 		return nil, "record_type_mismatch"
 	}
 	if schema[2] != "1" || document == "ai_policy" && content["ai_policy_schema"] != 2.0 {

@@ -23,7 +23,7 @@ var (
 )
 
 // typeOf names the record type of each prefix of a record id.
-var typeOf = map[string]string{"svc": "products", "bf": "business_files", "evt": "events", "job": "jobs", "upd": "updates"}
+var typeOf = map[string]string{"svc": "products", "bf": "business_files", "evt": "events", "job": "jobs", "upd": "updates", "ad": "ads"}
 
 // shape says whether a value is of a form.
 type shape func(value any) bool
@@ -129,6 +129,8 @@ var (
 	isRecord  = matches(recordForm)
 	isCountry = matches(countryForm)
 	isType    = oneOf("products", "business_files", "events", "jobs", "updates")
+	// isShownType also names ads, which no collection has.
+	isShownType = oneOf("products", "business_files", "events", "jobs", "updates", "ads")
 )
 
 func millis(instant string) int64 {

@@ -92,10 +92,15 @@ export const importTable: readonly ImportRow[] = [
     mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],
   },
+  {
+    of: "mcp",
+    may: ["protocol", "collections", "client", "verifier"],
+    packages: ["@modelcontextprotocol/*", "node:*"],
+  },
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
   {
     of: "cli",
-    may: ["client", "verifier", "node", "crypto/durable-file.ts"],
+    may: ["client", "verifier", "mcp", "node", "crypto/durable-file.ts"],
     packages: ["*", "node:*"],
   },
   { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },

@@ -27,12 +27,14 @@ export const checkNames = [
   "page",
   "key_directory",
   "listed_key_at",
+  "entitlement",
   "checkpoint",
   "log_inclusion",
   "receipt_inclusion",
   "log_consistency",
   "search_answer",
   "fetch_answer",
+  "ad_item",
   "evidence",
 ] as const;
 

@@ -149,6 +149,13 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
     const about = { key_id: text(input, "key_id"), at: text(input, "at") };
     return expectedOf(verifier.listedKeyAt(directory.value, about), ({ company }) => company.ai_company_uuid);
   },
+  entitlement: (verifier, input) => {
+    const subject = given<{ keyId?: string; aiCompanyUuid?: string }>({
+      ...{ keyId: input["key_id"], aiCompanyUuid: input["ai_company_uuid"] },
+    });
+    const at = text(input, "at");
+    return expectedOf(verifier.entitlement(value(input, "answer"), { at, ...subject }));
+  },
   checkpoint: (verifier, input) => expectedOf(verifier.checkpoint(text(input, "note")), ({ size }) => size),
   log_inclusion: (verifier, input) =>
     expectedOf(verifier.logInclusion(optional(input, "entry"), optional(input, "evidence"))),
@@ -162,6 +169,12 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
     reported(verifier.searchAnswer(bytesOf(input, "body_base64"), answerEvidence(input))),
   fetch_answer: (verifier, input) =>
     reported(verifier.fetchAnswer(bytesOf(input, "body_base64"), answerEvidence(input))),
+  ad_item: (verifier, input) => {
+    const held = input["images"] as JsonObject;
+    const images = new Map(Object.keys(held).map((name) => [name, bytesOf(held, name)]));
+    const at = given<{ servedAt?: string }>({ servedAt: input["served_at"] });
+    return reported(verifier.adItem(value(input, "item"), { images, ...at }));
+  },
 };
 
 function answerEvidence(input: Input): Parameters<Verifier["fetchAnswer"]>[1] {

@@ -94,7 +94,7 @@ export function rowCases(world: World): readonly VectorCase[] {
 
 export function projectionCases(world: World): readonly VectorCase[] {
   const { good, bad } = casesOf("projection_document");
-  const documents = collectionNames.map((name) => ({
+  const documents = [...collectionNames, "ads"].map((name) => ({
     name,
     document: asJson(projectionDocument(name, 1) ?? {}),
   }));

@@ -122,6 +122,16 @@ function commonCases(world: World, { check, kind, facts, shown, instant }: Kind)
   ];
 }
 
+const aboutEntitlement = {
+  ...{ seal: null, log_inclusion: null },
+  entitlement: {
+    valid: false,
+    reason: "entitlement_expired",
+    detail: "It is over.",
+    pointer: "/valid_until",
+  },
+};
+
 export function statementCases(world: World): readonly VectorCase[] {
   const { good, bad } = casesOf("statement");
   const facts = statementFacts(bytes);
@@ -140,6 +150,9 @@ export function statementCases(world: World): readonly VectorCase[] {
     bad("hash_mismatch", "about other bytes", "It is about other bytes.", {
       answer,
       record_base64: base64(altered(bytes)),
+    }),
+    good("about an entitlement", "It says what was found about an entitlement.", {
+      answer: document("verify-statement.v1", { ...facts, ...aboutEntitlement }, signer),
     }),
     bad("key_unknown", "mark of the sandbox", "The mark of the sandbox, by production's key.", {
       answer: document("verify-statement.v1", { ...facts, sandbox: true }, signer),

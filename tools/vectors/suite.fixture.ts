@@ -1,9 +1,11 @@
 // The public test vectors: every file of `vectors/`, the same bytes each time.
 
 import { createHash } from "node:crypto";
+import { adCases } from "./ad-cases.fixture.ts";
 import { evidenceCases, fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
+import { entitlementCases } from "./entitlement-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
 import { proofCases } from "./proof-cases.fixture.ts";
@@ -29,7 +31,7 @@ export interface Suite {
   readonly files: ReadonlyMap<string, VectorFile>;
 }
 
-export function makeSuite(): Suite {
+export async function makeSuite(): Promise<Suite> {
   const world = makeWorld();
   const cases: Readonly<Record<string, readonly VectorCase[]>> = {
     anchors: anchorCases(world),
@@ -49,9 +51,11 @@ export function makeSuite(): Suite {
     "verify-statement": statementCases(world),
     "verify-page": pageCases(world),
     "key-directory": directoryCases(world),
+    entitlement: entitlementCases(world),
     log: logCases(world),
     "fetch-answer": fetchCases(world),
     "search-answer": searchCases(world),
+    "ad-item": await adCases(world),
     evidence: [...evidenceCases(world), ...proofCases(world)],
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);

@@ -42,6 +42,21 @@ export const adRefusals: readonly Refusal[] = [
       refusedBy(await state(trial, "click", { click_token: await renderToken(trial) })),
   },
   {
+    name: "ad_unavailable",
+    how: "A render of a row that is not sponsored.",
+    attempt: async (trial) => {
+      const { searcher: caller } = await trial.everyday;
+      const filter = { all: [{ country: "US" }, { sponsored: false }] };
+      const body = JSON.stringify({ sort_by: "published_at:desc", limit: 1, filter });
+      const url = `${trial.sandbox.base_url}/v1/products/search`;
+      const { retrieval_id, rows } = (await trial.send({ url, caller, body })).json;
+      const row = Array.isArray(rows) ? rows[0] : undefined;
+      if (row === undefined || !isObject(row)) throw new Error("No sample has a product in US.");
+      const { record_id } = row;
+      return refusedBy(await state(trial, "render", { retrieval_id, record_id, format: "card" }));
+    },
+  },
+  {
     name: "campaign_refused",
     how: "A campaign without a price.",
     attempt: async (trial): Promise<Refused> => {

@@ -43,6 +43,7 @@ const offline = [
   "trust_chain_broken",
   "receipt_caller_mismatch",
   "receipt_row_mismatch",
+  "entitlement_expired",
 ];
 const withReason: readonly string[] = ["seal_invalid", "rate_limited"];
 

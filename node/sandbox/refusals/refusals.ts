@@ -1,6 +1,7 @@
 // Every refusal that can be tried in a sandbox, and those that cannot, with the reason.
 
 import { adRefusals } from "./ads.ts";
+import { companyRefusals } from "./company.ts";
 import { evidenceRefusals } from "./evidence.ts";
 import { holdRefusals } from "./holds.ts";
 import { imageRefusals } from "./images.ts";
@@ -14,6 +15,7 @@ export const refusals: readonly Refusal[] = [
   ...holdRefusals,
   ...imageRefusals,
   ...adRefusals,
+  ...companyRefusals,
   ...evidenceRefusals,
 ];
 
@@ -22,7 +24,6 @@ export const untried: Readonly<Record<string, string>> = {
   allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
   internal_error: "It is a fault of the service, which nobody can request.",
   ad_expired: "Ten minutes have to pass between a pool and its render.",
-  ad_unavailable: "The advertiser has to pause its campaign between a pool and its render.",
   unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/cancelled":
@@ -35,8 +36,6 @@ export const untried: Readonly<Record<string, string>> = {
   "verify/checkpoint_invalid":
     "Save evidence with --proofs, which takes two minutes, and change a character of its checkpoint.",
   "verify/consistency_invalid": "The log would have to take something back.",
-  "verify/entitlement_expired": "This version has no entitlements.",
-  "verify/entitlement_invalid": "This version has no entitlements.",
 };
 
 /** Whether it was refused as the name says: with its code and, if the name gives a reason, with that reason. */

@@ -1,6 +1,7 @@
 // Refusals of requests: because of their signatures, or because of what they ask.
 
 import { connect } from "node:net";
+import type { JsonObject } from "../../../protocol/canonical-json.ts";
 import {
   freshText,
   type Refusal,
@@ -157,10 +158,15 @@ const questions: readonly Refusal[] = [
       refusedBy(await send({ url: `${sandbox.verify_url}/.well-known/keys`, headers: { expect: "tea" } })),
   },
   {
-    name: "not_offered",
-    how: "A request to the tool server, which this version does not offer.",
-    attempt: async ({ send, sandbox }) =>
-      refusedBy(await send({ url: `${sandbox.mcp_url}/v1/mcp/public`, body: "{}" })),
+    name: "not_acceptable",
+    how: "A message to the tool server by a client that accepts JSON alone.",
+    attempt: async ({ send, sandbox }) => {
+      const headers = { accept: "application/json" };
+      const answer = await send({ url: `${sandbox.mcp_url}/v1/mcp/public`, body: "{}", headers });
+      // There a problem is the data of the protocol's own error.
+      const { data = {} } = (answer.json["error"] ?? {}) as { readonly data?: JsonObject };
+      return refusedBy({ ...answer, json: data });
+    },
   },
   {
     name: "token_invalid",

@@ -1,0 +1,137 @@
+// The sessions of the hosted tool server (specification, «Hosted public server»), which one node keeps in memory. They hold
+// nothing but their own end: what a tool answers never depends on a session, so one that is lost is simply opened again.
+//   T1. A session ends after `idleMs` without a request, or when it is ended, and never comes back.
+//   T2. Its id is of no use without the credential that opened it, and nobody learns whether such an id exists.
+//   T3. There are never more than `sessionsMax` sessions, nor more than `perAddressMax` of one address. A session that is
+//       in use is never ended for another one.
+
+import { hash, randomUUID } from "node:crypto";
+import { problem } from "../../protocol/problem.ts";
+import { type Refused, refused } from "../../service/answer.ts";
+import { rateLimited } from "../../service/rate-limited.ts";
+import { addressBlock } from "../../std/ip-address.ts";
+
+export interface ToolSessionLimits {
+  readonly idleMs: number;
+  readonly sessionsMax: number;
+  readonly perAddressMax: number;
+}
+
+/** Specification, «Limits»: 30 minutes; the numbers are of one node. */
+export const toolSessionLimits: ToolSessionLimits = Object.freeze({
+  idleMs: 30 * 60_000,
+  sessionsMax: 10_000,
+  perAddressMax: 1_000,
+});
+
+export interface ToolSessions {
+  /** The id of a new session; `credential` is the value of Authorization, null without one. */
+  open(opener: { readonly credential: string | null; readonly source: string | null }): string | Refused;
+  /** Whether the session is open, which then is no longer idle. */
+  use(id: string, credential: string | null): boolean;
+  /** Whether there was such a session. */
+  end(id: string, credential: string | null): boolean;
+  readonly count: number;
+}
+
+interface Session {
+  /** Null without a credential; of one, only the hash is kept. */
+  readonly credential: string | null;
+  readonly address: string | null;
+  usedMs: number;
+}
+
+/** `elapsedMs` counts monotonic whole milliseconds since some instant. */
+export function createToolSessions(
+  elapsedMs: () => number,
+  limits: ToolSessionLimits = toolSessionLimits,
+): ToolSessions {
+  return new MemorySessions(elapsedMs, limits);
+}
+
+class MemorySessions implements ToolSessions {
+  readonly #elapsedMs: () => number;
+  readonly #limits: ToolSessionLimits;
+  /** In the order of their last use, so that the first to end are at the front. */
+  readonly #sessions = new Map<string, Session>();
+  readonly #ofAddress = new Map<string, number>();
+
+  constructor(elapsedMs: () => number, limits: ToolSessionLimits) {
+    this.#elapsedMs = elapsedMs;
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    this.#endIdle();
+    return this.#sessions.size;
+  }
+
+  open({ credential, source }: Parameters<ToolSessions["open"]>[0]): string | Refused {
+    this.#endIdle();
+    const { sessionsMax, perAddressMax } = this.#limits;
+    const address = source === null ? null : addressBlock(source);
+    const own = address === null ? 0 : (this.#ofAddress.get(address) ?? 0);
+    if (own >= perAddressMax) return tooManyOfAddress(perAddressMax);
+    if (this.#sessions.size >= sessionsMax) return tooMany();
+    if (address !== null) this.#ofAddress.set(address, own + 1);
+    const id = randomUUID();
+    this.#sessions.set(id, { credential: digestOf(credential), address, usedMs: this.#elapsedMs() });
+    return id;
+  }
+
+  use(id: string, credential: string | null): boolean {
+    const session = this.#find(id, credential);
+    if (session === null) return false;
+    session.usedMs = this.#elapsedMs();
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    return true;
+  }
+
+  end(id: string, credential: string | null): boolean {
+    const session = this.#find(id, credential);
+    if (session !== null) this.#remove(id, session);
+    return session !== null;
+  }
+
+  #find(id: string, credential: string | null): Session | null {
+    this.#endIdle();
+    const session = this.#sessions.get(id);
+    return session !== undefined && session.credential === digestOf(credential) ? session : null;
+  }
+
+  #endIdle(): void {
+    const endedMs = this.#elapsedMs() - this.#limits.idleMs;
+    for (const [id, session] of this.#sessions) {
+      if (session.usedMs > endedMs) return;
+      this.#remove(id, session);
+    }
+  }
+
+  #remove(id: string, { address }: Session): void {
+    this.#sessions.delete(id);
+    if (address === null) return;
+    const left = (this.#ofAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#ofAddress.delete(address);
+    else this.#ofAddress.set(address, left);
+  }
+}
+
+function digestOf(credential: string | null): string | null {
+  return credential === null ? null : hash("sha256", credential, "base64");
+}
+
+const retrySeconds = 60;
+const stateless = "Revision 2026-07-28 of the protocol is served here without sessions.";
+
+function tooMany(): Refused {
+  const detail = `Too many sessions are open here; open one later. ${stateless}`;
+  return refused(
+    problem("unavailable", detail, { reason: "tool_sessions", retry_after_seconds: retrySeconds }),
+  );
+}
+
+function tooManyOfAddress(max: number): Refused {
+  const detail = `An address may have ${max} sessions open; end one with DELETE, or open one later. ${stateless}`;
+  return rateLimited(detail, { reason: "tool_sessions", retry_after_seconds: retrySeconds });
+}

@@ -1,0 +1,160 @@
+// The five search tools, one for each collection and generated from its definition.
+//   S1. The country of a search is the one that its filter names, else that of the call's metadata, else the configured one.
+//   S2. A search is judged by the rules of the API before it is sent; what they refuse is not sent.
+//   S3. The model neither sees nor sets session_ref.
+
+import type { SearchRequest } from "../client/service-client.ts";
+import { collections } from "../collections/collections.ts";
+import type { CollectionDefinition } from "../collections/definition.ts";
+import { textMatchKey } from "../collections/definition.ts";
+import { refuseName, type SearchRefusal, shown } from "../collections/search-refusal.ts";
+import { parseSearchRequest, searchMembers } from "../collections/search-request.ts";
+import { searchRequestSchema } from "../collections/search-schema.ts";
+import { parsePolicyBits } from "../protocol/ai-policy.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { collectionNames } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { type IndexRow, parseRow } from "../protocol/row.ts";
+import { formatSourceLine } from "../protocol/source-line.ts";
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
+import type { CallFacts } from "./conversation.ts";
+import { type Notes, type Outcome, refusedHere } from "./outcome.ts";
+import { type PolicyWords, policyWords } from "./policy-words.ts";
+import { receiptFacts } from "./receipt-facts.ts";
+import { answerTerms } from "./terms-in-words.ts";
+import type { Tool, ToolDeps } from "./tool.ts";
+
+/** What the tool sets itself. */
+const ownMembers: readonly string[] = ["collection", "session_ref"];
+const toolMembers = searchMembers.filter((name) => !ownMembers.includes(name));
+
+export function searchTools(deps: ToolDeps): readonly Tool[] {
+  return collectionNames.map((name) => searchTool(deps, collections[name]));
+}
+
+function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
+  const keys = [textMatchKey, ...definition.sortKeys].join(", ");
+  return {
+    name: `search_${definition.name}`,
+    title: `Search ${definition.title}`,
+    description:
+      `Finds at most 50 rows of ${definition.title} by text and conditions, in the order that sort_by names ` +
+      `(${keys}). A search is for one country: name it in the filter to override the user's. There is no second ` +
+      "page; narrow the filter instead. Fetch a record before relying on its details.",
+    inputSchema: toolSchema(definition),
+    readOnly: true,
+    run: (args, facts) => runSearch(deps, { definition, args, facts }),
+  };
+}
+
+/** The schema of the API's body without what the tool sets itself; the filter may leave out the country. */
+function toolSchema(definition: CollectionDefinition): JsonObject {
+  const { properties, title: _title, ...schema } = searchRequestSchema(definition.name);
+  const { collection: _collection, session_ref: _session, filter, ...others } = properties as JsonObject;
+  const { all } = (filter as { readonly properties: { readonly all: JsonObject } }).properties;
+  const { contains: _contains, description: _description, ...clauses } = all;
+  const description =
+    "Conditions that must all hold. At most one country is named; without one, the user's country is taken.";
+  const members = { all: { ...clauses, description } };
+  return {
+    ...schema,
+    properties: { ...others, filter: { ...(filter as JsonObject), properties: members } },
+    required: ["sort_by"],
+  };
+}
+
+interface SearchCall {
+  readonly definition: CollectionDefinition;
+  readonly args: JsonObject;
+  readonly facts: CallFacts;
+}
+
+async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall): Promise<Outcome> {
+  const unknown = Object.keys(args).find(
+    (name) => !toolMembers.includes(name as (typeof toolMembers)[number]),
+  );
+  if (unknown !== undefined) {
+    const detail = `search_${definition.name} has no argument ${shown(unknown)}.`;
+    const given = { given: unknown, allowed: toolMembers, detail };
+    return searchRefused(refuseName("request_invalid", joinPointer("", unknown), given));
+  }
+  const { filter, countryFrom } = withCountry(args["filter"], facts);
+  const body = { ...args, collection: definition.name, ...(filter === undefined ? {} : { filter }) };
+  const request = parseSearchRequest(body, definition.name);
+  if (!request.ok) return searchRefused(request);
+  const sent = { ...body, session_ref: facts.sessionRef } as unknown as SearchRequest;
+  const { text, body: answer, requestHash } = await deps.client.search(sent);
+  const receipt = receiptFacts(answer.receipt);
+  if (receipt !== null) deps.answers.keep([receipt.retrievalId], { kind: "search", text, requestHash });
+  const rows = answer.rows.flatMap((row) => rowOf(row));
+  const notes: Notes = {
+    terms: answerTerms(rows.length > 0 ? "rows" : "no_rows"),
+    retrieval_id: receipt?.retrievalId ?? null,
+    billable: deps.config.environment === "production" && answer.rows.length > 0,
+    country: { code: request.value.country, from: countryFrom },
+    source_lines: receipt === null ? [] : rows.map((row) => sourceLineOf(deps, row, receipt.servedAt)),
+    ai_policy: policiesOf(rows),
+    sponsored: rows.filter((row) => row["sponsored"] === true).map(({ record_id }) => record_id),
+  };
+  return { body: text, notes, isError: false };
+}
+
+type CountryFrom = "arguments" | "metadata" | "configuration" | null;
+
+/** The filter with the country that is known, if it names none; any other fault is left to the rules of the API. */
+function withCountry(
+  filter: JsonValue | undefined,
+  { country }: CallFacts,
+): { readonly filter: JsonValue | undefined; readonly countryFrom: CountryFrom } {
+  const all = filter === undefined ? [] : isObject(filter) ? filter["all"] : null;
+  if (!Array.isArray(all)) return { filter, countryFrom: null };
+  const isNamed = all.some((clause: unknown) => isObject(clause) && "country" in clause);
+  if (isNamed) return { filter, countryFrom: "arguments" };
+  if (country === null) return { filter: filter ?? { all: [] }, countryFrom: null };
+  const others = isObject(filter) ? (filter as JsonObject) : {};
+  return { filter: { ...others, all: [...all, { country: country.code }] }, countryFrom: country.from };
+}
+
+function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRefusal): Outcome {
+  return refusedHere(
+    problem(code, detail, {
+      pointer,
+      ...(suggestion === undefined ? {} : { suggestion }),
+      ...(allowed === undefined ? {} : { allowed }),
+    }),
+  );
+}
+
+/** A row of another form than rows have is left out of the notes. */
+function rowOf(value: unknown): readonly IndexRow[] {
+  const row = parseRow(value as JsonValue);
+  return row.ok ? [row.value] : [];
+}
+
+function sourceLineOf({ config }: ToolDeps, row: IndexRow, servedAt: string): string {
+  return formatSourceLine({
+    record_id: row.record_id,
+    origin: row.adl_origin,
+    cert_id: row.adl_origin_cert,
+    served_at: servedAt,
+    verify_url: config.sourceLineBase,
+  });
+}
+
+/** The words of each policy once, with the rows that it is of. */
+function policiesOf(
+  rows: readonly IndexRow[],
+): readonly (PolicyWords & { readonly records: readonly string[] })[] {
+  const found = new Map<string, string[]>();
+  for (const row of rows) {
+    const bits = JSON.stringify(row["ai_policy_bits"] ?? null);
+    const known = found.get(bits);
+    if (known === undefined) found.set(bits, [row.record_id]);
+    else known.push(row.record_id);
+  }
+  return [...found].flatMap(([text, records]) => {
+    const bits = parsePolicyBits(JSON.parse(text) as JsonValue);
+    return bits.ok ? [{ records, ...policyWords(bits.value) }] : [];
+  });
+}

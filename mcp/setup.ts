@@ -1,0 +1,174 @@
+// What the tool server needs to run, read from where the configuration says: the key, the anchors, the bearer token. Every
+// fault says what is wrong and what would be right, and none shows what a file or a variable holds.
+
+import { createPrivateKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { readAnchors } from "../client/evidence.ts";
+import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import type { Anchors } from "../protocol/anchors.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
+import { configFileEnv, defaultKeyEnv, type Env, parseConfig, type ToolServerConfig } from "./config.ts";
+
+/** The tool server cannot run as configured; the message has one line for each fault. */
+export class SetupError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "SetupError";
+  }
+}
+
+export interface Setup {
+  readonly config: ToolServerConfig;
+  readonly key: SigningKey;
+  /** Null: `verify` claims nothing. */
+  readonly anchors: Anchors | null;
+  /** Null: calls over HTTP need no token. */
+  readonly bearerToken: string | null;
+}
+
+export interface SetupSource {
+  /** Named by `--config`; null takes the variable's, or the environment alone. */
+  readonly configFile: string | null;
+  /** The home folder of a node whose sandbox is used instead of a configuration; null for none. */
+  readonly sandboxHome: string | null;
+  readonly env: Env;
+  /** The folder that relative paths start from. */
+  readonly cwd: string;
+}
+
+/** Throws {@link SetupError}. */
+export async function loadSetup(source: SetupSource): Promise<Setup> {
+  const named = source.configFile ?? (source.sandboxHome === null ? source.env[configFileEnv] : undefined);
+  if (named !== undefined && source.sandboxHome !== null)
+    throw new SetupError("--sandbox has a configuration of its own; leave out --config, or --sandbox.");
+  if (source.sandboxHome !== null) return await sandboxSetup(source.sandboxHome, source);
+  const file = named === undefined ? null : resolve(source.cwd, named);
+  const document = file === null ? { version: 1 } : parseJson(file, await readText(file));
+  const folder = file === null ? source.cwd : dirname(file);
+  return await setupOf({ document, folder, env: source.env });
+}
+
+interface Given {
+  readonly document: JsonValue;
+  /** Relative paths of the document start here. */
+  readonly folder: string;
+  readonly env: Env;
+  /** What the sandbox has in place of files. */
+  readonly keyText?: string;
+  readonly anchorsText?: string;
+}
+
+async function setupOf(given: Given): Promise<Setup> {
+  const config = parseConfig(given.document, given.env);
+  if (!config.ok) throw new SetupError(config.detail);
+  return {
+    config: config.value,
+    key: await loadKey(config.value, given),
+    anchors: await loadAnchors(config.value, given),
+    bearerToken: loadToken(config.value, given.env),
+  };
+}
+
+async function loadKey({ key }: ToolServerConfig, given: Given): Promise<SigningKey> {
+  const isFile = "file" in key;
+  // The sandbox has a key of its own, which a variable replaces only where one is named.
+  const own = isFile || key.env !== defaultKeyEnv ? undefined : given.keyText;
+  const found = isFile ? await readText(resolve(given.folder, key.file)) : (own ?? given.env[key.env]);
+  const place = isFile ? `The key file ${key.file}` : `The variable ${key.env}`;
+  if (found === undefined || found.trim() === "")
+    throw new SetupError(
+      `${place} holds no private key. Put a private JWK or PKCS #8 PEM there, or name a file with key.file.`,
+    );
+  const jwk = found.trimStart().startsWith("-----BEGIN") ? jwkOfPem(found, place) : parseJson(place, found);
+  const parsed = await parseSigningKey(jwk);
+  if (!parsed.ok) throw new SetupError(`${place} holds no key that can be used: ${parsed.detail}`);
+  return parsed.value;
+}
+
+function jwkOfPem(pem: string, place: string): unknown {
+  try {
+    return createPrivateKey(pem).export({ format: "jwk" });
+  } catch {
+    throw new SetupError(`${place} is not an unencrypted PKCS #8 PEM of an Ed25519 or P-256 key.`);
+  }
+}
+
+async function loadAnchors(
+  { anchorsFile, environment }: ToolServerConfig,
+  given: Given,
+): Promise<Anchors | null> {
+  const text = anchorsFile === null ? given.anchorsText : await readText(resolve(given.folder, anchorsFile));
+  if (text === undefined) return null;
+  const anchors = readAnchors({ anchorsText: text, allowSandbox: environment === "sandbox" });
+  if (!anchors.ok) throw new SetupError(`anchors_file: ${anchors.detail}`);
+  if (anchors.value.environment !== environment)
+    throw new SetupError(
+      `anchors_file: These are anchors of ${anchors.value.environment}, and environment is ${environment}.`,
+    );
+  return anchors.value;
+}
+
+const tokenLengthMin = 16;
+
+function loadToken({ transport }: ToolServerConfig, env: Env): string | null {
+  if (transport.type === "stdio" || transport.bearerTokenEnv === null) return null;
+  const token = env[transport.bearerTokenEnv];
+  if (token !== undefined && /^[!-~]{16,512}$/.test(token)) return token;
+  throw new SetupError(
+    `The variable ${transport.bearerTokenEnv} must hold the bearer token: ${tokenLengthMin} to 512 printable ASCII characters.`,
+  );
+}
+
+// ---- The sandbox of a node on this machine ----
+
+/** `sandbox.json` in the home folder has everything: the addresses, the anchors, and a company with a key and its grant. */
+async function sandboxSetup(home: string, { env, cwd }: SetupSource): Promise<Setup> {
+  const path = join(resolve(cwd, home), "sandbox.json");
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text === null)
+    throw new SetupError(
+      `There is no ${path}. Start a node with: svc start. Or name its folder with --home, or a service elsewhere with --config.`,
+    );
+  const sandbox = parseJson(path, text);
+  const company = isObject(sandbox) ? firstOf(sandbox["ai_companies"]) : null;
+  const key = firstOf(company?.["keys"]);
+  if (!isObject(sandbox) || key === null)
+    throw new SetupError(`${path} is not the file of a sandbox: it has no AI company with a key.`);
+  const document: JsonObject = {
+    version: 1,
+    environment: "sandbox",
+    api_base_url: sandbox["base_url"] ?? null,
+    public_base_url: sandbox["verify_url"] ?? null,
+    sandbox_key_grant: key["grant"] ?? null,
+    country: "US",
+  };
+  const keyText = JSON.stringify(key["private_jwk"] ?? null);
+  const anchorsText = JSON.stringify(sandbox["anchors"] ?? null);
+  return await setupOf({ document, folder: cwd, env, keyText, anchorsText });
+}
+
+function firstOf(value: JsonValue | undefined): JsonObject | null {
+  const first: unknown = Array.isArray(value) ? value[0] : null;
+  return isObject(first) ? (first as JsonObject) : null;
+}
+
+// ---- Files ----
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new SetupError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+  }
+}
+
+/** What does not parse may be a key, so neither it nor the parser's words about it are repeated. */
+function parseJson(name: string, text: string): JsonValue {
+  const parsed = parseStrictJson(utf8(text));
+  if (!parsed.ok) throw new SetupError(`${name} is not JSON in which each member is named once.`);
+  return parsed.value;
+}

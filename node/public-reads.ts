@@ -1,0 +1,38 @@
+// The services that need no account: everything that anyone may check, for the verification surface and the tool server.
+
+import type { ToolsDeps } from "../api/tools.ts";
+import type { VerificationRoutesDeps } from "../api/verification.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { createLogReads } from "../service/log-reads.ts";
+import { createPublishedReads } from "../service/published-reads.ts";
+import { createStandings } from "../service/standing.ts";
+import { createVerification } from "../service/verification.ts";
+import { createVerify } from "../service/verify.ts";
+import { createVerifyPage } from "../service/verify-page.ts";
+import type { NodeServices } from "./services.ts";
+
+export type PublicReads = Pick<VerificationRoutesDeps, "verification" | "verify" | "verifyPage"> &
+  Pick<ToolsDeps, "log" | "published">;
+
+export function publicReadsOf(services: NodeServices, verifyUrl: string): PublicReads {
+  const { register, keys, clock, trust, records, actors } = services;
+  const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
+  return {
+    verification: createVerification({ ...common, keys, verifyUrl }),
+    verify: createVerify({
+      ...common,
+      environment: keys.environment,
+      standings: createStandings({ register, trust }),
+      trust,
+      records,
+      actors,
+      log: services.logStore,
+    }),
+    verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl }),
+    log: createLogReads({
+      ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
+      policy: services.logWitnesses.policy,
+    }),
+    published: createPublishedReads({ sha256: nativeCrypto.sha256 }),
+  };
+}

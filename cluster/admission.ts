@@ -9,6 +9,7 @@
 
 import type { Clock } from "../crypto/port.ts";
 import type { ClusterStore, Member } from "../storage/cluster-store.ts";
+import { clockOffsetMs } from "./clock-offset.ts";
 import type { Monotonic } from "./poller.ts";
 
 export type JoinRefusal = "schema_newer" | "protocol_unknown" | "clock_off" | "region_dead" | "stranger";
@@ -141,12 +142,9 @@ export function assertRegionAlive(
     throw new JoinRefused("region_dead", `Region ${region} was declared dead: rejoin it first.`);
 }
 
-/** Checks A3. The answer may have spent any part of the time between question and answer on its way. */
+/** Checks A3. */
 async function assertClock({ store, clock, monotonic, clockOffMaxMs }: AdmissionOptions): Promise<void> {
-  const [askedMs, beganMs] = [clock.now(), monotonic.nowMs()];
-  const storeMs = await store.storeTimeMs();
-  const tookMs = monotonic.nowMs() - beganMs;
-  const offMs = Math.max(askedMs - storeMs, storeMs - (askedMs + tookMs), 0);
+  const offMs = await clockOffsetMs({ store, clock, monotonic });
   if (offMs > clockOffMaxMs) {
     const detail = `The clock of this machine is ${Math.round(offMs)} ms from the store's (at most ${clockOffMaxMs}): set it.`;
     throw new JoinRefused("clock_off", detail);

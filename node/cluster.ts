@@ -68,6 +68,8 @@ export interface NodeCluster {
   /** Adds a removed region back to the keyspace. Returns false for an unknown region. */
   putIn(region: string): Promise<boolean>;
   rejoin(region: string): Promise<RejoinOutcome>;
+  /** The store's clock, in Unix milliseconds. */
+  storeTimeMs(): Promise<number>;
   transportStats(): TransportStats | null;
   /** Joins the cluster; from then on the node has actors. Rejects if it may not join or its port is taken. */
   join(): Promise<void>;
@@ -130,6 +132,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     moves,
     regions: () => config.regions.filter((each) => !placement.isDead(each)),
     ...standingsOf(options, parts),
+    storeTimeMs: () => options.stores.clusterStore.storeTimeMs(),
     transportStats: () => transports.current()?.stats() ?? null,
     join: () => joinPatiently(membership, config, noteTo(options.log)),
     leave: async (drainMs) => {

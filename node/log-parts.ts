@@ -59,7 +59,8 @@ function policyName({ policy }: Pick<LogWitnesses, "policy">): string {
   return namePolicy(policy, nativeCrypto.sha256);
 }
 
-function keyFaultOf(keys: Pick<ServiceKeys, "log">, clock: Clock): string | null {
+/** Why the log cannot be signed now; null if it can. */
+export function keyFaultOf(keys: Pick<ServiceKeys, "log">, clock: Clock): string | null {
   try {
     keys.log(formatTimestamp(clock.now()));
     return null;

@@ -35,7 +35,7 @@ export function createNodeActors(
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
   const regions = servingRegions(services);
   return createActorSystem({
-    store: services.fence.watch(services.actorStore, incarnationOf(owner)),
+    store: services.timings.watchCommits(services.fence.watch(services.actorStore, incarnationOf(owner))),
     definitions: [
       ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, ledgerActor],
       ...[pushActor, regionActor, adCampaignActor, adPoolActor, adSessionActor],
@@ -77,7 +77,8 @@ export function createNodeActors(
         regions,
       }),
       ...regionActivities({
-        ...{ index, receipts, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
+        ...{ index, records, events: services.eventStore, sha256: nativeCrypto.sha256 },
+        receipts: services.timings.watchBatches(receipts),
         receiptRetentionMs: config.retention.receiptDays * dayMs,
       }),
     },

@@ -1,13 +1,20 @@
 // What operators read of a node's actors, its counts and its cluster, for /metrics.
 
+import { totalmem } from "node:os";
 import type { Reading } from "../ops/metrics.ts";
+import packageFile from "../package.json" with { type: "json" };
+import type { Allowance } from "../service/allowance.ts";
 import type { NodeCluster } from "./cluster.ts";
+import type { NodeConfig } from "./config.ts";
 import { insightReadings } from "./insight-keeping.ts";
 import { latePurgeReadings } from "./late-purges.ts";
 import type { NodeServices } from "./services.ts";
+import { actorReadings } from "./telemetry/actor-readings.ts";
+import { diskReadings, diskSpace } from "./telemetry/disk.ts";
+import { logReadings } from "./telemetry/log-readings.ts";
 
-/** The readings of the actors, the counts and the cluster. */
-export function nodeReadings(services: NodeServices): readonly Reading[] {
+/** The readings of the actors, the counts and the cluster. What cannot be read now is left out. */
+export async function nodeReadings(services: NodeServices): Promise<readonly Reading[]> {
   const stats = services.actors.stats();
   const counter = (name: string, help: string, value: number): Reading => ({
     name,
@@ -16,13 +23,11 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
     value,
   });
   return [
-    gauge("svc_actors_active", "Actors in memory.", stats.active),
-    gauge("svc_actors_waiting", "Commands and messages waiting in mailboxes.", stats.mailboxed),
-    gauge(
-      "svc_actors_quarantined",
-      "Actors taken out of service after repeated crashes.",
-      stats.quarantined.length,
-    ),
+    nodeInfo(services.config),
+    ...actorReadings(services.actors.loads(), services.cluster?.regions() ?? [services.config.region]),
+    ...allowanceReadings(services.allowance),
+    ...diskReadings(await diskSpace(services.config).catch(() => [])),
+    ...(await logReadings(services).catch(() => [])),
     gauge(
       "svc_pushes_stalled",
       "Pushes on this node that made no step for ten minutes.",
@@ -41,7 +46,6 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
     ...(services.domainProbe?.readings() ?? []),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),
-    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
     counter(
@@ -58,6 +62,42 @@ export function nodeReadings(services: NodeServices): readonly Reading[] {
     ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
     ...insightReadings(services.insight.figures()),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
+    gauge(
+      "svc_machine_memory_bytes",
+      "Memory that the process may use: that of the machine, or of its container.",
+      memoryBytes(),
+    ),
+  ];
+}
+
+/** A container's limit is 0, or beyond the machine's memory, where there is none. */
+function memoryBytes(): number {
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+}
+
+/** Always 1: its labels tell a query which node the other series are of. */
+function nodeInfo({ region, environment }: Pick<NodeConfig, "region" | "environment">): Reading {
+  const labels = { region, environment, version: packageFile.version };
+  return { ...gauge("svc_node_info", "1, with what the node is.", 1), labels };
+}
+
+/** A node that charges nothing shows zeros. */
+export function allowanceReadings(allowance: Pick<Allowance, "figures"> | null): readonly Reading[] {
+  const nothing = { companies: 0, leased: 0, exhausted: 0, unanswered: 0 };
+  const { companies, leased, exhausted, unanswered } = allowance?.figures() ?? nothing;
+  const refused = (reason: string, value: number): Reading => ({
+    name: "svc_allowance_refusals_total",
+    help: "Answers refused because a company's money was spent (exhausted), or its ledger could not be asked (unanswered).",
+    ...{ kind: "counter", value, labels: { reason } },
+  });
+  return [
+    gauge("svc_allowance_companies", "Companies for which the node holds a slice of money.", companies),
+    {
+      ...{ name: "svc_allowance_leases_total", help: "Slices of money that ledgers lent to the node." },
+      ...{ kind: "counter", value: leased },
+    },
+    refused("exhausted", exhausted),
+    refused("unanswered", unanswered),
   ];
 }
 

@@ -3,9 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { Unavailable } from "../std/unavailable.ts";
 import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
-import { readiness } from "./readiness.ts";
+import { readiness, readyReadings } from "./readiness.ts";
+import type { NodeServices } from "./services.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 const home = mkdtempSync(join(tmpdir(), "svc-ready-"));
@@ -50,12 +53,120 @@ it("is led to while its region's index is away, and says so; not while it may no
   expect(performance.now() - fromMs).toBeLessThan(5_000);
   end(0);
   count = (rows) => rows.count("products");
-  const { services } = node;
-  expect(await readiness({ ...services, lease: () => null })).toMatchObject({
-    ...{ ready: false, degraded: [], checks: { cluster: "no lease: the node joins again", index: "ok" } },
+});
+
+const cluster = (storeMs: () => number, logRegion = "eu-west1"): NodeServices["cluster"] =>
+  rubbish({
+    placement: { regionOf: () => logRegion },
+    storeTimeMs: async () => storeMs(),
   });
-  const gone = () => Promise.reject(new Error("The store is away."));
-  expect(
-    await readiness({ ...services, actorStore: { ...services.actorStore, dueActors: gone } }),
-  ).toMatchObject({ ready: false, checks: { store: "The store is away." } });
+const space = (freeBytes: number) => async () => [{ place: "home" as const, freeBytes, sizeBytes: 2 ** 40 }];
+const gone = (): never => {
+  throw new Unavailable("There is no key.", {
+    reason: "signing_key",
+    effect: "not_applied",
+    retryAfterSeconds: 1,
+  });
+};
+
+describe("each check of readiness", () => {
+  let services: NodeServices;
+  let now: Date;
+  beforeEach(async () => {
+    count = (rows) => rows.count("products");
+    node = await startNode({ home, portBase: 0, logLevel: "silent", region: "eu-west1" });
+    await node.seeded;
+    services = node.services;
+    now = new Date();
+  });
+
+  it("is ok on a node that has everything, and is among its metrics", async () => {
+    const [status, report] = await ready();
+    const names = ["store", "index", "cluster", "keys", "register", "log_key", "disk"];
+    expect([status, report]).toEqual([
+      200,
+      {
+        ready: true,
+        degraded: [],
+        checks: Object.fromEntries(names.map((each) => [each, "ok"])),
+        plain_text: [],
+      },
+    ]);
+    const text = await (await fetch(`${node?.urls.ops_url}/metrics`)).text();
+    for (const name of names) expect(text).toContain(`svc_ready_check{check="${name}"} 1`);
+    expect(text).toContain("svc_ready 1");
+    const away = readyReadings({ ready: false, degraded: [], checks: { store: "away" }, plain_text: ["a"] });
+    expect(away.map(({ name, value }) => [name, value])).toEqual([
+      ["svc_ready", 0],
+      ["svc_ready_check", 0],
+      ["svc_plain_text_channels", 1],
+    ]);
+  });
+
+  it("tells of a store that fails, and of one that does not answer", async () => {
+    const store = (dueActors: () => Promise<never>): NodeServices => ({
+      ...services,
+      actorStore: { ...services.actorStore, dueActors },
+    });
+    const fails = store(() => Promise.reject(new Error("The store is away.")));
+    expect(await readiness(fails)).toMatchObject({ ready: false, checks: { store: "The store is away." } });
+    const hangs = store(() => new Promise(() => {}));
+    expect(await readiness(hangs)).toMatchObject({
+      ...{ ready: false, degraded: [], checks: { store: "no answer within a second", index: "ok" } },
+    });
+  });
+
+  it("tells of a lease that is lost", async () => {
+    expect(await readiness({ ...services, lease: () => null })).toMatchObject({
+      ...{ ready: false, degraded: [], checks: { cluster: "no lease: the node joins again", index: "ok" } },
+    });
+  });
+
+  it("tells of working keys that have ended, and of a register that was never read", async () => {
+    const currentKeys: NodeServices["currentKeys"] = rubbish({ assertSigners: gone });
+    expect(await readiness({ ...services, currentKeys })).toMatchObject({
+      ...{ ready: false, checks: { keys: "There is no key.", register: "ok" } },
+    });
+    const register = { ...services.register, refreshedAtMs: () => null };
+    expect(await readiness({ ...services, register })).toMatchObject({
+      ...{ ready: false, checks: { register: "not read yet", keys: "ok" } },
+    });
+  });
+
+  it("tells of a log key that is missing where the log lives, and only there", async () => {
+    const without = { ...services, keys: { ...services.keys, log: gone } };
+    const degraded = { ready: true, degraded: ["log_key"], checks: { log_key: "There is no key." } };
+    expect(await readiness(without)).toMatchObject(degraded);
+    const here = { ...without, cluster: cluster(Date.now) };
+    expect(await readiness(here)).toMatchObject(degraded);
+    const elsewhere = { ...without, cluster: cluster(Date.now, "us-east1") };
+    expect(await readiness(elsewhere)).toMatchObject({ degraded: [], checks: { log_key: "ok" } });
+  });
+
+  it("tells of a disk that is full: a node with its store on it is not ready", async () => {
+    const full = { checks: { disk: "home has 255 MiB left; a node needs 256 MiB" } };
+    expect(await readiness(services, space(2 ** 28 - 1))).toMatchObject({ ...full, ready: false });
+    expect(await readiness(services, space(2 ** 28))).toMatchObject({ ready: true, checks: { disk: "ok" } });
+    const clustered = { ...services, cluster: cluster(Date.now) };
+    expect(await readiness(clustered, space(2 ** 28 - 1))).toMatchObject({
+      ...{ ...full, ready: true, degraded: ["disk"] },
+    });
+    const unreadable = () => Promise.reject(new Error("EIO"));
+    expect(await readiness(services, unreadable)).toMatchObject({ ready: false, checks: { disk: "EIO" } });
+  });
+
+  it("tells of a clock that is off the store's, in either direction", async () => {
+    for (const offMs of [-2_100, 2_100]) {
+      const off = {
+        ...services,
+        clock: { now: () => now.getTime() },
+        cluster: cluster(() => now.getTime() + offMs),
+      };
+      const { ready: isReady, degraded, checks } = await readiness(off);
+      expect([isReady, degraded]).toEqual([true, ["clock"]]);
+      expect(checks["clock"]).toMatch(/^2\d\d\d ms from the store's clock; 2000 ms are allowed/);
+    }
+    const near = { ...services, cluster: cluster(() => services.clock.now() + 1_000) };
+    expect(await readiness(near)).toMatchObject({ degraded: [], checks: { clock: "ok" } });
+  });
 });

@@ -40,15 +40,17 @@ export function retrievalOf(
 ) {
   const { register, records, index, clock, insight, rightOfWay } = services;
   const { eventStore, config, allowance } = services;
-  const receipts = createReceipts({
-    environment: services.keys.environment,
-    region: services.keys.region,
-    incarnation: services.lease,
-    signer: services.keys.receipt,
-    store: services.receipts,
-    crypto: nativeCrypto,
-    clock,
-  });
+  const receipts = services.timings.watchReceipts(
+    createReceipts({
+      environment: services.keys.environment,
+      region: services.keys.region,
+      incarnation: services.lease,
+      signer: services.keys.receipt,
+      store: services.receipts,
+      crypto: nativeCrypto,
+      clock,
+    }),
+  );
   const sessions = createAdSessions({
     ...{ actors: services.actors, crypto: nativeCrypto, region: config.region },
     sessionKey: services.adSessionKey,

@@ -49,6 +49,7 @@ import { followRegister } from "./register-following.ts";
 import type { RightOfWay } from "./right-of-way.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
+import { createTimings, type Timings } from "./telemetry/timings.ts";
 import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
 
 export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -70,6 +71,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly actors: LocalActorSystem;
   /** The cluster side of the node; null if it is standalone. */
   readonly cluster: NodeCluster | null;
+  /** How long commits and receipts take. */
+  readonly timings: Timings;
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
@@ -144,7 +147,7 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation },
+    ...{ config, clock, incarnation, timings: createTimings() },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),

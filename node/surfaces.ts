@@ -49,7 +49,7 @@ import { readImageOf, uploadImageOf } from "./images/ad-images.ts";
 import { nodeReadings } from "./node-readings.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, publishingParts } from "./publishing-surface.ts";
-import { readiness } from "./readiness.ts";
+import { readiness, readyReadings } from "./readiness.ts";
 import { retrievalOf } from "./retrieval-surface.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -95,7 +95,7 @@ export function buildSurfaces(
   changes: SurfaceChanges = {},
 ): Surfaces {
   const { config } = services;
-  const metrics = createMetrics(processMetrics());
+  const metrics = createMetrics([services.timings.registry, processMetrics()]);
   const { limits } = config.http;
   const edge = changes.edge ?? createEdge({ limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
@@ -170,7 +170,12 @@ function opsOf(
   return buildOps({
     ...given,
     incarnation: services.incarnation,
-    readings: () => [...nodeReadings(services), ...services.operatorFiles.readings(), ...edgeReadings(edge)],
+    readings: async () => [
+      ...(await nodeReadings(services)),
+      ...readyReadings(await readiness(services)),
+      ...services.operatorFiles.readings(),
+      ...edgeReadings(edge),
+    ],
     ready: () => readiness(services),
     inspect: (ref) => services.actors.inspect(ref),
     stalledPushes: () => services.stalled.list(),

@@ -15,6 +15,8 @@ export interface Reading {
   readonly help: string;
   readonly kind: "gauge" | "counter";
   readonly value: number;
+  /** The same names for every reading of the metric; their values are few and never come from callers. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface Metrics extends RequestObserver {
@@ -38,8 +40,8 @@ export function processMetrics(): Registry {
   return ofThisProcess;
 }
 
-/** Appends the metrics of `ofProcess`, if given, to its own. */
-export function createMetrics(ofProcess: Registry | null = null): Metrics {
+/** Appends the metrics of the `others` to its own. */
+export function createMetrics(others: readonly Registry[] = []): Metrics {
   const registry = new Registry();
   const { requests, refusals, durations } = requestMetrics(registry);
   const isCounted = boundedSeries();
@@ -54,11 +56,7 @@ export function createMetrics(ofProcess: Registry | null = null): Metrics {
       if (isTimed(`${surface} ${route}`)) durations.observe({ surface, route }, durationMs / 1_000);
     },
     text: async (readings) => {
-      const all = [
-        registry,
-        ...(readings.length === 0 ? [] : [registryOf(readings)]),
-        ...(ofProcess === null ? [] : [ofProcess]),
-      ];
+      const all = [registry, ...(readings.length === 0 ? [] : [registryOf(readings)]), ...others];
       return (await Promise.all(all.map((each) => each.metrics()))).join("");
     },
   };
@@ -101,9 +99,15 @@ function boundedSeries(): (key: string) => boolean {
 function registryOf(readings: readonly Reading[]): Registry {
   const registry = new Registry();
   const registers = [registry];
-  for (const { name, help, kind, value } of readings) {
-    if (kind === "gauge") new Gauge({ name, help, registers }).set(value);
-    else new Counter({ name, help, registers }).inc(value);
+  for (const [name, all] of Map.groupBy(readings, (reading) => reading.name)) {
+    const [{ help, kind, labels = {} }] = all as [Reading, ...Reading[]];
+    const named = { name, help, labelNames: Object.keys(labels), registers };
+    const gauge = kind === "gauge" ? new Gauge(named) : null;
+    const counter = gauge === null ? new Counter(named) : null;
+    for (const reading of all) {
+      gauge?.set(reading.labels ?? {}, reading.value);
+      counter?.inc(reading.labels ?? {}, reading.value);
+    }
   }
   return registry;
 }

@@ -278,7 +278,7 @@ describe("metrics", () => {
   });
 
   it("have what the process takes up, its event loop and its garbage collection, for each node of it", async () => {
-    for (const metrics of [createMetrics(processMetrics()), createMetrics(processMetrics())]) {
+    for (const metrics of [createMetrics([processMetrics()]), createMetrics([processMetrics()])]) {
       const lines = (await metrics.text([])).split("\n");
       for (const [name, kind] of [
         ["process_cpu_seconds_total", "counter"],

@@ -42,7 +42,7 @@ export interface OpsDeps {
   readonly incarnation: string;
   readonly access: OpsAccess;
   readonly metrics: Metrics;
-  readonly readings: () => readonly Reading[];
+  readonly readings: () => readonly Reading[] | Promise<readonly Reading[]>;
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
@@ -172,7 +172,7 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {
-    const text = await deps.metrics.text(deps.readings());
+    const text = await deps.metrics.text(await deps.readings());
     return reply.header("content-type", deps.metrics.contentType).send(text);
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(

@@ -88,6 +88,8 @@ describe("an allowance", () => {
     elapsed += 500;
     expect(codeOf(await pay())).toBe("paid");
     expect(codeOf(await pay())).toBe("allowance_exhausted");
+    expect(allowance.figures()).toMatchObject({ companies: 1, exhausted: 3, unanswered: 0 });
+    expect(allowance.figures().leased).toBeGreaterThan(0);
   });
 
   it("is spent to the last part, however small the parts are that were lent", async () => {
@@ -168,6 +170,7 @@ describe("a ledger that cannot be asked", () => {
       problem: { code: "unavailable", reason: "allowance", retry_after_seconds: 1 },
       headers: { "retry-after": "1" },
     });
+    expect(allowance.figures()).toEqual({ companies: 1, leased: 1, exhausted: 0, unanswered: 2 });
     fates = [];
     expect(codeOf(await pay())).toBe("paid");
     expect(reserved()).toBeLessThanOrEqual(1_000);

@@ -39,8 +39,21 @@ export interface Allowance {
     company: string,
     priced: Omit<Priced, "atMs">,
   ) => Payment | Refused | Promise<Payment | Refused>;
+  /** What it did since the node started, for operators. */
+  readonly figures: () => AllowanceFigures;
   /** Gives back what companies that stopped asking were lent, or everything if the node ends. */
   readonly giveBack: (what: "idle" | "all") => Promise<void>;
+}
+
+export interface AllowanceFigures {
+  /** Companies for which the node holds a slice, or asks for one. */
+  readonly companies: number;
+  /** Slices that ledgers lent. */
+  readonly leased: number;
+  /** Answers that were refused because a company's money was spent. */
+  readonly exhausted: number;
+  /** Answers that were refused because the ledger could not be asked. */
+  readonly unanswered: number;
 }
 
 /** Maximum number of companies for which a node holds money at once. */
@@ -107,18 +120,27 @@ const cannotCheck = refused(
 
 export function createAllowance(deps: AllowanceDeps): Allowance {
   const slices = new Map<string, Slice>();
-  const ledgers = createLedgers(deps);
+  const count = { leased: 0, exhausted: 0, unanswered: 0 };
+  const ledgers = createLedgers(deps, () => {
+    count.leased += 1;
+  });
+  const counted = <T extends Payment | Refused>(outcome: T): T => {
+    if (outcome === exhausted) count.exhausted += 1;
+    else if (outcome === cannotCheck) count.unanswered += 1;
+    return outcome;
+  };
   return {
+    figures: () => ({ companies: slices.size, ...count }),
     pay: (company, priced) => {
       const prices = deps.prices();
       const price = prices === null ? 0 : priceOf(prices, { ...priced, atMs: deps.clock.now() });
       if (price === 0) return free;
       const slice = sliceOf(deps, slices, company);
-      if (slice === null) return cannotCheck;
+      if (slice === null) return counted(cannotCheck);
       const now = deps.elapsedMs();
       slice.usedAt = now;
       const payment = spend(slice, price, now);
-      if (payment === null) return payLater(deps, ledgers, { company, slice, price });
+      if (payment === null) return payLater(deps, ledgers, { company, slice, price }).then(counted);
       if (isRenewalDue(slice, now)) void ledgers.borrow(company, slice, price);
       return payment;
     },
@@ -202,7 +224,7 @@ interface Ledgers {
   giveBack(company: string, slice: Slice): Promise<void>;
 }
 
-function createLedgers({ actors, elapsedMs }: AllowanceDeps): Ledgers {
+function createLedgers({ actors, elapsedMs }: AllowanceDeps, onLeased: () => void): Ledgers {
   // Requests are numbered for all companies together, so no number of a holder is ever used twice.
   let lastNumber = 0;
   const send = (company: string, slice: Slice, asked: Pick<LedgerRequest, "wanted" | "price">) => {
@@ -229,6 +251,7 @@ function createLedgers({ actors, elapsedMs }: AllowanceDeps): Ledgers {
       .catch(() => null);
     if (reply === null) return "unknown";
     slice.request = null;
+    if (reply.status === "leased" && request.wanted > 0) onLeased();
     noteReply(slice, reply, { ...request, nowMs: elapsedMs() });
     return reply.status;
   };

@@ -60,6 +60,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
   schemaVersion: 1,
   machine: pushMachine,
   durability: "journal",
+  regionWaits: ["indexChunk"],
   input: (id) => ({ pushId: id }),
   rows: rowsFor,
   decide: {

@@ -8,6 +8,7 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import {
+  type ActorLoads,
   type ActorReport,
   type ActorSystemStats,
   type AskedAhead,
@@ -102,6 +103,10 @@ class Current implements CurrentActors {
   stats(): ActorSystemStats {
     const now = this.#system?.stats() ?? nothing;
     return counted(now, [now, this.#former?.stats() ?? nothing, this.#before]);
+  }
+
+  loads(): ActorLoads {
+    return this.#system?.loads() ?? { kinds: {}, regions: [] };
   }
 
   /** Starts this and every later incarnation. */

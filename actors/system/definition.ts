@@ -21,7 +21,7 @@ import type {
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, Commands, CommandType, Message, ReplyOf } from "../messages/protocol.ts";
 
-export type { Message };
+export type { ActorRef, Message };
 
 export interface ActorView<Snapshot = AnyMachineSnapshot> {
   readonly id: string;
@@ -87,6 +87,8 @@ interface KindFacts<K extends string> {
   readonly durability: "journal" | "memory";
   /** Maximum number of commands in one turn, if another than that of the limits. */
   readonly turnCommandsMax?: number;
+  /** The activities that wait for the region that their parameter `region` names, for operators. */
+  readonly regionWaits?: readonly string[];
   /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
   /** Upgrades an event of version `from` to version `from + 1`, or returns null to drop it; needed if events changed shape. */
@@ -268,6 +270,32 @@ export interface ActorSystemStats {
   readonly outboxPending: number;
   /** Activities that wait for others to end before they begin. */
   readonly activitiesWaiting: number;
+}
+
+/** What the actors in memory hold. It looks at every pending effect, and so is for /metrics and not for requests. */
+export interface ActorLoads {
+  /** Every kind that the system runs. */
+  readonly kinds: Readonly<Record<string, KindStats>>;
+  /** What waits for a region, for each region that something waits for. */
+  readonly regions: readonly RegionWait[];
+}
+
+export interface KindStats {
+  readonly active: number;
+  readonly mailboxed: number;
+  /** Commands and messages in the fullest mailbox. */
+  readonly mailboxLongest: number;
+  readonly outboxPending: number;
+  /** Age of the oldest of these effects, in milliseconds; 0 if there is none. */
+  readonly outboxOldestMs: number;
+  readonly quarantined: number;
+}
+
+export interface RegionWait {
+  readonly region: string;
+  readonly waiting: number;
+  /** Age of the oldest, in milliseconds. */
+  readonly oldestMs: number;
 }
 
 /**

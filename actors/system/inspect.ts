@@ -48,7 +48,7 @@ export async function reportStored(
     { rt: rowTable.timer, limit: reportRowsMax },
   ]);
   const of = (rt: number) => rows.filter((row) => row.rt === rt);
-  const outbox = parseOutbox(of(rowTable.outbox)).map(({ seq, effect }) => ({
+  const outbox = parseOutbox(of(rowTable.outbox), nowMs).map(({ seq, effect }) => ({
     seq,
     to: targetOf(effect),
     attempts: 0,

@@ -21,6 +21,8 @@ import type { Turn } from "./turn.ts";
 export interface OutboxItem {
   readonly seq: number;
   readonly effect: Effect;
+  /** When it was decided, in Unix milliseconds. */
+  readonly sinceMs: number;
 }
 
 interface EventBody {
@@ -84,8 +86,9 @@ export function rebuildState(
   return state;
 }
 
-export function parseOutbox(rows: readonly PartitionRow[]): readonly OutboxItem[] {
-  return rows.map((row) => ({ seq: row.k, effect: parseEffect(row.body) }));
+/** `nowMs` dates the rows of earlier releases, which have no instant. */
+export function parseOutbox(rows: readonly PartitionRow[], nowMs: number): readonly OutboxItem[] {
+  return rows.map((row) => parseItem(row.k, row.body, nowMs));
 }
 
 /** Adds to a bounded list of the newest events. */
@@ -95,9 +98,17 @@ export function remember(recent: unknown[], event: unknown, max: number): void {
 }
 
 /** Assigns outbox sequences to the effects of a turn (J4). */
-export function numberEffects(head: number, effects: readonly Effect[]): readonly OutboxItem[] {
+export function numberEffects(
+  head: number,
+  effects: readonly Effect[],
+  sinceMs: number,
+): readonly OutboxItem[] {
   if (effects.length > effectsPerCommitMax) throw new Error(`${effects.length} effects in one commit`);
-  return effects.map((effect, index) => ({ seq: (head + 1) * effectsPerCommitMax + index, effect }));
+  return effects.map((effect, index) => ({
+    seq: (head + 1) * effectsPerCommitMax + index,
+    effect,
+    sinceMs,
+  }));
 }
 
 export interface CommitParts {
@@ -128,8 +139,8 @@ export function buildCommit(
     const body = `{"v":${driver.definition.schemaVersion},"t":${nowMs},"e":${JSON.stringify(events)}}`;
     puts.push({ rt: rowTable.event, k: state.seq + events.length, k2: "", body });
   }
-  for (const { seq, effect } of parts.items) {
-    puts.push({ rt: rowTable.outbox, k: seq, k2: "", body: formatEffect(effect) });
+  for (const item of parts.items) {
+    puts.push({ rt: rowTable.outbox, k: item.seq, k2: "", body: formatItem(item) });
   }
   for (const seq of parts.settled) deletes.push({ rt: rowTable.outbox, k: seq, k2: "" });
   for (const [id, timer] of turn.timers ?? []) {
@@ -181,14 +192,21 @@ function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): n
   return earliest === Number.POSITIVE_INFINITY ? null : earliest;
 }
 
-function formatEffect(effect: Effect): string {
+/** Earlier releases read the row as well: they ignore members that they do not know. */
+function formatItem({ effect, sinceMs: t }: OutboxItem): string {
   return effect.kind === "tell"
-    ? JSON.stringify({ to: effect.to, m: effect.message })
-    : JSON.stringify({ a: effect.name, p: effect.params });
+    ? JSON.stringify({ to: effect.to, m: effect.message, t })
+    : JSON.stringify({ a: effect.name, p: effect.params, t });
 }
 
-function parseEffect(body: string): Effect {
-  const written = JSON.parse(body) as { to: ActorRef; m: Message } | { a: string; p: unknown };
+type WrittenEffect = { to: ActorRef; m: Message } | { a: string; p: unknown };
+
+function parseItem(seq: number, body: string, nowMs: number): OutboxItem {
+  const written = JSON.parse(body) as WrittenEffect & { t?: number };
+  return { seq, effect: effectOf(written), sinceMs: written.t ?? nowMs };
+}
+
+function effectOf(written: WrittenEffect): Effect {
   if ("a" in written) return { kind: "activity", name: written.a, params: written.p };
   return { kind: "tell", to: written.to, message: written.m };
 }

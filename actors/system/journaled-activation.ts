@@ -131,7 +131,7 @@ export class JournaledActivation extends Activation {
   #commit(head: number, turn: Turn, replies: readonly unknown[], nowMs: number): void {
     const { state, host, outbox } = this;
     if (state === null) return;
-    const items = numberEffects(head, turn.effects);
+    const items = numberEffects(head, turn.effects, nowMs);
     const acknowledged = outbox?.takeAcknowledged() ?? [];
     const settled = turn.settled.length === 0 ? acknowledged : [...acknowledged, ...turn.settled];
     this.#commitWanted = false;
@@ -257,7 +257,7 @@ export class JournaledActivation extends Activation {
     try {
       const context = { nowMs: host.clock.now(), lastEventsMax: host.limits.lastEventsMax };
       this.state = rebuildState(this.driver, this.ref.id, stored, context);
-      const items = parseOutbox(stored.outbox);
+      const items = parseOutbox(stored.outbox, context.nowMs);
       this.armTimers();
       this.becomeIdle();
       if (items.length === 0 || this.isEnded) return;

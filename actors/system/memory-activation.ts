@@ -62,7 +62,7 @@ export class MemoryActivation extends Activation {
     for (const seq of turn.settled) this.outbox?.settle(seq);
     if (turn.effects.length === 0) return;
     const work: OutboxItem[] = [];
-    for (const item of numberEffects(state.head, turn.effects)) {
+    for (const item of numberEffects(state.head, turn.effects, turn.nowMs)) {
       const effect: Effect = item.effect;
       if (effect.kind === "tell") this.host.tell(effect.to, effect.message);
       else work.push(item);

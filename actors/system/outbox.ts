@@ -38,6 +38,8 @@ const failuresPerDoubt = 8;
 export interface PendingEffect {
   readonly seq: number;
   readonly effect: Effect;
+  /** When it was decided, in Unix milliseconds. */
+  readonly sinceMs: number;
   attempts: number;
   lastError: string | null;
 }
@@ -86,8 +88,9 @@ export class Outbox {
   /** Sends effects whose rows are committed. */
   add(items: readonly OutboxItem[]): void {
     const lanes = new Set<Lane>();
-    for (const { seq, effect } of items) {
-      const pending: PendingEffect = { seq, effect, attempts: 0, lastError: null };
+    for (const item of items) {
+      const { seq, effect } = item;
+      const pending: PendingEffect = { ...item, attempts: 0, lastError: null };
       this.pending.set(seq, pending);
       if (effect.kind === "activity") this.#work.push(pending);
       else {

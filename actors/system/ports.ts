@@ -6,7 +6,7 @@ import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, Message } from "../messages/protocol.ts";
-import type { Activity, ActorDefinition, ActorSystem } from "./definition.ts";
+import type { Activity, ActorDefinition, ActorLoads, ActorSystem } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
 export type { Delivery, RemoteTarget };
@@ -72,6 +72,8 @@ export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSyste
    * later command is refused. The work in the journals continues elsewhere.
    */
   halt(): void;
+  /** What the actors in memory hold, by kind. */
+  loads(): ActorLoads;
   /** Lifts a quarantine. False if the actor is not quarantined. */
   release(ref: ActorRef): boolean;
 }

@@ -18,6 +18,7 @@ import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import type { Activation } from "./activation.ts";
 import { ActivationTable } from "./activation-table.ts";
 import {
+  type ActorLoads,
   type ActorReport,
   type ActorSystemStats,
   type ActorUnavailable,
@@ -34,6 +35,7 @@ import type { ActorHost, Counters } from "./host.ts";
 import { reportActive, reportStored } from "./inspect.ts";
 import { JournaledActivation } from "./journaled-activation.ts";
 import { type ActorLimits, defaultLimits } from "./limits.ts";
+import { countActivations } from "./loads.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
 import { MemoryActivation } from "./memory-activation.ts";
 import type { ActorSystemOptions, Delivery, LocalActorSystem, RemoteTarget } from "./ports.ts";
@@ -184,6 +186,12 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     const activitiesWaiting = this.#pool.waiting;
     const { size: active } = this.#table;
     return { active, mailboxed, ...this.#counters, quarantined, outboxPending, activitiesWaiting };
+  }
+
+  loads(): ActorLoads {
+    const { quarantined } = this.#supervisor;
+    const nowMs = this.#options.clock.now();
+    return countActivations(this.#table.values(), { kinds: this.#drivers.keys(), quarantined, nowMs });
   }
 
   start(): Promise<void> {

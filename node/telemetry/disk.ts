@@ -1,0 +1,47 @@
+// The room that is left on the disks on which a node writes, for /metrics and /readyz.
+
+import { statfs } from "node:fs/promises";
+import type { Reading } from "../../ops/metrics.ts";
+import type { NodeConfig } from "../config.ts";
+
+export interface DiskSpace {
+  /** `home` has the stores of an embedded node, its log and its audit log; `bulk` has uploaded files. */
+  readonly place: "home" | "bulk";
+  readonly freeBytes: number;
+  readonly sizeBytes: number;
+}
+
+/** What a user without privileges can still write at each place. */
+export async function diskSpace(
+  config: Pick<NodeConfig, "home" | "bulkFolder" | "cluster">,
+): Promise<readonly DiskSpace[]> {
+  const bulk = config.cluster === null ? config.bulkFolder : null;
+  return [
+    await spaceOf("home", config.home),
+    // The folder is made with the first upload; until then there is no room to tell of.
+    ...(bulk === null ? [] : await spaceOf("bulk", bulk).then(asOne, () => [])),
+  ];
+}
+
+async function spaceOf(place: DiskSpace["place"], path: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  return { place, freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+}
+
+function asOne<T>(value: T): readonly T[] {
+  return [value];
+}
+
+/** The readings for /metrics. */
+export function diskReadings(spaces: readonly DiskSpace[]): readonly Reading[] {
+  return spaces.flatMap(({ place, freeBytes, sizeBytes }): readonly Reading[] => [
+    {
+      ...{ name: "svc_disk_free_bytes", help: "Bytes that the node can still write, by place." },
+      ...{ kind: "gauge", value: freeBytes, labels: { place } },
+    },
+    {
+      ...{ name: "svc_disk_size_bytes", help: "Size of the file system, by place." },
+      ...{ kind: "gauge", value: sizeBytes, labels: { place } },
+    },
+  ]);
+}

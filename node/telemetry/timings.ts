@@ -1,0 +1,111 @@
+// How long a node's commits and receipts take, and how many receipts it makes, for /metrics. The durations are by the process's
+// monotonic clock, because the wall clock may be set while something is under way.
+
+import { Counter, Histogram, Registry } from "prom-client";
+import type { Receipts } from "../../service/receipts.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
+import type { ReceiptStore } from "../../storage/receipt-store.ts";
+
+/** The upper bounds of the buckets, in seconds: from a commit of the embedded store to the time-out of a lost region. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface Timings {
+  readonly registry: Registry;
+  /** Wraps a store: the commits are timed by the kind of their actor. */
+  watchCommits(store: ActorStore): ActorStore;
+  /** Wraps what makes receipts: those that became durable are counted by what was served, and timed. */
+  watchReceipts(receipts: Receipts): Receipts;
+  /** Wraps the store in which the region closes its batches: the closed ones are counted. */
+  watchBatches(store: ReceiptStore): ReceiptStore;
+}
+
+export function createTimings(): Timings {
+  const registry = new Registry();
+  const { commits, commitFailures, kept, keepSeconds, closed } = metricsIn(registry);
+  return {
+    registry,
+    watchCommits: (store) => ({
+      claim: (ref, owner) => store.claim(ref, owner),
+      commit: (commit) => {
+        const fromMs = performance.now();
+        const outcome = store.commit(commit);
+        const { kind } = commit.ref;
+        outcome.then(
+          () => commits.observe({ kind }, (performance.now() - fromMs) / 1_000),
+          () => commitFailures.inc(),
+        );
+        return outcome;
+      },
+      readRows: (ref, selections) => store.readRows(ref, selections),
+      readHead: (ref) => store.readHead(ref),
+      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    }),
+    watchReceipts: (receipts) => ({
+      sharesCommits: receipts.sharesCommits,
+      begin: () => receipts.begin(),
+      sign: (served) => receipts.sign(served),
+      unsigned: (served) => receipts.unsigned(served),
+      keep: async (receipt, after) => {
+        const fromMs = performance.now();
+        await receipts.keep(receipt, after);
+        keepSeconds.observe((performance.now() - fromMs) / 1_000);
+        kept.inc({ kind: receipt.served.kind });
+      },
+    }),
+    watchBatches: (store) => ({
+      sharesCommits: store.sharesCommits,
+      append: (row, after) => store.append(row, after),
+      openBatches: (region, beforeMinute, limit) => store.openBatches(region, beforeMinute, limit),
+      readBatch: (region, batch) => store.readBatch(region, batch),
+      closeBatch: async (batch, receipts) => {
+        await store.closeBatch(batch, receipts);
+        closed.inc();
+      },
+      readClosed: (region, batch) => store.readClosed(region, batch),
+      keptBatches: (region, beforeMinute, limit) => store.keptBatches(region, beforeMinute, limit),
+      forgetReceipts: (region, batch, limit) => store.forgetReceipts(region, batch, limit),
+      closedBatches: (region, minute) => store.closedBatches(region, minute),
+      readReceipt: (region, retrievalId) => store.readReceipt(region, retrievalId),
+      listReceipts: (wanted) => store.listReceipts(wanted),
+      readUsage: (wanted) => store.readUsage(wanted),
+    }),
+  };
+}
+
+function metricsIn(registry: Registry) {
+  const registers = [registry];
+  const kept = new Counter({
+    name: "svc_receipts_total",
+    help: "Receipts that became durable, by what was served.",
+    labelNames: ["kind"],
+    registers,
+  });
+  for (const kind of ["search", "fetch", "ad_pool"]) kept.inc({ kind }, 0);
+  return {
+    kept,
+    commits: new Histogram({
+      name: "svc_actors_commit_duration_seconds",
+      help: "Time until the store answered a commit of an actor.",
+      labelNames: ["kind"],
+      buckets,
+      registers,
+    }),
+    commitFailures: new Counter({
+      name: "svc_actors_commit_failures_total",
+      help: "Commits that the store did not answer; each is sent again.",
+      registers,
+    }),
+    keepSeconds: new Histogram({
+      name: "svc_receipt_write_duration_seconds",
+      help: "Time until a receipt was durable; the answer waits for it.",
+      buckets,
+      registers,
+    }),
+    closed: new Counter({
+      name: "svc_receipt_batches_closed_total",
+      help: "Batches of receipts that this node closed for its region.",
+      registers,
+    }),
+  };
+}

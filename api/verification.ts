@@ -9,7 +9,6 @@ import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type VerifyRequest, verifyRequest } from "../protocol/wire/verify.ts";
 import { type Outcome, refused } from "../service/answer.ts";
-import type { PageFormat } from "../service/certificate-read.ts";
 import type { RequestRate } from "../service/request-rate.ts";
 import type { Verification } from "../service/verification.ts";
 import type { Verify } from "../service/verify.ts";
@@ -19,6 +18,7 @@ import { prefersHtml } from "./accept.ts";
 import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
+import { type PageFormat, readCertificate, readRecord } from "./pages/public-pages.ts";
 import { parameter, publicRead, type Read } from "./public-read.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-parts.ts";
@@ -80,7 +80,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       looked((request, query) => {
         const format = pageFormat(request, query.format);
         return typeof format === "string"
-          ? verification.certificate(parameter(request, "uuid"), format)
+          ? readCertificate(verification, parameter(request, "uuid"), format)
           : format;
       }),
     ),
@@ -144,7 +144,11 @@ function readVerifyPage(
   const format = pageFormat(request, query.format);
   if (typeof format !== "string") return format;
   const { origin, cert, served_at: servedAt } = query;
-  return verifyPage({ recordId: parameter(request, "record_id"), origin, cert, servedAt, format });
+  return readRecord(
+    verifyPage,
+    { recordId: parameter(request, "record_id"), origin, cert, servedAt },
+    format,
+  );
 }
 
 function verifyRoute(deps: VerificationRoutesDeps): Route {

@@ -109,12 +109,12 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const { services, verifyUrl } = world.surfaces;
     const { records, register, keys, clock } = services;
     const away = new StoreError("not_applied", "the store is away");
-    const ask = createVerifyPage({
+    const { answer } = createVerifyPage({
       ...{ records, register, clock, verifyUrl, statement: keys.statement },
       actors: { ask: () => Promise.reject(away) },
     });
     const { record_id: recordId, origin } = version;
-    const outcome = await ask({ recordId, origin, cert: null, servedAt: null, format: "json" });
+    const outcome = await answer({ recordId, origin, cert: null, servedAt: null });
     expect(outcome.kind === "answer" && JSON.parse(String(outcome.body))).toMatchObject({
       ...{ status: "withdrawn", removal: null, valid: true },
     });

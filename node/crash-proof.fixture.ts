@@ -72,7 +72,7 @@ async function openEvidence(services: NodeServices, { business }: Scenario): Pro
     }),
   );
   const keys = provenBy(verifier.businessKeys(uuid, bodyOf(await verification.businessKeys(uuid))));
-  const envelopes = provenBy(certificateEnvelopes(bodyOf(await verification.certificate(uuid, "json"))));
+  const envelopes = provenBy(certificateEnvelopes(bodyOf(await verification.certificate(uuid))));
   return { verifier, keys, certificates: provenBy(verifier.certificates(uuid, envelopes)) };
 }
 

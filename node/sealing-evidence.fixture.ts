@@ -39,7 +39,7 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
     if (outcome.kind !== "answer") throw new Error(JSON.stringify(outcome));
     return JSON.parse(String(outcome.body)) as JsonValue;
   };
-  const certificate = bodyOf(await reads.certificate(uuid, "json"));
+  const certificate = bodyOf(await reads.certificate(uuid));
   return {
     certificates: held(verifyCertificates(trust, uuid, held(certificateEnvelopes(certificate)))),
     keys: held(verifyBusinessKeys(trust, uuid, bodyOf(await reads.businessKeys(uuid)))),

@@ -3,7 +3,6 @@ import type { DomainFacts, DomainStatus } from "../actors/messages/domains.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
-import { endpointBlocks } from "./endpoints-section.ts";
 
 const facts = (domain: string, status: DomainStatus, confirmed_at: string | null): DomainFacts => ({
   ...{ domain, status, since: "2026-01-02T00:00:00.000Z", confirmed_at },
@@ -41,24 +40,5 @@ describe("what is shown of endpoints", () => {
 
   it("is read from the stored bytes", () => {
     expect(domainsIn(canonicalBytes(sampleRecords.business_files))).not.toEqual([]);
-  });
-
-  it("is said to people, with everything that is not ours escaped", () => {
-    const items = [{ kind: "checkout", url: "https://a.example/?a=1&b=2" }];
-    const domains = [facts("a.example", "suspended", earlier), facts("b.example", "unconfirmed", null)];
-    const section = { items, domains, domains_confirmed_at: null };
-    const suspended = endpointBlocks({ ...section, status: "suspended" }).join("");
-    expect(suspended).toContain("<strong>Use none of these addresses: they are suspended</strong>");
-    expect(suspended).toContain("https://a.example/?a=1&amp;b=2");
-    expect(suspended).toMatch(
-      new RegExp(
-        `<strong>suspended</strong> since <time datetime="2026-01-02T00:00:00.000Z">[^<]+</time>. Last confirmed <time datetime="${earlier}">`,
-      ),
-    );
-    expect(suspended).toMatch(/<dt>b.example<\/dt><dd><strong>unconfirmed<\/strong>.*Never confirmed\./);
-    const authorised = endpointBlocks({ ...section, status: "authorised" }).join("");
-    expect(authorised).toContain("The business authorises these addresses.");
-    expect(authorised).not.toContain("Use none");
-    expect(endpointBlocks({ ...section, items: [], status: "authorised" })).toEqual([]);
   });
 });

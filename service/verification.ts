@@ -7,8 +7,8 @@ import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import { type Answer, type Outcome, refused } from "./answer.ts";
-import { type PageFormat, readCertificate } from "./certificate-read.ts";
+import { type Answer, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
+import { certificateAnswer, findIssuances, type Issuances } from "./certificate-read.ts";
 import { keyDirectoryText } from "./key-directory.ts";
 import { publishedKeys } from "./published-keys.ts";
 import type { Register } from "./register.ts";
@@ -25,7 +25,9 @@ export interface VerificationDeps {
 }
 
 export interface Verification {
-  certificate(uuid: string, format: PageFormat): Promise<Outcome>;
+  issuances(uuid: string): Promise<Issuances | Refused>;
+  /** The issuances as machines get them. */
+  certificate(uuid: string): Promise<Outcome>;
   businessKeys(uuid: string): Promise<Outcome>;
   keyCustody(uuid: string): Promise<Outcome>;
   keySet(): Outcome;
@@ -34,8 +36,13 @@ export interface Verification {
 
 export function createVerification(deps: VerificationDeps): Verification {
   const keySet = keySetBytes(deps.keys.keySet);
+  const issuances = (uuid: string) => findIssuances(deps.register, uuid);
   return {
-    certificate: (uuid, format) => readCertificate(deps.register, uuid, format),
+    issuances,
+    certificate: async (uuid) => {
+      const found = await issuances(uuid);
+      return isRefused(found) ? found : certificateAnswer(found);
+    },
     businessKeys: (uuid) => readBusinessKeys(deps, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
     keySet: () => cacheable(keySet(), 300),

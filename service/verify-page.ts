@@ -23,15 +23,12 @@ import { formatSourceLine } from "../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { type Outcome, type Refused, refused } from "./answer.ts";
-import type { PageFormat } from "./certificate-read.ts";
+import { type Answer, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
-import { page, pageHeaders } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
-import { type Findings, verifyHtml } from "./verify-html.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
@@ -48,33 +45,53 @@ export interface VerifyPageRequest {
   readonly origin: string | null;
   readonly cert: string | null;
   readonly servedAt: string | null;
-  readonly format: PageFormat;
 }
 
-export type VerifyPage = (request: VerifyPageRequest) => Promise<Outcome>;
+/** What the statement covers. */
+export type Findings = Omit<VerifyPageAnswer, "statement">;
+
+export interface VerifyPage {
+  find(request: VerifyPageRequest): Promise<Findings | Refused>;
+  /** The findings as machines get them: signed. */
+  answer(request: VerifyPageRequest): Promise<Outcome>;
+}
 
 export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
-  return async (request) => {
-    const fault = requestFault(request);
-    if (fault !== null) return fault;
-    const version = await findVersion(deps, request);
-    const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
-    if (version === null || certificate === undefined) return notFound(request.format);
-    const findings = describe(deps, request, version, certificate);
-    if (request.format === "html") return htmlAnswer(findings);
-    const statement = await signEnvelope(
-      payloadTypes["verify-page.v1"],
-      canonicalBytes(findings as JsonObject),
-      [deps.statement(findings.checked_at)],
-    );
-    const body: VerifyPageAnswer = { ...findings, statement };
-    const headers = {
-      "content-type": "application/json",
-      "cache-control": "public, max-age=30",
-      vary: "accept",
-    };
-    return { kind: "answer", status: 200, headers, body: JSON.stringify(body) };
+  const find = (request: VerifyPageRequest) => findOrRefuse(deps, request);
+  return {
+    find,
+    answer: async (request) => {
+      const found = await find(request);
+      return isRefused(found) ? found : signed(deps, found);
+    },
   };
+}
+
+async function findOrRefuse(deps: VerifyPageDeps, request: VerifyPageRequest): Promise<Findings | Refused> {
+  const fault = requestFault(request);
+  if (fault !== null) return fault;
+  const version = await findVersion(deps, request);
+  const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
+  if (version === null || certificate === undefined) {
+    const detail = "No record with this id and these exact bytes is known.";
+    return refused(problem("not_found", detail), { vary: "accept" });
+  }
+  return describe(deps, request, version, certificate);
+}
+
+async function signed({ statement: signer }: VerifyPageDeps, findings: Findings): Promise<Answer> {
+  const statement = await signEnvelope(
+    payloadTypes["verify-page.v1"],
+    canonicalBytes(findings as JsonObject),
+    [signer(findings.checked_at)],
+  );
+  const body: VerifyPageAnswer = { ...findings, statement };
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": "public, max-age=30",
+    vary: "accept",
+  };
+  return { kind: "answer", status: 200, headers, body: JSON.stringify(body) };
 }
 
 function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): Refused | null {
@@ -91,14 +108,6 @@ function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): 
 function invalid(detail: string, pointer: string): Refused {
   const extras: ProblemExtras = { pointer };
   return refused(problem("request_invalid", detail, extras));
-}
-
-const notFoundText = "No record with this id and these exact bytes is known.";
-
-function notFound(format: PageFormat): Outcome {
-  if (format === "json") return refused(problem("not_found", notFoundText), { vary: "accept" });
-  const headers = { ...pageHeaders, vary: "accept" };
-  return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
 
 interface Version {
@@ -264,9 +273,4 @@ function servedAtCheck(
   // Nothing happened to the record between the version and this document.
   const ended = removal?.change === sidecar.change + 1 ? Date.parse(removal.received_at) : null;
   return ended !== null && at < ended ? "within" : "unknown";
-}
-
-function htmlAnswer(findings: Findings): Outcome {
-  const headers = { ...pageHeaders, "cache-control": "public, max-age=30", vary: "accept" };
-  return { kind: "answer", status: 200, headers, body: verifyHtml(findings) };
 }

@@ -139,7 +139,7 @@ function partyTools({ verification, rates: { reads } }: PublicToolDeps): readonl
     ({ uuid }) => ({
       request: `GET /v1/certificates/${uuid}`,
       rate: reads,
-      answer: () => verification.certificate(uuid, "json"),
+      answer: () => verification.certificate(uuid),
     }),
   );
   const keys = tool(

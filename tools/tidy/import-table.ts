@@ -75,9 +75,10 @@ export const importTable: readonly ImportRow[] = [
   },
   { of: "verifier", may: ["protocol"], packages: [] },
   { of: "client", may: ["protocol", "verifier"], packages: ["*", "node:*"] },
+  { of: "web", may: ["protocol"], packages: ["preact", "preact/*", "preact-render-to-string", "node:*"] },
   {
     of: "api",
-    may: ["protocol", "collections", "service"],
+    may: ["protocol", "collections", "service", "web"],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],
   },
@@ -85,7 +86,7 @@ export const importTable: readonly ImportRow[] = [
     of: "ops",
     // What every surface answers in the same way, including answers that the platform would otherwise generate.
     may: [
-      ...["protocol", "collections", "service"],
+      ...["protocol", "collections", "service", "web"],
       ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
       ...["api/body.ts", "api/request-parts.ts", "api/examples.json"],
     ],

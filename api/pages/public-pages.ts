@@ -1,0 +1,44 @@
+// The reads that answer machines with signed JSON and people with a page.
+
+import { type Answer, isRefused, type Outcome, type Refused } from "../../service/answer.ts";
+import type { Verification } from "../../service/verification.ts";
+import type { VerifyPage, VerifyPageRequest } from "../../service/verify-page.ts";
+import { selfContainedHeaders } from "../../web/document.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import { certificatePage, noCertificatePage } from "./certificate-page.ts";
+import { noRecordPage, recordPage } from "./record-page.ts";
+
+export type PageFormat = "json" | "html";
+
+export async function readCertificate(
+  verification: Verification,
+  uuid: string,
+  format: PageFormat,
+): Promise<Outcome> {
+  if (format === "json") return verification.certificate(uuid);
+  const found = await verification.issuances(uuid);
+  return isRefused(found)
+    ? notFound(found, noCertificatePage(english))
+    : shown(certificatePage(found, english));
+}
+
+export async function readRecord(
+  verifyPage: VerifyPage,
+  request: VerifyPageRequest,
+  format: PageFormat,
+): Promise<Outcome> {
+  if (format === "json") return verifyPage.answer(request);
+  const found = await verifyPage.find(request);
+  return isRefused(found) ? notFound(found, noRecordPage(english)) : shown(recordPage(found, english));
+}
+
+function shown(body: string): Answer {
+  const headers = { ...selfContainedHeaders, "cache-control": "public, max-age=30", vary: "accept" };
+  return { kind: "answer", status: 200, headers, body };
+}
+
+/** What is not there is said on a page; any other refusal is a problem document, as it is for machines. */
+function notFound(refusal: Refused, body: string): Outcome {
+  if (refusal.problem.code !== "not_found") return refusal;
+  return { kind: "answer", status: 404, headers: { ...selfContainedHeaders, vary: "accept" }, body };
+}

@@ -1,0 +1,87 @@
+// The verify page for people: the answer at a glance, and below it everything that the signed answer says.
+
+import type { ComponentChild } from "preact";
+import type { Findings } from "../../service/verify-page.ts";
+import { selfContainedPage } from "../../web/document.ts";
+import { code, type Fact, facts, heading, link, paragraph, time, verdict } from "../../web/parts.ts";
+import type { Texts } from "../../web/texts/catalogue.ts";
+import { endpointsSection } from "./endpoints-section.ts";
+
+export function recordPage(findings: Findings, { language, record: texts }: Texts): string {
+  const { business, endpoints, checks, status, valid } = findings;
+  const [, , sentence] = texts.verdicts[status];
+  const content = [
+    verdict(...(valid ? texts.verdicts[status] : texts.miscited(sentence))),
+    ...recordSection(findings, texts),
+    ...businessSection(business, texts.business),
+    heading(texts.cited.heading),
+    facts([
+      [texts.cited.certificate, texts.cited.cert[checks.cert]],
+      [texts.cited.time, texts.cited.servedAt[checks.served_at]],
+    ]),
+    ...(endpoints === null ? [] : endpointsSection(endpoints, texts.endpoints)),
+    heading(texts.check.heading),
+    paragraph(texts.check.words),
+    facts([
+      [texts.check.sourceLine, code(findings.source_line)],
+      [texts.check.full, code(`POST ${findings.full_check}`)],
+      [texts.check.at, time(findings.checked_at)],
+    ]),
+  ];
+  return selfContainedPage({ title: texts.title(business.name), language, content });
+}
+
+export function noRecordPage({ language, record: { notFound } }: Texts): string {
+  return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence) });
+}
+
+function recordSection(
+  findings: Findings,
+  { about, removal: removed }: Texts["record"],
+): readonly ComponentChild[] {
+  const { version, status, removal } = findings;
+  return [
+    heading(about.heading),
+    facts([
+      [about.record, code(findings.record_id)],
+      [about.type, findings.record_type],
+      [about.hash, code(findings.adl_origin)],
+      [about.version, about.versionOf(version.generation, status)],
+      [about.sealed, time(version.sealed_at)],
+      [about.published, time(version.published_at)],
+      [about.servedUntil, time(version.ended_at, status === "current" ? about.servedNow : about.notKnown)],
+      [about.certificate, code(version.sealed_under_cert_id)],
+      ...(removal === null ? [] : removalFacts(removal, removed)),
+    ]),
+  ];
+}
+
+function removalFacts(
+  { action, at, received_at, seal }: NonNullable<Findings["removal"]>,
+  removed: Texts["record"]["removal"],
+): readonly Fact[] {
+  const words = removed[action];
+  return [
+    [words.asOf, time(at)],
+    [words.at, time(received_at)],
+    [words.by, code(seal.signatures[0]?.keyid ?? "")],
+  ];
+}
+
+function businessSection(
+  { certificate, ...business }: Findings["business"],
+  texts: Texts["record"]["business"],
+): readonly ComponentChild[] {
+  return [
+    heading(texts.heading),
+    paragraph(certificate.statement),
+    facts([
+      [texts.name, business.name],
+      [texts.id, code(business.business_uuid)],
+      [texts.certificate, certificate.status],
+      [texts.from, time(certificate.status_effective_from)],
+      [texts.certificateId, code(certificate.cert_id)],
+      [texts.read, link(`${business.certificate_url}?format=html`, texts.history)],
+    ]),
+  ];
+}

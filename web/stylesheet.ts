@@ -1,0 +1,11 @@
+// The stylesheet of all pages: tokens first, then what a document needs.
+
+import { readFileSync } from "node:fs";
+
+function sheet(name: string): string {
+  const text = readFileSync(new URL(`./style/${name}.css`, import.meta.url), "utf8");
+  return text.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "");
+}
+
+/** For a page that is one column of text. */
+export const documentStyle: string = sheet("tokens") + sheet("document");

@@ -1,0 +1,151 @@
+// What the public pages say, in English.
+
+import type { CertificateStatus } from "../../../protocol/certificate.ts";
+import type { VerifyPageAnswer } from "../../../protocol/wire/verification.ts";
+import type { Tone } from "../../parts.ts";
+
+type Checks = VerifyPageAnswer["checks"];
+type Verdict = readonly [tone: Tone, heading: string, sentence: string];
+
+const published = "The business published a record with this id and exactly these bytes";
+
+const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
+  current: ["good", "Genuine and current", `${published}, and it is the version served now.`],
+  superseded: ["good", "Genuine, and superseded", `${published}. A later version has replaced it.`],
+  withdrawn: ["warn", "Genuine, and withdrawn", `${published}. It is no longer served.`],
+  deleted: [
+    "warn",
+    "Genuine, and deleted",
+    `${published}. It has deleted the record since: its bytes are no longer served, and will be erased.`,
+  ],
+  purged: [
+    "warn",
+    "Genuine, deleted and purged",
+    `${published}. It has deleted them since: only their hash is kept.`,
+  ],
+};
+
+const cert: Readonly<Record<Checks["cert"], string>> = {
+  matches: "matches the one that the seal names",
+  differs: "differs from the one that the seal names",
+  not_given: "not given",
+};
+
+const servedAt: Readonly<Record<Checks["served_at"], string>> = {
+  within: "within the time in which this version was served",
+  outside: "outside the time in which this version was served",
+  unknown: "unknown: the version had just ended or was about to",
+  not_given: "not given",
+};
+
+/** The verify page of a record. */
+export const record = {
+  title: (business: string) => `A record of ${business}`,
+  verdicts,
+  miscited: (sentence: string): Verdict => [
+    "bad",
+    "Genuine, but the citation is not valid",
+    `${sentence} What was cited with it does not fit it.`,
+  ],
+  notFound: {
+    title: "Not found",
+    sentence: "No record with this id and these exact bytes is known.",
+  },
+  about: {
+    heading: "The record",
+    record: "Record",
+    type: "Type",
+    hash: "Hash of its bytes",
+    version: "Version",
+    versionOf: (generation: number, status: string) => `Generation ${generation}, ${status}`,
+    sealed: "Sealed by the business",
+    published: "Published",
+    servedUntil: "Served until",
+    servedNow: "It is served now.",
+    notKnown: "Not known.",
+    certificate: "Sealed under certificate",
+  },
+  removal: {
+    delete: { asOf: "Deleted as of", at: "Deleted at", by: "Deleted by a document sealed with" },
+    withdraw: { asOf: "Withdrawn as of", at: "Withdrawn at", by: "Withdrawn by a document sealed with" },
+  },
+  business: {
+    heading: "The business",
+    name: "Name",
+    id: "Identifier",
+    certificate: "Certificate today",
+    from: "In effect from",
+    certificateId: "Its id",
+    read: "Read it",
+    history: "Certificate and its history",
+  },
+  cited: { heading: "What was cited", certificate: "Certificate", time: "Time of serving", cert, servedAt },
+  endpoints: {
+    heading: "Checkout, order, booking and API addresses",
+    authorised: "The business authorises these addresses.",
+    suspended: [
+      "bad",
+      "Use none of these addresses: they are suspended",
+      "Control of one of their domains was confirmed before, and is no longer.",
+    ] as Verdict,
+    domains: "Control of their domains",
+    all: "All confirmed at",
+    notAll: "Not all of them were ever confirmed.",
+    since: " since ",
+    never: " Never confirmed.",
+    last: " Last confirmed ",
+  },
+  check: {
+    heading: "Check it yourself",
+    words:
+      "A seal proves who published these bytes and when, not that they are true. This page is for people to read; its signed form is the JSON answer of this address.",
+    sourceLine: "Source line",
+    full: "Full check",
+    at: "Checked",
+  },
+};
+
+const standing: Readonly<Record<CertificateStatus, readonly [tone: Tone, heading: string]>> = {
+  active: ["good", "Verified: the certificate is active"],
+  closed: ["warn", "The company closed"],
+  withdrawn: ["warn", "The verification was withdrawn"],
+  revoked: ["bad", "The certificate was revoked"],
+};
+
+/** The page of a certificate. */
+export const certificate = {
+  notFound: {
+    title: "No certificate",
+    sentence: "No certificate was issued to this identifier.",
+  },
+  sandbox: [
+    "warn",
+    "Sandbox",
+    "This is a sandbox certificate. It proves nothing outside the sandbox.",
+  ] as Verdict,
+  standing,
+  about: {
+    heading: "Who it is about",
+    name: "Legal name",
+    country: "Country",
+    kind: "Kind",
+    kinds: { business: "business", ai_company: "AI company" },
+    id: "Identifier",
+    since: "Verified since",
+  },
+  issuance: {
+    heading: "The certificate",
+    status: "Status",
+    from: "In effect from",
+    reason: "Reason",
+    id: "Certificate",
+    issued: "Issued",
+  },
+  history: {
+    heading: "Its history",
+    none: "There is no earlier certificate.",
+    earlier: "Earlier certificates, the newest first.",
+  },
+  verify:
+    "This page is for people to read. To verify the certificate, use its signed form in the JSON answer of this address.",
+};

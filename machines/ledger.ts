@@ -29,6 +29,8 @@ export interface LedgerContext {
   readonly regions: Readonly<Record<string, { readonly up_to: string; readonly settled_ms: number }>>;
   /** The regions whose charges are being collected. */
   readonly collecting: readonly string[];
+  /** Unix milliseconds: what was served earlier cannot be charged any more, and its nonces are forgotten. */
+  readonly nonces_from: number;
 }
 
 export type LedgerEvent =
@@ -62,6 +64,8 @@ export type LedgerEvent =
       readonly amount: number;
       /** What each holder's reservation shrinks by: what was charged, and what had been charged elsewhere before. */
       readonly used: Readonly<Record<string, number>>;
+      /** {@link LedgerContext.nonces_from} from now on, if it changes. */
+      readonly nonces_from?: number;
     };
 
 /** How often the charges of the regions are collected. */
@@ -74,6 +78,18 @@ export function reservedFor({ lent, returned, charged }: LedgerHolder): number {
 
 export function availableOf({ balance, holders }: Pick<LedgerContext, "balance" | "holders">): number {
   return Object.values(holders).reduce((rest, holder) => rest - reservedFor(holder), balance);
+}
+
+/** How long after an answer the same signed request may be answered in another region: while its signature is valid, and more. */
+const sameRequestMs = 15 * 60_000;
+
+/**
+ * The instant before which nothing that was served can still be charged, nor another answer to the same request: every region in
+ * which money is lent is booked until then (LE4), and a region in which none is lent begins after now.
+ */
+export function nothingComesBefore({ holders, regions }: LedgerContext, nowMs: number): number {
+  const settled = Object.keys(holders).map((holder) => regions[regionOf(holder)]?.settled_ms ?? 0);
+  return Math.min(nowMs, ...settled) - sameRequestMs;
 }
 
 /** The region in a holder's name. */
@@ -144,7 +160,7 @@ export const ledgerMachine = setup({
   },
 }).createMachine({
   id: "ledger",
-  context: { currency: null, balance: 0, holders: {}, regions: {}, collecting: [] },
+  context: { currency: null, balance: 0, holders: {}, regions: {}, collecting: [], nonces_from: 0 },
   type: "parallel",
   on: {
     "money.entered": { actions: "noteEntry" },
@@ -209,6 +225,7 @@ function booked(
     balance: context.balance - amount,
     holders: Object.fromEntries(holders),
     regions: { ...context.regions, [region]: { up_to, settled_ms } },
+    nonces_from: event.nonces_from ?? context.nonces_from,
     collecting: more ? context.collecting : context.collecting.filter((each) => each !== region),
   };
 }

@@ -1,7 +1,8 @@
 // The ledger actor: the prepaid money of one AI company. Keyed rows: 16 charged nonces, 17 days, 18 months, 19 entries, 20 the
-// ids of entries.
+// ids of entries, 21 charged nonces by time.
 //   LD1. An answer is charged once by its place in its region's receipts, and once by (key_id, nonce) where several regions
-//        may have answered the same signed request (specification, «Billing»).
+//        may have answered the same signed request (specification, «Billing»). A nonce is remembered until no region can report
+//        another answer to it any more, however long a region is away.
 //   LD2. An entry is made once under its id; the same id with another content is refused.
 //   LD3. What is charged belongs to the month in which it was served, until two days after it; what comes later belongs to the
 //        month in which it is booked. A statement that is final never changes: a page that was collected before and comes after
@@ -16,9 +17,10 @@ import {
   type LedgerHolder,
   ledgerMachine,
   type NextPage,
+  nothingComesBefore,
   reservedFor,
 } from "../../machines/ledger.ts";
-import type { RowSelection } from "../../storage/actor-store.ts";
+import type { RowKey, RowSelection } from "../../storage/actor-store.ts";
 import { positionAt } from "../../storage/receipt-store.ts";
 import type {
   EnteredEntry,
@@ -54,8 +56,8 @@ const holdersMax = 128;
 export const balanceMax = 1_000_000_000_000_000;
 /** Maximum number of entries in a month: a statement shows all of them. */
 export const monthEntriesMax = 5_000;
-/** How long a charged nonce is remembered: far longer than a signature is valid and a region takes to report. */
-const nonceKeptMs = 7 * 86_400_000;
+/** Number of nonces that are forgotten with a page: more than a page adds. */
+const noncesForgottenMax = 300;
 
 type View = ViewOf<typeof ledgerMachine>;
 type Asked<T extends keyof LedgerProtocol> = CommandOf<LedgerProtocol, T>;
@@ -63,9 +65,10 @@ type Decided<R> = Decision<R, LedgerEvent>;
 
 export const ledgerActor = defineActor<"ledger", typeof ledgerMachine>({
   kind: "ledger",
-  schemaVersion: 1,
+  schemaVersion: 2,
   machine: ledgerMachine,
   durability: "journal",
+  upgrade: { 1: upgradeFromOne },
   input: () => ({}),
   rows: rowsFor,
   decide: {
@@ -90,7 +93,17 @@ export const ledgerActor = defineActor<"ledger", typeof ledgerMachine>({
   },
 });
 
-function rowsFor(command: Commands<LedgerProtocol>): readonly RowSelection[] {
+/** Version 1 let nonces expire after a week; it wrote no instants beside them. */
+function upgradeFromOne(snapshot: unknown): unknown {
+  const { context, ...rest } = snapshot as { readonly context: object };
+  return { ...rest, context: { ...context, nonces_from: 0 } };
+}
+
+function rowsFor(
+  command: Commands<LedgerProtocol>,
+  _id: string,
+  { context }: View["snapshot"],
+): readonly RowSelection[] {
   switch (command.type) {
     case "money.enter":
       return [tables.entryIds.select([command.entry_id]), tables.months.selectPage(monthsMax)];
@@ -98,7 +111,12 @@ function rowsFor(command: Commands<LedgerProtocol>): readonly RowSelection[] {
       return [
         tables.days.select(daysOf(command)),
         tables.months.selectPage(monthsMax),
-        ...(command.shared ? [tables.nonces.select(command.charges.map(nonceKey))] : []),
+        ...(command.shared
+          ? [
+              tables.nonces.select(command.charges.map(nonceKey)),
+              tables.noncesByTime.selectPage(noncesForgottenMax, { k: context.nonces_from, k2: "" }),
+            ]
+          : []),
       ];
     case "ledger.statement":
       return statementRows(command);
@@ -187,24 +205,45 @@ function book(command: Asked<"charges.collected">, view: View): Decided<DoneRepl
     return { reply, events: [{ type: "charges.booked", ...again, used: {}, count: 0, amount: 0 }] };
   }
   const used: Record<string, number> = {};
-  const nonces = new Set<string>();
+  const nonces = new Map<string, number>();
   const charged: LedgerCharge[] = [];
   for (const charge of command.charges) {
     used[charge.holder] = (used[charge.holder] ?? 0) + charge.price;
     const nonce = nonceKey(charge);
     if (shared && (nonces.has(nonce) || tables.nonces.read(view, nonce) !== undefined)) continue;
-    nonces.add(nonce);
+    nonces.set(nonce, charge.served_at_ms);
     charged.push(charge);
   }
   const noted = noteCharges({ charges: charged, at_ms: command.at_ms }, view);
-  const expiresAtMs = view.nowMs + nonceKeptMs;
+  const forgotten = shared ? forgetNonces(view) : noneForgotten;
   const booked: LedgerEvent = {
     type: "charges.booked",
     ...{ region, up_to, more, used, count: charged.length, amount: noted.amount },
     settled_ms: more ? known.settled_ms : command.settled_ms,
+    ...forgotten.event,
   };
-  const nonceRows = shared ? [...nonces].map((nonce) => tables.nonces.write(nonce, "", { expiresAtMs })) : [];
-  return { reply, events: [booked], puts: [...noted.puts, ...nonceRows] };
+  const nonceRows = [...(shared ? nonces : [])].flatMap(([nonce, servedAtMs]) => [
+    tables.nonces.write(nonce, ""),
+    tables.noncesByTime.write(nonce, "", { k: servedAtMs }),
+  ]);
+  return { reply, events: [booked], puts: [...noted.puts, ...nonceRows], deletes: forgotten.deletes };
+}
+
+const noneForgotten = { event: {}, deletes: [] } as const;
+
+/** Of the nonces that nobody can report again, the oldest: as far as earlier bookings settled it. */
+function forgetNonces(view: View): {
+  readonly event: { readonly nonces_from?: number };
+  readonly deletes: readonly RowKey[];
+} {
+  const before = nothingComesBefore(view.snapshot.context, view.nowMs);
+  const over = tables.noncesByTime.readAll(view).filter(({ k }) => k < before);
+  const last = over.at(-1);
+  if (last === undefined) return noneForgotten;
+  return {
+    event: { nonces_from: last.k },
+    deletes: over.flatMap(({ k, k2 }) => [tables.nonces.key(k2), tables.noncesByTime.key(k2, k)]),
+  };
 }
 
 function nonceKey({ key_id, nonce }: Pick<LedgerCharge, "key_id" | "nonce">): string {

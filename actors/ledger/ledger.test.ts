@@ -209,6 +209,51 @@ describe("a charge", () => {
     expect(read()).toMatchObject({ balance: 985, reserved: 85 + 90 });
   });
 
+  it("is one as well if the second region is away for months, and its nonce is forgotten once nothing can come", () => {
+    lease("us/b", 1, 100);
+    const same = charge(10, { nonce: "same" });
+    collect([same], { shared: true });
+    const fromAway = { ...asked("us"), shared: true } as const;
+    for (let week = 1; week < 20; week += 1) {
+      ledger.nowMs += 7 * day;
+      lease("eu/a", 1 + week, 10);
+      collect([charge(1)], { shared: true });
+    }
+    expect(ledger.rows(16).map(({ k2 }) => k2)).toContain("k same");
+    const { balance } = read() ?? { balance: 0 };
+    ledger.send({
+      type: "charges.collected",
+      ...collected([{ ...same, holder: "us/b" }, charge(3, { holder: "us/b" })], { ...fromAway }),
+    });
+    expect(read()).toMatchObject({ balance: balance - 3 });
+    ledger.nowMs += day;
+    lease("eu/a", 50, 10);
+    collect([], { shared: true });
+    collect([], { shared: true });
+    expect(ledger.rows(16)).toEqual([]);
+    expect(ledger.rows(21)).toEqual([]);
+  });
+
+  it("keeps its nonce while the same request may still be answered elsewhere", () => {
+    collect([charge(10, { nonce: "same" })], { shared: true });
+    ledger.nowMs += 14 * 60_000;
+    lease("eu/a", 2, 10);
+    collect([], { shared: true });
+    expect(ledger.rows(16)).toHaveLength(1);
+    ledger.nowMs += 2 * 60_000;
+    lease("eu/a", 3, 10);
+    collect([], { shared: true });
+    collect([], { shared: true });
+    expect(ledger.rows(16)).toEqual([]);
+    expect(ledger.rows(21)).toEqual([]);
+  });
+
+  it("is still one for a nonce that an earlier release wrote", () => {
+    ledger.lay({ rt: 16, k: 0, k2: "k same", body: "", expiresAtMs: start + 7 * day });
+    collect([charge(10, { nonce: "same" })], { shared: true });
+    expect(read()).toMatchObject({ balance: 1_000 });
+  });
+
   it("belongs to its day, and statements sum to the balance", () => {
     collect([charge(10), charge(10), charge(7, { kind: "search", collection: "jobs" })]);
     ledger.nowMs += day;

@@ -9,7 +9,7 @@ import type {
   StatementLine,
 } from "../messages/ledger.ts";
 import type { ActorView } from "../system/definition.ts";
-import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import { defineJsonTable, defineTable, type RowTable } from "../system/row-table.ts";
 
 /** Until when after its end something can be booked into a month. */
 const monthOpenMs = 2 * 86_400_000;
@@ -27,12 +27,10 @@ interface MonthSums {
 type DayLine = Omit<StatementLine, "day" | "amount">;
 
 export const tables = {
-  nonces: defineTable<string>({
-    name: "charged nonces",
-    rt: 16,
-    encode: (text) => text,
-    decode: (text) => text,
-  }),
+  /** By key and nonce. */
+  nonces: emptyTable("charged nonces", 16),
+  /** The same by the instant at which each was served, so that the oldest are found first. */
+  noncesByTime: emptyTable("charged nonces by time", 21),
   /** By `YYYY-MM/YYYY-MM-DD`: the month into which it is booked, and the day on which it was served. */
   days: defineJsonTable<readonly DayLine[]>("charges of a day", 17),
   /** By `YYYY-MM`. */
@@ -43,6 +41,11 @@ export const tables = {
 };
 
 type View = Pick<ActorView, "row" | "rowsOf" | "nowMs">;
+
+/** A table whose keys say everything. */
+function emptyTable(name: string, rt: number): RowTable<string> {
+  return defineTable<string>({ name, rt, encode: (text) => text, decode: (text) => text });
+}
 
 /** `YYYY-MM` of an instant, UTC. */
 export function monthOf(ms: number): string {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemCodes } from "../protocol/problem.ts";
+import { NotAnswered } from "../service/receipts.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { createEdge } from "./edge.ts";
@@ -80,13 +81,7 @@ describe("a failure", () => {
   const unavailable = (reason: string, retryAfterSeconds: number): Error =>
     new Unavailable("x", { reason, retryAfterSeconds, effect: "unknown" });
 
-  it.each<readonly [string, unknown, number, string, string | null]>([
-    ["of the store", new StoreError("unknown", "gone"), 503, "unavailable", "1"],
-    ["of an actor that moves", unavailable("restarting", 2), 503, "unavailable", "2"],
-    ["of an actor with too much to do", unavailable("overloaded", 3), 429, "rate_limited", "3"],
-    ["of ours", new Error("a secret detail"), 500, "internal_error", null],
-  ])("%s is a problem, and is logged", async (_name, error, status, code, retryAfter) => {
-    const lines: string[] = [];
+  const failingServer = async (error: unknown, lines: string[]) => {
     const { pino } = await import("pino");
     const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
     const http = {
@@ -96,12 +91,31 @@ describe("a failure", () => {
       edge: createEdge(),
       hosts: null,
     };
-    const server = buildServer(http, {
+    return buildServer(http, {
       name: "failing",
       info: { title: "", description: "", servers: [] },
       routes: [failing(error)],
       isPublic: false,
     });
+  };
+
+  it("that may have left a receipt behind ends the connection without an answer", async () => {
+    const lines: string[] = [];
+    const server = await failingServer(new NotAnswered(), lines);
+    const url = await server.listen({ host: "127.0.0.1", port: 0 });
+    await expect(sendRaw(url, rawHead("GET /", { host: "x" }))).rejects.toThrow('no answer: ""');
+    await server.close();
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ msg: "closed without an answer" });
+  });
+
+  it.each<readonly [string, unknown, number, string, string | null]>([
+    ["of the store", new StoreError("unknown", "gone"), 503, "unavailable", "1"],
+    ["of an actor that moves", unavailable("restarting", 2), 503, "unavailable", "2"],
+    ["of an actor with too much to do", unavailable("overloaded", 3), 429, "rate_limited", "3"],
+    ["of ours", new Error("a secret detail"), 500, "internal_error", null],
+  ])("%s is a problem, and is logged", async (_name, error, status, code, retryAfter) => {
+    const lines: string[] = [];
+    const server = await failingServer(error, lines);
     const answer = await server.inject({ method: "GET", url: "/" });
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toMatchObject({ code });

@@ -18,6 +18,7 @@ import { nearestName } from "../protocol/nearest.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
+import { NotAnswered } from "../service/receipts.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
 import { leaveBodyUnread } from "./body.ts";
 import type { Edge } from "./edge.ts";
@@ -302,6 +303,12 @@ async function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  if (error instanceof NotAnswered) {
+    request.log.warn({ request_id: request.id, err: error }, "closed without an answer");
+    reply.hijack();
+    request.raw.socket.destroy();
+    return reply;
+  }
   const failure = failureAnswer(error);
   if (failure !== null) {
     request.log.warn({ request_id: request.id, err: error }, "not answered now");

@@ -8,7 +8,7 @@ const receipts: Parameters<typeof answerWithReceipt>[0] = {
   begin: rubbish(null),
   sign: rubbish(null),
   unsigned: rubbish(null),
-  keep: async () => {},
+  keep: async () => ({ retract: async () => {} }),
 };
 
 function asked(kept: Promise<void>, note: () => void) {

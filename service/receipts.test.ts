@@ -12,6 +12,7 @@ import type { Caller } from "./caller.ts";
 import {
   createReceipts,
   LeaseLost,
+  NotAnswered,
   type ReceiptDeps,
   receiptRow,
   type Served,
@@ -42,14 +43,21 @@ beforeEach(() => {
   rows = [];
 });
 
+function storeWith(changes: Partial<ReceiptStore>): ReceiptStore {
+  const retract = async (row: ReceiptRow): Promise<boolean> => {
+    rows = rows.filter((each) => each !== row);
+    return true;
+  };
+  return { append: async (each: ReceiptRow) => void rows.push(each), retract, ...changes } as ReceiptStore;
+}
+
 function open(changes: Partial<ReceiptDeps> = {}) {
-  const store = { append: async (each: ReceiptRow) => void rows.push(each) } as unknown as ReceiptStore;
   return createReceipts({
     environment: "production",
     region: "eu-west1",
     incarnation: () => "node7",
     signer: () => signer,
-    store,
+    store: storeWith({}),
     crypto: nativeCrypto,
     clock: { now: () => nowMs },
     ...changes,
@@ -110,7 +118,7 @@ describe("a receipt", () => {
   it("is kept before it is handed out (T1)", async () => {
     const { promise: written, resolve: release } = Promise.withResolvers<void>();
     const append = (): Promise<void> => written;
-    const receipts = open({ store: { append } as unknown as ReceiptStore });
+    const receipts = open({ store: storeWith({ append }) });
     let isIssued = false;
     const issuing = issue(receipts, served(receipts)).then(() => {
       isIssued = true;
@@ -136,10 +144,11 @@ describe("a receipt", () => {
 
   it("is not handed out by a node that lost its lease while it wrote (T2)", async () => {
     let incarnation: string | null = "node7";
-    const append = async (): Promise<void> => {
+    const append = async (row: ReceiptRow): Promise<void> => {
+      rows.push(row);
       incarnation = null;
     };
-    const store = { append } as unknown as ReceiptStore;
+    const store = storeWith({ append });
     const receipts = open({ incarnation: () => incarnation, store });
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
@@ -148,12 +157,54 @@ describe("a receipt", () => {
 
   it("is not handed out by a node that lost its lease and has another one by then (T2)", async () => {
     let incarnation = "node7";
-    const append = async (): Promise<void> => {
+    const append = async (row: ReceiptRow): Promise<void> => {
+      rows.push(row);
       incarnation = "node8";
     };
-    const store = { append } as unknown as ReceiptStore;
+    const store = storeWith({ append });
     const receipts = open({ incarnation: () => incarnation, store });
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
+    expect(rows).toEqual([]);
+  });
+
+  it("is taken back if nobody knows whether it was written, before the request is refused (T4)", async () => {
+    const append = async (row: ReceiptRow): Promise<void> => {
+      rows.push(row);
+      throw new StoreError("unknown", "the disk did not answer");
+    };
+    const receipts = open({ store: storeWith({ append }) });
+    await expect(issue(receipts, served(receipts))).rejects.toThrow("the disk did not answer");
+    expect(rows).toEqual([]);
+  });
+
+  it("is not taken back if it was not written (T4)", async () => {
+    const append = async (): Promise<void> => {
+      throw new StoreError("not_applied", "full");
+    };
+    const retract = async (): Promise<boolean> => {
+      throw new Error("nothing is there");
+    };
+    const receipts = open({ store: storeWith({ append, retract }) });
+    await expect(issue(receipts, served(receipts))).rejects.toThrow("full");
+  });
+
+  it.each([
+    ["fails", async () => Promise.reject(new StoreError("unknown", "away"))],
+    ["comes after its batch was closed", async () => false],
+  ])("leads to no answer at all if taking it back %s (T4)", async (_what, retract) => {
+    const append = async (): Promise<void> => {
+      throw new StoreError("unknown", "away");
+    };
+    const receipts = open({ store: storeWith({ append, retract }) });
+    await expect(issue(receipts, served(receipts))).rejects.toThrow(NotAnswered);
+  });
+
+  it("is taken back as well by what comes after it", async () => {
+    const receipts = open();
+    const { retract } = await receipts.keep(await receipts.sign(served(receipts)), null);
+    expect(rows).toHaveLength(1);
+    await retract();
+    expect(rows).toEqual([]);
   });
 
   it.each([
@@ -177,14 +228,23 @@ describe("a receipt that is durable only", () => {
       atMs = minuteEnd + lateMs;
       rows.push(each);
     };
-    const store = { append } as unknown as ReceiptStore;
+    const store = storeWith({ append });
     const receipts = open({ store, clock: { now: () => atMs } });
     return issue(receipts, served(receipts));
   }
 
+  it("up to 25 seconds after its minute is taken back, and later there is no answer (T4)", async () => {
+    for (const lateMs of [20_001, 25_000]) {
+      await expect(durableAfter(lateMs)).rejects.toThrow("too late");
+      expect(rows).toEqual([]);
+    }
+    await expect(durableAfter(25_001)).rejects.toThrow(NotAnswered);
+    expect(rows).toHaveLength(1);
+  });
+
   it("20 seconds after its minute may miss the closing of its batch, and is not handed out (T3)", async () => {
     await expect(durableAfter(20_001)).rejects.toThrow(StoreError);
-    await expect(durableAfter(3_600_000)).rejects.toThrow("too late");
+    await expect(durableAfter(3_600_000)).rejects.toThrow(NotAnswered);
   });
 
   it("before that is", async () => {

@@ -4,6 +4,8 @@
 //       while writing does not answer, since its batch may be closed.
 //   T3. A receipt that became durable so late that its batch may be closed without it is not handed out: it would be in no
 //       root and no event stream. The caller asks again.
+//   T4. A receipt that may be durable and is not handed out is taken back before the request is refused: a refusal is never
+//       charged. Where that is not certain, the request gets no answer at all.
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
@@ -12,7 +14,12 @@ import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
 import { receiptEventText } from "../protocol/receipt-event.ts";
 import { type CommitOutcome, StoreError } from "../storage/actor-store.ts";
-import { durableWithinMs, type ReceiptStore } from "../storage/receipt-store.ts";
+import {
+  durableWithinMs,
+  type ReceiptStore,
+  retractedWithinMs,
+  type ReceiptRow as StoredReceipt,
+} from "../storage/receipt-store.ts";
 import type { Caller } from "./caller.ts";
 import type { Environment } from "./service-keys.ts";
 
@@ -68,9 +75,26 @@ export interface Receipts {
   unsigned(served: Served): string;
   /**
    * Makes the receipt durable; `after` is the commit without which it must not exist, if that is still in progress.
-   * Throws {@link LeaseLost}, or {@link StoreError}; then nothing may be answered.
+   * Throws {@link LeaseLost} or {@link StoreError} if there is no such receipt: the request is refused. Throws
+   * {@link NotAnswered} if there may be one.
    */
-  keep(receipt: SignedReceipt, after: Promise<CommitOutcome> | null): Promise<void>;
+  keep(receipt: SignedReceipt, after: Promise<CommitOutcome> | null): Promise<KeptReceipt>;
+}
+
+export interface KeptReceipt {
+  /** Takes the receipt back, because the request is refused after all. Throws {@link NotAnswered} (T4). */
+  retract(): Promise<void>;
+}
+
+/**
+ * Nobody knows whether a receipt of the answer exists. A refusal would say that nothing is charged, so the connection is closed
+ * without one, as if the answer had been lost on its way.
+ */
+export class NotAnswered extends Error {
+  constructor(options?: ErrorOptions) {
+    super("A receipt may have been kept, and could not be taken back.", options);
+    this.name = "NotAnswered";
+  }
 }
 
 /** The node may no longer answer as this incarnation; the caller retries and reaches another. */
@@ -169,7 +193,7 @@ async function keepReceipt(
   deps: ReceiptDeps,
   { envelope, served }: SignedReceipt,
   after: Promise<CommitOutcome> | null,
-): Promise<void> {
+): Promise<KeptReceipt> {
   const { caller, retrieval } = served;
   const incarnation = deps.incarnation();
   if (incarnation === null) throw new LeaseLost();
@@ -193,11 +217,31 @@ async function keepReceipt(
       client_query_id: served.clientQueryId,
     }),
   };
-  await deps.store.append(row, after);
-  // Another incarnation's lease says nothing about the batch that this one wrote to.
-  if (deps.incarnation() !== incarnation) throw new LeaseLost();
-  if (deps.clock.now() > endOfMinute(retrieval.servedAtMs) + durableWithinMs)
-    throw new StoreError("unknown", "The receipt was written too late for its batch.");
+  const retract = (): Promise<void> => retractReceipt(deps, row);
+  try {
+    await deps.store.append(row, after);
+    // Another incarnation's lease says nothing about the batch that this one wrote to.
+    if (deps.incarnation() !== incarnation) throw new LeaseLost();
+    if (deps.clock.now() > endOfMinute(retrieval.servedAtMs) + durableWithinMs)
+      throw new StoreError("unknown", "The receipt was written too late for its batch.");
+  } catch (error) {
+    if (!(error instanceof StoreError && error.effect === "not_applied")) await retract();
+    throw error;
+  }
+  return { retract };
+}
+
+/** See T4. */
+async function retractReceipt({ store, clock }: ReceiptDeps, row: StoredReceipt): Promise<void> {
+  const lastMs = endOfMinute(row.served_at_ms) + retractedWithinMs;
+  let isRetracted = false;
+  let cause: unknown = "It is too late for that.";
+  try {
+    isRetracted = clock.now() <= lastMs && (await store.retract(row));
+  } catch (error) {
+    cause = error;
+  }
+  if (!isRetracted || clock.now() > lastMs) throw new NotAnswered({ cause });
 }
 
 function endOfMinute(ms: number): number {

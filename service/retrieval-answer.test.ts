@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { problem } from "../protocol/problem.ts";
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { NonceDecided } from "./nonce-claim.ts";
-import type { Receipts, SignedReceipt } from "./receipts.ts";
+import { NotAnswered, type Receipts, type SignedReceipt } from "./receipts.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
 const prepared = { body: "{}", receipt: { envelope: "e" } as SignedReceipt, answered: () => {} };
@@ -23,6 +23,11 @@ function world(sharesCommits: boolean) {
   const claimed = Promise.withResolvers<Refused | null>();
   const decided = Promise.withResolvers<NonceDecided>();
   const kept = Promise.withResolvers<void>();
+  let retracting: Promise<void> = Promise.resolve();
+  const retract = (): Promise<void> => {
+    told.push("retract");
+    return retracting;
+  };
   let isClaiming = false;
   const claimNonce = () => {
     if (!isClaiming) told.push("claim");
@@ -33,7 +38,7 @@ function world(sharesCommits: boolean) {
   const keep: Receipts["keep"] = (receipt, after) => {
     told.push(`keep ${receipt.envelope}`);
     commits.push(after);
-    return kept.promise;
+    return kept.promise.then(() => ({ retract }));
   };
   const prepare = () => {
     told.push("prepare");
@@ -44,7 +49,11 @@ function world(sharesCommits: boolean) {
     () => told.push("answered"),
     () => {},
   );
-  return { told, made, claimed, decided, kept, commits, answer };
+  const cannotRetract = (): void => {
+    retracting = Promise.reject(new NotAnswered());
+    retracting.catch(() => {});
+  };
+  return { told, made, claimed, decided, kept, commits, answer, cannotRetract };
 }
 
 /** What was started once everything settled so far has taken effect. */
@@ -109,6 +118,35 @@ describe("an answer with its receipt", () => {
     expect(await toldNow(told)).toEqual(["prepare", "claim"]);
     claimed.resolve(claim);
     expect(await answer).toBe(said);
+  });
+
+  it.each([
+    ["fails", new Error("lost")],
+    ["is a replay after all", reused],
+  ])("takes its receipt back before it is refused, if the claim %s (R5)", async (_what, ending) => {
+    const { told, made, claimed, decided, kept, answer } = world(true);
+    const putBack = vi.fn();
+    made.resolve({ ...prepared, payment: { putBack } });
+    decided.resolve({ refused: null, commit: null });
+    kept.resolve();
+    if (ending instanceof Error) claimed.reject(ending);
+    else claimed.resolve(ending);
+    if (ending instanceof Error) await expect(answer).rejects.toBe(ending);
+    else expect(await answer).toBe(ending);
+    expect(told.slice(0, 4)).toEqual(["prepare", "claim", "keep e", "retract"]);
+    expect(putBack).toHaveBeenCalledTimes(1);
+  });
+
+  it("is not refused if its receipt cannot be taken back: what was paid stays paid (R5)", async () => {
+    const { made, claimed, decided, kept, answer, cannotRetract } = world(true);
+    const putBack = vi.fn();
+    cannotRetract();
+    made.resolve({ ...prepared, payment: { putBack } });
+    decided.resolve({ refused: null, commit: null });
+    kept.resolve();
+    claimed.reject(new Error("lost"));
+    await expect(answer).rejects.toThrow(NotAnswered);
+    expect(putBack).not.toHaveBeenCalled();
   });
 
   it.each(["made", "decided", "kept", "claimed"] as const)(

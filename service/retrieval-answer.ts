@@ -5,13 +5,13 @@
 //       was to say.
 //   R3. If both share a commit, the claim waits until the answer is prepared; otherwise it runs in parallel.
 //   R4. What was paid for an answer is put back unless its receipt may be kept: what is refused, has no row or fails is free.
+//   R5. What fails after the receipt was kept is refused only once the receipt is taken back.
 
 import type { Priced } from "../protocol/price-list.ts";
-import { StoreError } from "../storage/actor-store.ts";
 import type { Allowance, Payment } from "./allowance.ts";
 import { isRefused, type Outcome, type Refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
-import type { Receipts, SignedReceipt } from "./receipts.ts";
+import { NotAnswered, type Receipts, type SignedReceipt } from "./receipts.ts";
 
 /** Everything in an answer; it is not handed out before its receipt is kept. */
 export interface Prepared {
@@ -43,25 +43,44 @@ export async function answerWithReceipt(
     prepared.payment?.putBack();
     throw error;
   });
-  if (refused === null) await keep(receipts, prepared, commit);
-  else prepared.payment?.putBack();
-  const reused = await claimed;
-  if (reused !== null) return reused;
-  await prepared.kept;
+  if (refused !== null) {
+    prepared.payment?.putBack();
+    return (await claimed) ?? refused;
+  }
+  try {
+    const reused = await keep(receipts, prepared, { commit, claimed });
+    if (reused !== null) {
+      prepared.payment?.putBack();
+      return reused;
+    }
+  } catch (error) {
+    // Otherwise nobody knows whether the receipt is there; if it is, it is charged.
+    if (!(error instanceof NotAnswered)) prepared.payment?.putBack();
+    throw error;
+  }
   prepared.answered();
   return { kind: "answer", status: 200, headers, body: prepared.body };
 }
 
 async function keep(
   receipts: Receipts,
-  { receipt, payment }: Prepared,
-  commit: Parameters<Receipts["keep"]>[1],
-): Promise<void> {
+  { receipt, kept }: Prepared,
+  {
+    commit,
+    claimed,
+  }: { readonly commit: Parameters<Receipts["keep"]>[1]; readonly claimed: Promise<Refused | null> },
+): Promise<Refused | null> {
+  const { retract } = await receipts.keep(receipt, commit);
   try {
-    await receipts.keep(receipt, commit);
+    const reused = await claimed;
+    if (reused === null) {
+      await kept;
+      return null;
+    }
+    await retract();
+    return reused;
   } catch (error) {
-    // Otherwise nobody knows whether the receipt is there; if it is, it is charged.
-    if (error instanceof StoreError && error.effect === "not_applied") payment?.putBack();
+    if (!(error instanceof NotAnswered)) await retract();
     throw error;
   }
 }

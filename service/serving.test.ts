@@ -156,6 +156,7 @@ function receiptsIn(state: { signed: number; kept: number; readonly keepFails: b
     keep: async () => {
       if (state.keepFails) throw new LeaseLost();
       state.kept += 1;
+      return { retract: async () => {} };
     },
   };
 }

@@ -1,4 +1,4 @@
-// What every implementation of the port in receipt-store.ts must pass of obligations T6–T8: whose receipts are listed, and how
+// What every implementation of the port in receipt-store.ts must pass of obligations T6–T9: whose receipts are listed, and how
 // many there are.
 
 import { expect, it } from "vitest";
@@ -207,4 +207,49 @@ export function listingTests({ store, reopen, freshRegion }: ListingTested): voi
       await expectCounted(store(), region);
     },
   );
+}
+
+export function retractionTests({ store, reopen, freshRegion }: ListingTested): void {
+  const batchOf = (rows: readonly ReceiptRow[]): string => rows[0]?.batch ?? "";
+  const appended = async (region: string): Promise<readonly [ReceiptRow, ReceiptRow]> => {
+    const rows = [1, 2].map((n) => servedReceipt({ region, atMs: startMs, n }));
+    for (const row of rows) await store().append(row);
+    return rows as [ReceiptRow, ReceiptRow];
+  };
+
+  it("are in no batch, listing or count, and the others stay (T9)", async () => {
+    const region = freshRegion();
+    const [gone, stays] = await appended(region);
+    for (let time = 0; time < 2; time += 1) expect(await store().retract(gone)).toBe(true);
+    await reopen();
+    expect(await store().readBatch(region, gone.batch)).toEqual([stays]);
+    expect(await store().readReceipt(region, gone.retrieval_id)).toBeNull();
+    expect(await listAll(store(), { region })).toEqual([stays]);
+    await expectCounted(store(), region);
+    await close(store(), region, gone.batch);
+    expect(await listAll(store(), { region })).toEqual([stays]);
+    await expectCounted(store(), region);
+  });
+
+  it("do not come back with an append that is still on its way, and may never have been written (T9)", async () => {
+    const region = freshRegion();
+    const [late, never] = [1, 2].map((n) => servedReceipt({ region, atMs: startMs, n }));
+    if (late === undefined || never === undefined) throw new Error("there are two");
+    const append = store().append(late);
+    expect(await store().retract(late)).toBe(true);
+    expect(await store().retract(never)).toBe(true);
+    await append;
+    expect(await store().readBatch(region, late.batch)).toEqual([]);
+    expect(await listAll(store(), { region })).toEqual([]);
+  });
+
+  it("are none of a closed batch (T9)", async () => {
+    const region = freshRegion();
+    const rows = await appended(region);
+    await close(store(), region, batchOf(rows));
+    expect(await store().retract(rows[0])).toBe(false);
+    expect(await store().readBatch(region, batchOf(rows))).toEqual(rows);
+    expect(await listAll(store(), { region })).toEqual(rows);
+    await expectCounted(store(), region);
+  });
 }

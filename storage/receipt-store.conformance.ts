@@ -1,9 +1,9 @@
-// What every implementation of the port in receipt-store.ts must pass: obligations T1–T8 and the related reads.
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T9 and the related reads.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { receiptEventText } from "../protocol/receipt-event.ts";
 import type { CommitOutcome } from "./actor-store.ts";
-import { listingTests } from "./receipt-listing.conformance.ts";
+import { listingTests, retractionTests } from "./receipt-listing.conformance.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
 export interface OpenReceiptStore {
@@ -88,6 +88,7 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
     afterEach(() => opened.close());
 
     describe("receipts", () => receiptTests(() => store, reopen));
+    describe("receipts taken back", () => retractionTests({ store: () => store, reopen, freshRegion }));
     describe("receipts looked up", () => lookUpTests(() => store));
     describe("receipts of a minute", () => minuteTests(() => store));
     describe("batches", () => batchTests(() => store, reopen));

@@ -15,6 +15,9 @@
 //       when its receipts are forgotten.
 //   T8. A page needs memory and time for itself alone, however many receipts there are: it may be short, or empty, and says
 //       where the next one starts.
+//   T9. A receipt that `retract` took back does not exist: it is in no batch, listing or count, even if its append is still on its
+//       way. Once its batch is closed, it stays: `retract` says so, and changes nothing. Where nothing decides between the
+//       two, it is only called so long before the batch is closed that the clocks decide ({@link retractedWithinMs}).
 
 import type { CommitOutcome } from "./actor-store.ts";
 import type { UsageCount } from "./receipt-usage.ts";
@@ -23,6 +26,8 @@ import type { UsageCount } from "./receipt-usage.ts";
 export const closedAfterMs = 30_000;
 /** The difference to {@link closedAfterMs} is far longer than the clocks of two nodes may differ. */
 export const durableWithinMs = 20_000;
+/** Until when after its minute a receipt may be taken back. The clocks of two nodes differ by less than what is left then. */
+export const retractedWithinMs = 25_000;
 
 export interface ReceiptRow {
   readonly region: string;
@@ -87,6 +92,8 @@ export interface ReceiptStore {
    * commit, or shares its transaction (T4). Throws {@link StoreError}, `not_applied` when that commit was refused.
    */
   append(row: ReceiptRow, after?: Promise<CommitOutcome> | null): Promise<void>;
+  /** False if the batch is closed: the receipt may be in it (T9). Throws {@link StoreError}. */
+  retract(row: ReceiptRow): Promise<boolean>;
   /**
    * Names of batches that have rows and are not closed, whose minute sorts before `beforeMinute` (`YYYYMMDDHHMM`), oldest
    * first.

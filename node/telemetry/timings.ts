@@ -25,7 +25,7 @@ export function createTimings(): Timings {
   return {
     registry,
     watchCommits: (store) => ({
-      claim: (ref, owner) => store.claim(ref, owner),
+      claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const fromMs = performance.now();
         const outcome = store.commit(commit);
@@ -48,14 +48,16 @@ export function createTimings(): Timings {
       unsigned: (served) => receipts.unsigned(served),
       keep: async (receipt, after) => {
         const fromMs = performance.now();
-        await receipts.keep(receipt, after);
+        const keeping = await receipts.keep(receipt, after);
         keepSeconds.observe((performance.now() - fromMs) / 1_000);
         kept.inc({ kind: receipt.served.kind });
+        return keeping;
       },
     }),
     watchBatches: (store) => ({
       sharesCommits: store.sharesCommits,
       append: (row, after) => store.append(row, after),
+      retract: (row) => store.retract(row),
       openBatches: (region, beforeMinute, limit) => store.openBatches(region, beforeMinute, limit),
       readBatch: (region, batch) => store.readBatch(region, batch),
       closeBatch: async (batch, receipts) => {

@@ -40,6 +40,8 @@ export class Observed implements StoreWitness {
   readonly #epochs = new Map<string, number>();
   /** Actor and sender → sequence number received last. */
   readonly #heard = new Map<string, number>();
+  /** Region, keyid and nonce → how many requests with it were begun, and how many of them were refused. */
+  readonly refusals = new Map<string, { readonly begun: number; readonly refused: number }>();
   /** Region, keyid and nonce → incarnation that accepted it. */
   readonly #nonces = new Map<string, string>();
 
@@ -183,12 +185,15 @@ export class Observed implements StoreWitness {
       );
   }
 
+  /** A node begins to serve a request, or has refused it. */
+  served(region: string, { keyId, nonce }: Signed, what: "begun" | "refused"): void {
+    const key = `${region} ${keyId} ${nonce}`;
+    const known = this.refusals.get(key) ?? { begun: 0, refused: 0 };
+    this.refusals.set(key, { ...known, [what]: known[what] + 1 });
+  }
+
   /** No nonce is accepted twice in a region. */
-  nonceAccepted(
-    region: string,
-    request: { readonly keyId: string; readonly nonce: string },
-    by: string,
-  ): void {
+  nonceAccepted(region: string, request: Signed, by: string): void {
     const key = `${region} ${request.keyId} ${request.nonce}`;
     const known = this.#nonces.get(key);
     if (known !== undefined)
@@ -198,6 +203,12 @@ export class Observed implements StoreWitness {
       );
     this.#nonces.set(key, by);
   }
+}
+
+/** What distinguishes the requests of a key. */
+interface Signed {
+  readonly keyId: string;
+  readonly nonce: string;
 }
 
 function eventsOf({ puts }: ActorCommit): readonly { readonly type: string }[] {

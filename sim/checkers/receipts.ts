@@ -1,5 +1,5 @@
 // Receipts at rest: every receipt that a caller received is stored unchanged, every batch is closed over all its rows,
-// and nothing is billed twice.
+// nothing is billed twice, and nothing that was refused is billed.
 
 import { utf8 } from "../../protocol/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
@@ -29,6 +29,7 @@ function checkRegion(world: World, region: string, heard: readonly HeardReceipt[
       );
   }
   checkBilled(world, region, rows);
+  checkRefused(world, region, rows);
   const batches = new Map<string, ReceiptRow[]>();
   for (const row of rows) batches.set(row.batch, [...(batches.get(row.batch) ?? []), row]);
   const closed = tables.of<ClosedBatch>("receipt_batch_closed");
@@ -88,3 +89,21 @@ function checkBilled(world: World, region: string, rows: readonly ReceiptRow[]):
     billed.set(key, row.retrieval_id);
   }
 }
+
+/** A request that was refused, however often it came, is not in a closed batch as a billable receipt (specification, «Errors»). */
+function checkRefused({ observed, parts }: World, region: string, rows: readonly ReceiptRow[]): void {
+  const closed = parts.stores.tables.of<{ readonly ids: ReadonlySet<string> }>("receipt_batch_counted");
+  for (const row of rows) {
+    if (!row.billable) continue;
+    const { begun, refused } = observed.refusals.get(`${region} ${row.key_id} ${row.nonce}`) ?? noneRefused;
+    if (begun === 0 || begun > refused) continue;
+    observed.mark("receipt.retracted");
+    if (closed.read(region, `${region}/${row.batch}`)?.ids.has(row.retrieval_id) === true)
+      observed.violate(
+        "refused-is-free",
+        `${row.retrieval_id} in ${region} bills a request that was refused`,
+      );
+  }
+}
+
+const noneRefused = { begun: 0, refused: 0 };

@@ -17,8 +17,8 @@ const journal: readonly Mutant[] = [
   mutant("outboxIsForgotten", "effects that a former activation left are not sent", (changed) => ({
     actorStore: (store) => ({
       ...bound(store),
-      claim: async (ref, owner) => {
-        const activation = await store.claim(ref, owner);
+      claim: async (ref, owner, firstEpoch) => {
+        const activation = await store.claim(ref, owner, firstEpoch);
         if (activation.outbox.length > 0) changed();
         return { ...activation, outbox: [] };
       },
@@ -27,8 +27,8 @@ const journal: readonly Mutant[] = [
   mutant("inboxIsForgotten", "what was heard of a sender is not kept", (changed) => ({
     actorStore: (store) => ({
       ...bound(store),
-      claim: async (ref, owner) => {
-        const activation = await store.claim(ref, owner);
+      claim: async (ref, owner, firstEpoch) => {
+        const activation = await store.claim(ref, owner, firstEpoch);
         if (activation.inbox.length > 0) changed();
         return { ...activation, inbox: [] };
       },
@@ -225,6 +225,15 @@ const serving: readonly Mutant[] = [
       append: async (row, after) => {
         changed();
         receipts.append(row, after).catch(() => {});
+      },
+    }),
+  })),
+  mutant("refusedIsBilled", "a receipt whose request is refused stays", (changed) => ({
+    receipts: (receipts) => ({
+      ...bound(receipts),
+      retract: async () => {
+        changed();
+        return true;
       },
     }),
   })),

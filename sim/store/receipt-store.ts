@@ -37,6 +37,7 @@ class SimReceiptStore implements ReceiptStore {
   readonly #closed: PlainTable<ClosedBatch>;
   readonly #forgotten: PlainTable<BatchName>;
   readonly #counted: PlainTable<CountedBatch>;
+  readonly #retracted: PlainTable<BatchName>;
 
   constructor(client: StoreClient) {
     this.#client = client;
@@ -46,6 +47,7 @@ class SimReceiptStore implements ReceiptStore {
     this.#closed = tables.of("receipt_batch_closed");
     this.#forgotten = tables.of("receipt_batch_forgotten");
     this.#counted = tables.of("receipt_batch_counted");
+    this.#retracted = tables.of("receipt_retracted");
   }
 
   async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
@@ -61,6 +63,16 @@ class SimReceiptStore implements ReceiptStore {
     const cell = { key: `${region}/${batch}/${row.retrieval_id}`, value: row, stamp: 1 };
     await model.statements.run(life, "write", (reach) => {
       this.#rows.write(this.#client.region, [cell], reach);
+    });
+  }
+
+  async retract({ region, batch, retrieval_id }: ReceiptRow): Promise<boolean> {
+    const { model, life, region: here } = this.#client;
+    return await model.statements.run(life, "write", (reach) => {
+      if (this.#closed.read(here, `${region}/${batch}`) !== null) return false;
+      const cell = { key: `${region}/${batch}/${retrieval_id}`, value: { region, batch }, stamp: 1 };
+      this.#retracted.write(here, [cell], reach);
+      return true;
     });
   }
 
@@ -140,8 +152,7 @@ class SimReceiptStore implements ReceiptStore {
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
     return this.#read(
       (at) =>
-        this.#rows
-          .values(at)
+        this.#rowsAt(at)
           .filter((row) => row.region === region && row.retrieval_id === retrievalId)
           .sort((a, b) => (a.batch < b.batch ? -1 : 1))[0] ?? null,
     );
@@ -174,7 +185,7 @@ class SimReceiptStore implements ReceiptStore {
 
   /** A receipt that came after its batch was closed is not listed: nobody was given it (T3). */
   #listed(at: string, region: string, company: string): readonly ReceiptRow[] {
-    return this.#rows.values(at).filter((row) => {
+    return this.#rowsAt(at).filter((row) => {
       if (row.region !== region || row.company !== company) return false;
       return this.#contents(at, row)?.has(row.retrieval_id) ?? true;
     });
@@ -186,10 +197,19 @@ class SimReceiptStore implements ReceiptStore {
   }
 
   #rowsOf(at: string, region: string, batch: string): readonly ReceiptRow[] {
-    return this.#rows
-      .values(at)
+    return this.#rowsAt(at)
       .filter((row) => row.region === region && row.batch === batch)
       .sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
+  }
+
+  /** Those that were not taken back. */
+  #rowsAt(at: string): readonly ReceiptRow[] {
+    return this.#rows
+      .values(at)
+      .filter(
+        ({ region, batch, retrieval_id: id }) =>
+          this.#retracted.read(at, `${region}/${batch}/${id}`) === null,
+      );
   }
 
   #count(at: string, region: string, batch: string): number {

@@ -70,7 +70,7 @@ export class Client {
       node.life.onEnd(() => kernel.after(2, `${label} is cut off`, () => settle(null)));
       node.life.after(this.#delayMs(), `${label} arrives`, () => {
         void serve(node, request, this.#witness()).then((outcome) => {
-          if (faults.meets("response_lost")) return;
+          if (outcome === null || faults.meets("response_lost")) return;
           node.life.after(this.#delayMs(), `${label} is answered`, () => settle(heardOf(outcome)));
         });
       });
@@ -106,6 +106,8 @@ export class Client {
   #witness() {
     const { observed } = this.#world;
     return {
+      begun: (node: SimNode, request: SimRequest) => observed.served(node.slot.region, request, "begun"),
+      refused: (node: SimNode, request: SimRequest) => observed.served(node.slot.region, request, "refused"),
       nonceAccepted: (node: SimNode, request: SimRequest) =>
         observed.nonceAccepted(node.slot.region, request, node.incarnation),
       servedRecords: (node: SimNode, request: SimRequest) => {

@@ -20,6 +20,7 @@ import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPushAttempts } from "../../service/push-attempts.ts";
 import { readPush } from "../../service/push-status.ts";
+import { NotAnswered } from "../../service/receipts.ts";
 import { removeRecord } from "../../service/remove-record.ts";
 import { validateBatch } from "../../service/validate-batch.ts";
 import { validateImport } from "../../service/validate-import.ts";
@@ -28,6 +29,8 @@ import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
 
 export interface ServeWitness {
+  begun(node: SimNode, request: SimRequest): void;
+  refused(node: SimNode, request: SimRequest): void;
   /** Check 7 passed for the request at that node. */
   nonceAccepted(node: SimNode, request: SimRequest): void;
   /** Rows or a record are about to be served. */
@@ -36,7 +39,19 @@ export interface ServeWitness {
   bug(node: SimNode, request: SimRequest, error: unknown): void;
 }
 
-export async function serve(node: SimNode, request: SimRequest, witness: ServeWitness): Promise<Outcome> {
+/** Null if the node ends the connection without an answer. */
+export async function serve(
+  node: SimNode,
+  request: SimRequest,
+  witness: ServeWitness,
+): Promise<Outcome | null> {
+  const outcome = await outcomeOf(node, request, witness);
+  if (outcome?.kind === "problem") witness.refused(node, request);
+  return outcome;
+}
+
+async function outcomeOf(node: SimNode, request: SimRequest, witness: ServeWitness): Promise<Outcome | null> {
+  witness.begun(node, request);
   try {
     const arrivedAtMs = node.authentication.clock.now();
     const accepted = { authorities: [authority], tags: [request.tag], roles: [request.role], bearer: false };
@@ -52,6 +67,7 @@ export async function serve(node: SimNode, request: SimRequest, witness: ServeWi
       witness.servedRecords(node, request);
     return outcome;
   } catch (error) {
+    if (error instanceof NotAnswered) return null;
     const failure = failureAnswer(error);
     if (failure !== null) return failure;
     if (!isPassing(error)) witness.bug(node, request, error);

@@ -101,6 +101,12 @@ export async function point(session: CassandraSession, row: ReceiptRow, stamp: n
   if (params !== null) await session.execute(cql.point, [...params, stamp], plain);
 }
 
+/** Deletes the pointer to a receipt that is taken back. */
+export async function unpoint(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
+  const params = pointerOf(row);
+  if (params !== null) await session.execute(cql.forget, [stamp, ...params.slice(0, 5)], plain);
+}
+
 /** Writes the pointers to all receipts of a batch that is being closed, and marks them (L2). */
 export async function markListed(
   session: CassandraSession,

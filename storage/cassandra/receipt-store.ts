@@ -1,4 +1,4 @@
-// Receipts in Cassandra: the port's obligations T1–T5 (receipt-listing.ts and receipt-usage.ts have the others), at LOCAL_QUORUM in the region's data centre.
+// Receipts in Cassandra: the port's obligations T1–T5 and T9 (receipt-listing.ts and receipt-usage.ts have the others), at LOCAL_QUORUM in the region's data centre.
 //   B1. An append is one write to one of the batch's shards, and at the same time one small write to its company's listing. This process's first append to a batch also announces the
 //       batch, and is not acknowledged before the announcement is durable; so no receipt that anyone holds is in an
 //       unknown batch. (If only that first receipt is lost, an empty batch is closed.)
@@ -8,6 +8,8 @@
 //       ceases to be open, so a reader that reads the open batches first and then the closed ones misses none.
 //   B4. An hour is forgotten once it has no open batch and ended hours ago. A node that stalled that long with an
 //       unannounced batch of that hour has lost its lease, so it answers nobody.
+//   B5. What is taken back is deleted at a true time, and receipts are stamped earlier than any (W2): the deletion wins, also over
+//       an append that arrives later.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
@@ -19,7 +21,14 @@ import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { firstHour, forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
-import { type ListedReceipts, listReceipts, markListed, type Place, point } from "./receipt-listing.ts";
+import {
+  type ListedReceipts,
+  listReceipts,
+  markListed,
+  type Place,
+  point,
+  unpoint,
+} from "./receipt-listing.ts";
 import { countBatch, readUsage } from "./receipt-usage.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 import { createWriteTimestamps, type WriteTimestamps } from "./write-timestamps.ts";
@@ -43,6 +52,8 @@ const stampOf = { open: 1, notOpen: 2 } as const;
 const cql = {
   append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope, event, company)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  retract: `DELETE FROM receipt USING TIMESTAMP ?
+    WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
   announce: "INSERT INTO receipt_open (region, hour, name) VALUES (?, ?, ?) USING TIMESTAMP ?",
   announceHour: "INSERT INTO receipt_hour (region, hour) VALUES (?, ?) USING TIMESTAMP ?",
   hours: "SELECT hour FROM receipt_hour WHERE region = ? AND hour <= ?",
@@ -88,6 +99,16 @@ export function openCassandraReceiptStore(
         append(session, row, stamps.falling()),
         point(session, row, stamps.falling()),
       ]);
+    },
+    retract: async (row) => {
+      const { region, batch } = row;
+      const { rows } = await session.execute(cql.closed, [region, hourOf(batch), batch], plain);
+      if (rows.length > 0) return false;
+      await Promise.all([
+        session.execute(cql.retract, [stamps.rising(), ...keyOf(row)], plain),
+        unpoint(session, row, stamps.rising()),
+      ]);
+      return true;
     },
     openBatches: (region, beforeMinute, limit) =>
       openBatches(session, { region, beforeMinute, limit }, { now, stamps }),
@@ -177,10 +198,12 @@ function announcer(
 }
 
 async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
-  const shard = bucketOf(row.retrieval_id, shards);
-  const key = [row.region, row.batch, shard, row.retrieval_id];
   const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope, row.event, row.company];
-  await session.execute(cql.append, [...key, ...facts, stamp], plain);
+  await session.execute(cql.append, [...keyOf(row), ...facts, stamp], plain);
+}
+
+function keyOf({ region, batch, retrieval_id: id }: ReceiptRow) {
+  return [region, batch, bucketOf(id, shards), id] as const;
 }
 
 async function openBatches(

@@ -54,6 +54,8 @@ export function defineReceiptFacts(db: DatabaseSync): void {
 export interface ReceiptListing {
   /** Within the transaction of an append that changed something. */
   added(row: ReceiptRow, no: number): void;
+  /** Within the transaction that takes a receipt of an open batch back. */
+  retracted(company: string, retrievalId: string, no: number): void;
   /** Within the transaction that closes a batch for the first time. */
   closed(region: string, no: number, receipts: readonly ReceiptRow[]): void;
   /** Before receipts of a batch are forgotten, within the same transaction: the first `limit` of them. */
@@ -75,6 +77,7 @@ export function openReceiptListing(database: SqliteDatabase): ReceiptListing {
       sql.add.run(row.company, row.retrieval_id, no, row.key_id);
       if (sql.isClosed.get(no) !== undefined) count(row.region, row.company, usageOf(row));
     },
+    retracted: (company, retrievalId, no) => void sql.remove.run(company, retrievalId, no),
     closed: (region, no, given) => {
       const stored = numberOf(sql.size.get(no)?.["size"]);
       // A receipt that came after these were read is counted as well.

@@ -1,4 +1,4 @@
-// Receipts in SQLite: the port's obligations T1–T5; receipt-listing.ts has the others. Batches are numbered, so that the keys of receipts stay short and
+// Receipts in SQLite: the port's obligations T1–T5 and T9; receipt-listing.ts has the others. Batches are numbered, so that the keys of receipts stay short and
 // finding the open batches reads no receipts.
 
 import type { StatementSync } from "node:sqlite";
@@ -90,6 +90,20 @@ class SqliteReceiptStore implements ReceiptStore {
     };
     if (after === null) await this.#database.write(work);
     else await this.#database.writeAfter({ write: after, holds: isApplied }, work);
+  }
+
+  async retract({ region, batch, retrieval_id, company }: ReceiptRow): Promise<boolean> {
+    // Works run in the order in which they were submitted, so the append is over by then.
+    return await this.#database.write((db) => {
+      if (this.#sql.closedNumber.get(region, batch) !== undefined) return false;
+      const no = this.#findNumber(region, batch);
+      if (no === undefined) return true;
+      overwritingFreed(db, () => {
+        this.#listing.retracted(company, retrieval_id, no);
+        this.#sql.retract.run(no, retrieval_id);
+      });
+      return true;
+    });
   }
 
   async openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
@@ -196,6 +210,7 @@ interface Statements {
   readonly batchNumber: StatementSync;
   readonly addBatch: StatementSync;
   readonly append: StatementSync;
+  readonly retract: StatementSync;
   readonly openBatches: StatementSync;
   readonly readBatch: StatementSync;
   readonly close: StatementSync;
@@ -215,6 +230,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
     batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
     addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
     append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    retract: database.prepare("DELETE FROM receipt WHERE batch = ? AND retrieval_id = ?"),
     openBatches: database.prepare(
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),

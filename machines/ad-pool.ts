@@ -3,6 +3,7 @@
 //   AP2. An item is rendered if its campaign charged it, within ten minutes of the pool; it is clicked only after it was rendered, and
 //        within 24 hours of that.
 //   AP3. An item of which no render is known in time has expired. Its campaign may tell of one later that was in time.
+//   AP4. The pool ends, and is forgotten, once nothing of it can be stated any more. Of a pool that is not known, nothing is kept.
 
 import { assign, setup } from "xstate";
 import type { RenderRefusal, ServedItem } from "../actors/messages/ads.ts";
@@ -42,7 +43,9 @@ export type AdPoolEvent =
       readonly at_ms: number;
     }
   | { readonly type: "item.refused"; readonly index: number; readonly refusal: RenderRefusal }
-  | { readonly type: "item.clicked"; readonly index: number; readonly at_ms: number };
+  | { readonly type: "item.clicked"; readonly index: number; readonly at_ms: number }
+  /** Its campaign tells of a pool that was forgotten. */
+  | { readonly type: "pool.missed" };
 
 /** Some seconds more than the specification's, for a request that arrives in the last moment. */
 const spareMs = 30_000;
@@ -105,9 +108,11 @@ export const adPoolMachine = setup({
     },
   },
   states: {
-    unknown: { on: { "pool.served": { target: "served", actions: "noteServed" } } },
+    unknown: {
+      on: { "pool.served": { target: "served", actions: "noteServed" }, "pool.missed": "ended" },
+    },
     served: { after: { renderable: { target: "clickable", actions: "expireServed" } } },
     clickable: { after: { clickable: "ended" } },
-    ended: {},
+    ended: { type: "final" },
   },
 });

@@ -153,8 +153,10 @@ async function click(
   const rendered_at_ms = expiresAtMs - adClickMs;
   const pool = poolRef(retrievalId, region);
   const reply = await deps.actors.ask(pool, { type: "item.click", index, rendered_at_ms });
-  if (reply.status === "unknown") return tokenInvalid("/click_token");
-  if (reply.status === "expired") return expired("A click is confirmed within 24 hours of its render.");
+  // A pool is forgotten once nothing of it can be confirmed.
+  const isOver = reply.status === "unknown" && deps.clock.now() > expiresAtMs;
+  if (reply.status === "unknown" && !isOver) return tokenInvalid("/click_token");
+  if (reply.status !== "clicked") return expired("A click is confirmed within 24 hours of its render.");
   const answer: ClickAnswer = { ad_id: ad.ad_id, clicked_at: formatTimestamp(reply.clicked_at_ms) };
   return answerJson(200, answer, headers);
 }

@@ -1,4 +1,4 @@
-// What every implementation of the port in actor-store.ts must pass: obligations S1–S7 one by one, then random
+// What every implementation of the port in actor-store.ts must pass: obligations S1–S8 one by one, then random
 // concurrent writers against a model. An adapter's test calls `actorStoreConformance` with a way to open it.
 // Puts and deletes of one commit never name the same key: what wins differs between engines.
 
@@ -14,6 +14,7 @@ import {
 } from "./actor-store.fixture.ts";
 import { type CommitOutcome, type PartitionRow, rowTable } from "./actor-store.ts";
 import { describeConcurrency } from "./actor-store-concurrency.conformance.ts";
+import { describeForgetting } from "./actor-store-forgetting.conformance.ts";
 
 export type { OpenActorStore } from "./actor-store.fixture.ts";
 
@@ -33,6 +34,7 @@ export function actorStoreConformance(name: string, open: () => Promise<OpenActo
     describeContents(start);
     describeDurability(start, opened);
     describeListing(start);
+    describeForgetting(start);
     describeConcurrency(start);
   });
 }

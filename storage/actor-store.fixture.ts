@@ -37,7 +37,9 @@ export function keyed(k: number, k2: string, body = "{}"): PartitionRow {
   return { rt: rowTable.firstKeyed, k, k2, body };
 }
 
-type Changes = Partial<Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs">>;
+type Changes = Partial<
+  Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs" | "forget">
+>;
 
 /** A commit that follows `head`, by default with an operation id that no other commit of the actor has. */
 export function following(

@@ -12,6 +12,9 @@
 //   S5. `claim` returns everything committed before it: nothing acknowledged is ever missing.
 //   S6. A row with `expiresAtMs` may be forgotten after that instant and must not be forgotten before it.
 //   S7. `dueActors` finds every actor whose last commit set a wake-up time at or before the requested instant.
+//   S8. A commit that forgets the actor leaves nothing of it: from then on it has never existed. Forgetting an actor that is not
+//       there is `applied`. So that S1 holds for a later actor of the same name, its first epoch is one that its claimer chose
+//       above all earlier ones.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 
@@ -94,6 +97,8 @@ export interface ActorCommit {
   readonly deletes: readonly RowKey[];
   /** Replaces the snapshot; events with `k <= seq` are pruned in the same commit. */
   readonly snapshot?: { readonly seq: number; readonly body: string; readonly schemaVersion: number };
+  /** The actor is forgotten (S8); nothing else is written then. */
+  readonly forget?: true;
   /** Unix milliseconds at which the actor must be woken even if nobody calls it; null if it needs no wake-up (S7). */
   readonly wakeAtMs: number | null;
 }
@@ -116,8 +121,8 @@ export type RowSelection =
     };
 
 export interface ActorStore {
-  /** Takes ownership of the actor. Throws {@link StoreError}. */
-  claim(ref: ActorRef, owner: string): Promise<Activation>;
+  /** Takes ownership of the actor. An actor that is not there begins with `firstEpoch`, 1 by default. Throws {@link StoreError}. */
+  claim(ref: ActorRef, owner: string, firstEpoch?: number): Promise<Activation>;
   /** Throws {@link StoreError}; `unknown` is resolved by resending the same commit or claiming again (A5). */
   commit(commit: ActorCommit): Promise<CommitOutcome>;
   /** Keyed rows of the partition. Selections by key return rows in no particular order; expired rows may be included. */

@@ -73,3 +73,28 @@ describe("an item", () => {
     });
   });
 });
+
+describe("a pool", () => {
+  const laterBy = (ms: number): void => {
+    pool.nowMs += ms;
+    pool.fireTimers();
+  };
+
+  it("ends after the last moment at which a click counts (AP4)", () => {
+    expect([...pool.timers.values()]).toEqual([adRenderMs + 30_000]);
+    laterBy(adRenderMs + 30_000);
+    expect([...pool.timers.values()]).toEqual([adClickMs + 30_000]);
+    expect(pool.snapshot.status).toBe("active");
+    laterBy(adClickMs + 30_000);
+    expect(pool.snapshot.status).toBe("done");
+  });
+
+  it("that was forgotten, or never known, ends when its campaign tells of it (AP4)", () => {
+    pool = driveActor(adPoolActor, "ret_2@eu-west1");
+    expect(click()).toEqual({ status: "unknown" });
+    expect(pool.snapshot.status).toBe("active");
+    settle();
+    expect(pool.snapshot.status).toBe("done");
+    expect(pool.effects).toEqual([]);
+  });
+});

@@ -39,6 +39,7 @@ function serve({ type: _type, ...pool }: Asked<"pool.serve">, view: View): Decid
 
 function settle({ index, format, refusal, at_ms }: Asked<"item.settle">, view: View): Decided<DoneReply> {
   const reply: DoneReply = { status: "done" };
+  if (view.snapshot.matches("unknown")) return { reply, events: [{ type: "pool.missed" }] };
   const item = itemOf(index, view);
   if (item === undefined || item.format !== null || item.refusal !== null) return { reply };
   const event: AdPoolEvent =

@@ -8,6 +8,8 @@
 //   K2. Events and effects carry references, never bodies; the context stays under 64 KiB.
 //   K3. Large collections are keyed rows (rt >= 16), declared by `rows` and written by `decide`, and never part of the context.
 //   K4. A repeated command gets the same answer: the kind keeps what it needs to recognise the repetition.
+//   K5. What its machine ends (in a final state) is forgotten, once nothing of it is under way. Nobody remembers then what it was told:
+//       an actor that is made of its id later, by a message that comes too late, must do nothing that is seen elsewhere.
 
 import type { AnyMachineSnapshot, AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate";
 import { Unavailable } from "../../std/unavailable.ts";

@@ -120,8 +120,8 @@ export interface CommitParts {
   readonly items: readonly OutboxItem[];
   /** The sequences of outbox rows that are settled. */
   readonly settled: readonly number[];
-  /** Whether outbox rows remain after the commit. */
-  readonly outboxRemains: boolean;
+  /** Whether outbox rows remain after the commit, or the actor is to be forgotten: it is woken if this node dies. */
+  readonly mustWake: boolean;
 }
 
 /** The one commit that makes a turn true (A2). */
@@ -152,7 +152,7 @@ export function buildCommit(
     puts.push({ rt: rowTable.inbox, k: 0, k2: sender, body: String(heard.seq), expiresAtMs });
   }
   turn.rows?.collect(puts, deletes);
-  const wakeAtMs = wakeTime(state, turn, parts.outboxRemains ? nowMs + limits.outboxWakeMs : null);
+  const wakeAtMs = wakeTime(state, turn, parts.mustWake ? nowMs + limits.outboxWakeMs : null);
   const { epoch, head: expectedHead, op: expectedOp } = state;
   const commit = { ref, epoch, expectedHead, expectedOp, op, puts, deletes, wakeAtMs };
   if (state.seq - state.snapshotSeq < limits.snapshotEveryEvents) return commit;
@@ -160,6 +160,16 @@ export function buildCommit(
   const body = driver.persist(state.snapshot);
   assertContextSize(body, ref, limits.contextBytesMax);
   return { ...commit, snapshot: { seq: state.seq, body, schemaVersion: driver.definition.schemaVersion } };
+}
+
+/** The commit after which there is no such actor. */
+export function buildForgetting(
+  { epoch, head, op: expectedOp }: ActorState,
+  ref: ActorRef,
+  op: string,
+): ActorCommit {
+  const fence = { epoch, expectedHead: head, expectedOp };
+  return { ref, ...fence, op, puts: [], deletes: [], wakeAtMs: null, forget: true };
 }
 
 /** Number of senders remembered in memory above which expired ones are removed. */

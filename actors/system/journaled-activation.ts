@@ -11,10 +11,12 @@ import type {
 } from "../../storage/actor-store.ts";
 import { type PartitionRow, type RowSelection, StoreError } from "../../storage/actor-store.ts";
 import { Activation, refuse, TurnFailure } from "./activation.ts";
+import type { ActorState } from "./actor-state.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   applyTurn,
   buildCommit,
+  buildForgetting,
   numberEffects,
   type OutboxItem,
   parseOutbox,
@@ -46,7 +48,7 @@ export class JournaledActivation extends Activation {
 
   open(): void {
     this.phase = "opening";
-    this.host.store.claim(this.ref, this.host.owner).then(
+    this.host.store.claim(this.ref, this.host.owner, this.#firstEpoch).then(
       (stored) => this.#claimed(stored),
       (error: unknown) => this.#claimFailed(error),
     );
@@ -62,8 +64,20 @@ export class JournaledActivation extends Activation {
     return this.driver.definition.turnCommandsMax ?? this.host.limits.batchCommandsMax;
   }
 
+  /** Seconds, for a kind whose actors are forgotten: an actor lives longer than one for each of its claims (S8 of storage/actor-store.ts). */
+  get #firstEpoch(): number {
+    return this.driver.mayEnd ? Math.floor(this.host.clock.now() / 1_000) : 1;
+  }
+
+  /** Whether its machine has ended and nothing of it is under way (K5). */
+  get #isOver(): boolean {
+    const { outbox, state } = this;
+    if (state?.snapshot.status !== "done" || this.batch.length > 0 || this.mailbox.length > 0) return false;
+    return outbox === null || (outbox.pending.size === 0 && outbox.acknowledgedCount === 0);
+  }
+
   protected override get wantsCommit(): boolean {
-    return this.#commitWanted || (this.leaving && (this.outbox?.acknowledgedCount ?? 0) > 0);
+    return this.#commitWanted || this.#isOver || (this.leaving && (this.outbox?.acknowledgedCount ?? 0) > 0);
   }
 
   protected acknowledged(): void {
@@ -118,6 +132,10 @@ export class JournaledActivation extends Activation {
       turn = this.newTurn(state, nowMs);
       if (loaded.length > 0 || selections !== null) turn.rows = new TurnRows(loaded, nowMs);
       const replies = this.decide(turn, selections);
+      if (!turn.isChanged && this.#isOver) {
+        this.#forget(state, turn);
+        return;
+      }
       if (!turn.isChanged && !this.wantsCommit) {
         this.settle(replies, turn);
         return;
@@ -142,10 +160,18 @@ export class JournaledActivation extends Activation {
       limits: host.limits,
       items,
       settled,
-      outboxRemains: items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
+      mustWake:
+        turn.snapshot.status === "done" ||
+        items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
     });
     this.#open = { commit, turn, replies, items, failures: 0, doubtful: false };
     this.#tellAhead(replies, this.#sendCommit(this.#open));
+  }
+
+  #forget(state: ActorState, turn: Turn): void {
+    const commit = buildForgetting(state, this.ref, this.host.entropy.newOperationId());
+    this.#open = { commit, turn, replies: [], items: [], failures: 0, doubtful: false };
+    void this.#sendCommit(this.#open);
   }
 
   /** V2 holds for all callers except those that asked to know early, and they may let nothing out before their reply. */
@@ -179,6 +205,11 @@ export class JournaledActivation extends Activation {
     this.#open = null;
     host.counters.commits += 1;
     const { commit, turn } = open;
+    if (commit.forget) {
+      // What came meanwhile is for an actor that begins again.
+      this.#leaveTo("restarting");
+      return;
+    }
     state.head = commit.expectedHead + 1;
     state.op = commit.op;
     if (commit.snapshot !== undefined) state.snapshotSeq = commit.snapshot.seq;
@@ -206,17 +237,22 @@ export class JournaledActivation extends Activation {
       this.end("restarting", isKnown ? "not_applied" : "unknown");
       return;
     }
+    this.#leaveTo("restarting");
+  }
+
+  /** Ends this activation; another takes the messages that it has. */
+  #leaveTo(reason: "restarting"): void {
     const again: Envelope[] = [];
     for (const envelope of [...this.batch, ...this.mailbox]) {
       if (envelope.kind === "timer" || envelope.kind === "answer") continue;
       envelope.tries += 1;
-      if (envelope.tries > triesMax) refuse(envelope, "restarting", "not_applied");
+      if (envelope.tries > triesMax) refuse(envelope, reason, "not_applied");
       else again.push(envelope);
     }
     this.batch = [];
     this.mailbox = [];
-    this.end("restarting", "not_applied");
-    host.resubmit(ref, again);
+    this.end(reason, "not_applied");
+    this.host.resubmit(this.ref, again);
   }
 
   /** A5: the identical commit is sent again; its operation id ensures that it is applied at most once. */
@@ -235,7 +271,8 @@ export class JournaledActivation extends Activation {
       return;
     }
     this.host.log("error", "actor.commit_failed", this.key, describe(error));
-    if (!open.doubtful || !this.host.isHere(this.ref)) {
+    // A claim would make a forgotten actor again; if it is there still, the store finds it due.
+    if (!open.doubtful || open.commit.forget || !this.host.isHere(this.ref)) {
       this.#giveUp(open.doubtful ? "unknown" : "not_applied");
       return;
     }

@@ -41,6 +41,11 @@ export class MachineDriver {
     this.#scope = inertScope((action) => this.#collected.push(action));
   }
 
+  /** Whether the machine has a final state, after which the actor is forgotten (K5). */
+  get mayEnd(): boolean {
+    return Object.values(this.#machine.root.states).some(({ type }) => type === "final");
+  }
+
   /** True if the last run requested actions; {@link takeActions} returns them. */
   get hasActions(): boolean {
     return this.#collected.length > 0;

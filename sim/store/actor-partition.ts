@@ -20,12 +20,19 @@ export interface PartitionHead {
   wakeAtMs: number | null;
 }
 
+const neverClaimed: PartitionHead = {
+  ...{ epoch: 0, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 },
+  ...{ home: "", wakeAtMs: null },
+};
+
 export interface Mutation {
   readonly head: Partial<PartitionHead>;
   readonly puts: readonly PartitionRow[];
   readonly deletes: readonly RowKey[];
   /** Event rows up to this sequence are removed. */
   readonly pruneTo?: number;
+  /** Nothing is left. */
+  readonly forget?: boolean;
 }
 
 export interface CasResult {
@@ -55,17 +62,7 @@ export class ActorPartition {
   readonly kind: string;
   readonly id: string;
   /** The committed head. */
-  head: PartitionHead = {
-    epoch: 0,
-    owner: "",
-    head: 0,
-    op: "",
-    snapshotSeq: 0,
-    snapshot: null,
-    schemaVersion: 0,
-    home: "",
-    wakeAtMs: null,
-  };
+  head: PartitionHead = { ...neverClaimed };
   readonly #tables = new Map<number, Map<string, PartitionRow>>();
   #accepted: Accepted | null = null;
 
@@ -129,7 +126,12 @@ export class ActorPartition {
     return this.rows(rt, nowMs).filter((row) => wanted.has(row.k2));
   }
 
-  apply({ head, puts, deletes, pruneTo }: Mutation): void {
+  apply({ head, puts, deletes, pruneTo, forget }: Mutation): void {
+    if (forget) {
+      this.head = { ...neverClaimed };
+      this.#tables.clear();
+      return;
+    }
     Object.assign(this.head, head);
     for (const key of deletes) this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
     for (const row of puts) {

@@ -69,11 +69,11 @@ class SimActorStore implements ActorStore {
     this.#missed = missed;
   }
 
-  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+  async claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
     const { model, region } = this.#client;
     const partition = model.partition(ref);
     const first = await this.#serial(partition);
-    const epoch = await this.#raise(partition, first, owner);
+    const epoch = await this.#raise(partition, first, { owner, firstEpoch });
     const settled = this.#guards.claimReadsAgain ? await this.#serial(partition) : first;
     return this.#run("read", () => {
       const head = this.#guards.claimReadsAgain ? partition.plainRead() : { ...settled, home: region };
@@ -100,7 +100,8 @@ class SimActorStore implements ActorStore {
       this.#run("write", () => partition.prune(seq)).catch(() => {});
     }
     const { applied, found } = await this.#cas(partition, { holds, mutation }, commit);
-    if (applied || !this.#passes("refusalComparesOperation", found.op !== commit.op)) {
+    if (applied || (commit.forget && found.epoch === 0)) return { status: "applied" };
+    if (!this.#passes("refusalComparesOperation", found.op !== commit.op)) {
       return { status: "applied" };
     }
     model.witness.refused?.(partition, commit, found);
@@ -192,7 +193,11 @@ class SimActorStore implements ActorStore {
   }
 
   /** Raises the epoch by one from the value that was read, or from the one to which another claimer raised it meanwhile. */
-  async #raise(partition: ActorPartition, first: PartitionHead, owner: string): Promise<number> {
+  async #raise(
+    partition: ActorPartition,
+    first: PartitionHead,
+    { owner, firstEpoch }: { readonly owner: string; readonly firstEpoch: number },
+  ): Promise<number> {
     const { region } = this.#client;
     let seen = first;
     for (let round = 0; round < claimRoundsMax; round += 1) {
@@ -200,11 +205,12 @@ class SimActorStore implements ActorStore {
         throw new StoreError("not_applied", `${partition.kind}/${partition.id} is at home in ${seen.home}`);
       }
       const { epoch } = seen;
+      const next = epoch === 0 ? firstEpoch : epoch + 1;
       const { applied, found } = await this.#cas(partition, {
         holds: (current) => this.#passes("claimRaisesConditionally", current.epoch === epoch),
-        mutation: { head: { epoch: epoch + 1, owner, home: region }, puts: [], deletes: [] },
+        mutation: { head: { epoch: next, owner, home: region }, puts: [], deletes: [] },
       });
-      if (applied) return epoch + 1;
+      if (applied) return next;
       seen = found;
     }
     throw new StoreError("not_applied", `${claimRoundsMax} others claimed ${partition.id} meanwhile`);
@@ -238,6 +244,7 @@ class SimActorStore implements ActorStore {
               schemaVersion: snapshot.schemaVersion,
             }),
       },
+      ...(commit.forget ? { forget: true } : {}),
       puts: commit.puts,
       deletes: commit.deletes,
       // What the snapshot before this one contains (C3).

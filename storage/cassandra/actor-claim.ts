@@ -27,6 +27,8 @@ import type { CassandraSession, Consistency, Statement } from "./session.ts";
 
 export interface ClaimRules {
   readonly region: string;
+  /** The epoch of an actor that is not there. */
+  readonly firstEpoch: number;
   /** Consistency level of a claim's commit. */
   readonly consistency: Consistency;
   /** Whether the actor may live in this region now; called before anything makes this region its home. */
@@ -52,7 +54,7 @@ const attemptsMax = 12;
 const clockBehindMs = 5_000;
 
 const cql = {
-  first: `UPDATE actor SET epoch = 1, owner = ?, claim = ?, head = 0, op = ${noOperation}, snap_seq = 0, schema_v = 0,
+  first: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, head = 0, op = ${noOperation}, snap_seq = 0, schema_v = 0,
     wake_at = ${neverWakes}, outbox_low = 0, home = ? WHERE kind = ? AND id = ? IF epoch = NULL`,
   anchor: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, 0, 0, '', 0x00)",
   again:
@@ -175,7 +177,7 @@ function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): reado
   const key = [ref.kind, ref.id];
   if (seen === null) {
     return [
-      { cql: cql.first, params: [owner, claim, region, ...key] },
+      { cql: cql.first, params: [rules.firstEpoch, owner, claim, region, ...key] },
       { cql: cql.anchor, params: key },
     ];
   }
@@ -190,7 +192,15 @@ function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): reado
 
 /** Nothing was ever committed before a first claim, so there is nothing to read after it. */
 function firstActivation(rules: ClaimRules, ref: ActorRef, owner: string, claim: string): Claimed {
-  const head = { epoch: 1, owner, head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
+  const head = {
+    epoch: rules.firstEpoch,
+    owner,
+    head: 0,
+    op: "",
+    snapshotSeq: 0,
+    snapshot: null,
+    schemaVersion: 0,
+  };
   return {
     activation: { head, events: [], outbox: [], timers: [], inbox: [] },
     statics: {

@@ -1,4 +1,4 @@
-// The directory of actors: lists beside the partitions, written before an actor's first claim and never shortened.
+// The directory of actors: lists beside the partitions, written before an actor's first claim, and removed after it is forgotten.
 
 import { Buffer } from "node:buffer";
 import type { ActorRef } from "../actor-store.ts";
@@ -10,6 +10,8 @@ const buckets = 16;
 const cql = {
   name: "INSERT INTO actor_name (kind, bucket, id) VALUES (?, ?, ?)",
   ofParty: "INSERT INTO actor_of_party (party, kind, id) VALUES (?, ?, ?)",
+  removeName: "DELETE FROM actor_name USING TIMESTAMP ? WHERE kind = ? AND bucket = ? AND id = ?",
+  removeOfParty: "DELETE FROM actor_of_party USING TIMESTAMP ? WHERE party = ? AND kind = ? AND id = ?",
   list: "SELECT id FROM actor_name WHERE kind = ? AND bucket = ? AND id > ? LIMIT ?",
   party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
 } as const;
@@ -29,6 +31,23 @@ export class ActorNames {
     await Promise.all([
       this.#session.execute(cql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
       party === null ? null : this.#session.execute(cql.ofParty, [party, ref.kind, ref.id], options),
+    ]);
+  }
+
+  /** Removes the names as of an instant: those written later, for another actor of this name, stay. */
+  async remove(
+    ref: ActorRef,
+    { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
+  ): Promise<void> {
+    const options = { consistency, idempotent: true };
+    const party = this.#partyOf(ref);
+    const [name, ofParty] = [
+      [beforeUs, ref.kind, bucketOf(ref.id), ref.id],
+      [beforeUs, party, ref.kind, ref.id],
+    ];
+    await Promise.all([
+      this.#session.execute(cql.removeName, name, options),
+      party === null ? null : this.#session.execute(cql.removeOfParty, ofParty, options),
     ]);
   }
 

@@ -1,5 +1,5 @@
 // Actor journals in Cassandra: one partition per actor, written by conditional batches only. It meets the port's
-// obligations S1–S7.
+// obligations S1–S8.
 //   F1. A commit is one conditional batch and nothing else, apart from an occasional hint (wake-hints, H1), which is
 //       written before it. A refusal shows the operation at the head: if it is the commit's own, the commit was applied
 //       (S3).
@@ -10,6 +10,8 @@
 //   F4. With `replicateBeforeAck` a commit of a party's actor is acknowledged once the other regions have it as well;
 //       actors that belong to a region are lost with it, and need no other region. The commit's level counts replicas of
 //       all regions together, so a takeover queries every remaining replica.
+//   F5. What is forgotten has no head any more, and no row. Its name is deleted as of the moment before, so that the name of a later actor
+//       stays.
 //
 // A batch in one partition is not limited by Cassandra's batch size thresholds, but by half a commit log segment (16 MiB
 // by default); the largest commit of the actor system is well below that.
@@ -76,7 +78,7 @@ export function openCassandraActorStore(
 class ActorJournals implements CassandraActorStore {
   readonly #session: CassandraSession;
   readonly #options: CassandraActorStoreOptions;
-  readonly #rules: ClaimRules;
+  readonly #rules: Omit<ClaimRules, "firstEpoch">;
   readonly #hints: WakeHints;
   readonly #names: ActorNames;
   readonly #tracks = new ClaimCache();
@@ -97,9 +99,10 @@ class ActorJournals implements CassandraActorStore {
     };
   }
 
-  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+  async claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
     this.#tracks.forget(ref);
-    const { activation, statics, arrived } = await claimActor(this.#session, this.#rulesOf(ref), ref, owner);
+    const rules = { ...this.#rules, firstEpoch, consistency: this.#levelOf(ref) };
+    const { activation, statics, arrived } = await claimActor(this.#session, rules, ref, owner);
     const { wakeAtMs, outboxLow } = statics;
     if (arrived && wakeAtMs !== null) await this.#writeHint(ref, wakeAtMs);
     const { epoch, head } = activation.head;
@@ -109,6 +112,7 @@ class ActorJournals implements CassandraActorStore {
   }
 
   async commit(commit: ActorCommit): Promise<CommitOutcome> {
+    if (commit.forget) return this.#forget(commit);
     const { ref, wakeAtMs } = commit;
     const sinceMs = this.#options.now();
     const track = this.#tracks.before(commit);
@@ -177,12 +181,29 @@ class ActorJournals implements CassandraActorStore {
     return replicateBeforeAck === true && partyOf?.(ref) !== null ? "EACH_QUORUM" : "LOCAL_QUORUM";
   }
 
-  #writeHint(ref: ActorRef, wakeAtMs: number): Promise<void> {
-    return this.#hints.write(this.#options.region, ref, wakeAtMs, this.#levelOf(ref));
+  /** See F5. A hint that is left leads nowhere, and is removed when it is found. */
+  async #forget({ ref, epoch, expectedHead, expectedOp }: ActorCommit): Promise<CommitOutcome> {
+    this.#tracks.forget(ref);
+    const beforeUs = this.#options.now() * 1_000;
+    const of: CqlParam[] = [ref.kind, ref.id];
+    const statements = [
+      { cql: cql.forgetHead, params: [...of, epoch, expectedHead, fromOperation(expectedOp)] },
+      { cql: cql.forgetRows, params: of },
+    ];
+    const options = { consistency: this.#levelOf(ref), idempotent: false };
+    const result = await this.#session.batch(statements, options);
+    const refused = result.applied ? null : refusalOf(result);
+    if (refused !== null && refused.epoch > 0) return refused;
+    await this.#names.remove(ref, { beforeUs, consistency: this.#levelOf(ref) }).catch((error: unknown) => {
+      // The actor is gone: the caller sends the same again, and the name goes then.
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError("unknown", error.message, { cause: error });
+    });
+    return { status: "applied" };
   }
 
-  #rulesOf(ref: ActorRef): ClaimRules {
-    return { ...this.#rules, consistency: this.#levelOf(ref) };
+  #writeHint(ref: ActorRef, wakeAtMs: number): Promise<void> {
+    return this.#hints.write(this.#options.region, ref, wakeAtMs, this.#levelOf(ref));
   }
 
   /** A commit is not sent without its hint (F1), so nothing is applied, whatever became of the hint. */
@@ -231,6 +252,9 @@ const cql = {
   putExpiring: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, ?, ?, ?, ?) USING TTL ?",
   remove: `DELETE FROM actor ${ofActor} AND rt = ? AND k = ? AND k2 = ?`,
   prune: `DELETE FROM actor ${ofActor} AND rt = ${rowTable.event} AND k <= ?`,
+  forgetHead: `UPDATE actor SET epoch = NULL, owner = NULL, claim = NULL, head = NULL, op = NULL, snap_seq = NULL, snap = NULL,
+    schema_v = NULL, wake_at = NULL, outbox_low = NULL, home = NULL, moved_from = NULL ${ofActor} ${fence}`,
+  forgetRows: `DELETE FROM actor ${ofActor} AND rt >= 0`,
 } as const;
 
 function commitBatch(

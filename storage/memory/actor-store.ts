@@ -1,4 +1,4 @@
-// Actor journals in memory, for tests and the simulator. The store meets the port's obligations S1–S7 as far as a store
+// Actor journals in memory, for tests and the simulator. The store meets the port's obligations S1–S8 as far as a store
 // without a disk can (its contents are the "disk": discard the system, keep the store), and lets a script decide what
 // happens to each call: loss before, loss after, delay.
 
@@ -66,10 +66,10 @@ export class MemoryActorStore implements ActorStore {
     return this.#calls.get(operation) ?? 0;
   }
 
-  claim(ref: ActorRef, owner: string): Promise<Activation> {
+  claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
     return this.#call({ operation: "claim", ref, commit: null }, () => {
       const key = keyOf(ref);
-      const partition = this.#partitions.get(key) ?? emptyPartition(ref);
+      const partition = this.#partitions.get(key) ?? emptyPartition(ref, firstEpoch - 1);
       this.#partitions.set(key, partition);
       partition.head = { ...partition.head, epoch: partition.head.epoch + 1, owner };
       this.#forgetExpired(partition);
@@ -124,10 +124,15 @@ export class MemoryActorStore implements ActorStore {
 
   #commit(commit: ActorCommit): CommitOutcome {
     const partition = this.#partitions.get(keyOf(commit.ref));
-    if (partition === undefined) return { status: "refused", epoch: 0, head: 0, op: "" };
+    if (partition === undefined)
+      return commit.forget ? { status: "applied" } : { status: "refused", epoch: 0, head: 0, op: "" };
     const { epoch, head, op } = partition.head;
     if (epoch !== commit.epoch || head !== commit.expectedHead || op !== commit.expectedOp) {
       return op === commit.op ? { status: "applied" } : { status: "refused", epoch, head, op };
+    }
+    if (commit.forget) {
+      this.#partitions.delete(keyOf(commit.ref));
+      return { status: "applied" };
     }
     partition.head = { ...partition.head, head: head + 1, op: commit.op };
     partition.wakeAtMs = commit.wakeAtMs;
@@ -164,8 +169,8 @@ export class MemoryActorStore implements ActorStore {
   }
 }
 
-function emptyPartition(ref: ActorRef): Partition {
-  const head = { epoch: 0, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
+function emptyPartition(ref: ActorRef, epoch: number): Partition {
+  const head = { epoch, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
   return { ref: { kind: ref.kind, id: ref.id }, head, wakeAtMs: null, rows: new Map() };
 }
 

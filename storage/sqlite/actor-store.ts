@@ -1,4 +1,4 @@
-// Actor journals in SQLite: the port's obligations S1–S7. Works that are waiting share one transaction (see database.ts).
+// Actor journals in SQLite: the port's obligations S1–S8. Works that are waiting share one transaction (see database.ts).
 // The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs only if
 // that UPDATE changed its one row. Each actor gets a number once, so that row keys stay short.
 
@@ -56,7 +56,7 @@ class SqliteActorStore implements ActorStore {
   readonly #database: SqliteDatabase;
   readonly #now: () => number;
   readonly #sql: Statements;
-  /** `kind\nid` → number of the actor; numbers are never reassigned, so an entry is never stale. */
+  /** `kind\nid` → number of the actor, until it is forgotten. */
   readonly #numbers = new BoundedMap<string, number>(numbersMax);
   readonly #walkExpired: TakeAlong;
 
@@ -67,9 +67,9 @@ class SqliteActorStore implements ActorStore {
     this.#walkExpired = walkExpired(database, now());
   }
 
-  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+  async claim(ref: ActorRef, owner: string, firstEpoch = 1): Promise<Activation> {
     const claimed = await this.#database.write(() => {
-      this.#sql.create.run(ref.kind, ref.id);
+      this.#sql.create.run(ref.kind, ref.id, firstEpoch - 1);
       const no = this.#findNumber(ref);
       if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} was created and is not there`);
       this.#sql.claim.run(owner, no);
@@ -79,10 +79,16 @@ class SqliteActorStore implements ActorStore {
     return claimed;
   }
 
-  commit(commit: ActorCommit): Promise<CommitOutcome> {
+  async commit(commit: ActorCommit): Promise<CommitOutcome> {
+    const { ref } = commit;
+    if (commit.forget) {
+      const outcome = await this.#database.write(() => this.#commit(commit, this.#findNumber(ref)));
+      this.#numbers.delete(keyOf(ref));
+      return outcome;
+    }
     // Looked up here, outside any transaction: a number seen inside one that is later rolled back must not be kept.
-    const no = this.#number(commit.ref);
-    return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(commit.ref)));
+    const no = this.#number(ref);
+    return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(ref)));
   }
 
   async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
@@ -120,7 +126,8 @@ class SqliteActorStore implements ActorStore {
 
   #commit(commit: ActorCommit, no: number | undefined): CommitOutcome {
     const sql = this.#sql;
-    if (no === undefined) return { status: "refused", epoch: 0, head: 0, op: "" };
+    if (no === undefined)
+      return commit.forget ? { status: "applied" } : { status: "refused", epoch: 0, head: 0, op: "" };
     const { epoch, expectedHead, expectedOp, op } = commit;
     const fenced = sql.advance.run(
       expectedHead + 1,
@@ -132,6 +139,10 @@ class SqliteActorStore implements ActorStore {
       expectedOp,
     );
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
+    if (commit.forget) {
+      this.#forget(commit.ref, no);
+      return { status: "applied" };
+    }
     for (const key of commit.deletes) sql.remove.run(no, key.rt, key.k, key.k2);
     let expiring = 0;
     for (const row of commit.puts) {
@@ -146,6 +157,13 @@ class SqliteActorStore implements ActorStore {
     }
     this.#walkExpired(expiring, this.#now());
     return { status: "applied" };
+  }
+
+  /** The number may be another actor's from now on: nothing may be kept under it. */
+  #forget(ref: ActorRef, no: number): void {
+    this.#numbers.delete(keyOf(ref));
+    for (const statement of [this.#sql.forgetRows, this.#sql.forgetSnapshot, this.#sql.forgetHead])
+      statement.run(no);
   }
 
   /** S3: if the operation at the head is our own, an earlier attempt was applied. */
@@ -193,7 +211,7 @@ class SqliteActorStore implements ActorStore {
   }
 
   #number(ref: ActorRef): number | undefined {
-    const key = `${ref.kind}\n${ref.id}`;
+    const key = keyOf(ref);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     const no = this.#findNumber(ref);
@@ -214,7 +232,7 @@ const rowColumns = "rt, k, k2, body, expires_at";
 const statementTexts = {
   number: "SELECT no FROM actor_head WHERE kind = ? AND id = ?",
   create: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, snapshot_seq, schema_version)
-    VALUES (?, ?, 0, '', 0, '', 0, 0) ON CONFLICT DO NOTHING`,
+    VALUES (?, ?, ?, '', 0, '', 0, 0) ON CONFLICT DO NOTHING`,
   claim: "UPDATE actor_head SET epoch = epoch + 1, owner = ? WHERE no = ?",
   head: `SELECT epoch, owner, head, op, snapshot_seq, schema_version,
     (SELECT body FROM actor_snapshot WHERE actor = no) AS snapshot FROM actor_head WHERE no = ?`,
@@ -224,6 +242,9 @@ const statementTexts = {
   put: "INSERT OR REPLACE INTO actor_row (actor, rt, k, k2, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
   snapshot: "INSERT OR REPLACE INTO actor_snapshot (actor, body) VALUES (?, ?)",
   snapshotHead: "UPDATE actor_head SET snapshot_seq = ?, schema_version = ? WHERE no = ?",
+  forgetRows: "DELETE FROM actor_row WHERE actor = ?",
+  forgetSnapshot: "DELETE FROM actor_snapshot WHERE actor = ?",
+  forgetHead: "DELETE FROM actor_head WHERE no = ?",
   prune: `DELETE FROM actor_row WHERE actor = ? AND rt = ${rowTable.event} AND k <= ?`,
   systemRows: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt < ${rowTable.firstKeyed} ORDER BY rt, k, k2`,
   byTextsZero: `SELECT ${rowColumns} FROM json_each(?) CROSS JOIN actor_row
@@ -238,6 +259,10 @@ const statementTexts = {
   due: "SELECT kind, id, wake_at FROM actor_head WHERE wake_at <= ? ORDER BY wake_at LIMIT ?",
   list: "SELECT id FROM actor_head WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
 } as const;
+
+function keyOf({ kind, id }: ActorRef): string {
+  return `${kind}\n${id}`;
+}
 
 function prepareStatements(database: SqliteDatabase): Statements {
   const prepared: Partial<Record<keyof typeof statementTexts, StatementSync>> = {};

@@ -73,6 +73,12 @@ describe("the head of a request (H1, H2)", () => {
     ],
     ["another Origin", { headers: { origin: "http://evil.example" } }, 403, "allowed_origins"],
     ["the Origin null", { headers: { origin: "null" } }, 403, "allowed_origins"],
+    [
+      "the Origin of another port of this machine",
+      { headers: { host: "localhost:1", origin: "http://localhost:1" } },
+      403,
+      "allowed_origins",
+    ],
     ["another path", { path: "/other" }, 404, "/mcp"],
     ["another method", { method: "PUT" }, 405, "POST, GET, DELETE"],
     ["a preflight of nobody", { method: "OPTIONS" }, 405, "POST"],
@@ -108,6 +114,26 @@ describe("the head of a request (H1, H2)", () => {
     expect([preflight.status, preflight.headers["access-control-allow-origin"]]).toEqual([204, origin]);
     const answer = await ask(open, { body: initialize, headers: { origin, host: "localhost" } });
     expect([answer.status, answer.headers["access-control-allow-origin"]]).toEqual([200, origin]);
+  });
+});
+
+describe("the origin of the endpoint itself (H1)", () => {
+  it.each(["127.0.0.1", "localhost", "[::1]"])(
+    "is allowed under %s, and no other name or scheme",
+    async (name) => {
+      const host = `${name}:${new URL(open.url).port}`;
+      const statusOf = async (own: ServedHttp, origin: string): Promise<number> =>
+        (await ask(own, { body: initialize, headers: { host, origin } })).status;
+      expect(await statusOf(open, `http://${host}`)).toBe(200);
+      expect(await statusOf(open, `https://${host}`)).toBe(403);
+      expect(await statusOf(open, `http://${name}.evil.example:${new URL(open.url).port}`)).toBe(403);
+    },
+  );
+
+  it("still needs the token", async () => {
+    const host = `localhost:${new URL(closed.url).port}`;
+    const answer = await ask(closed, { body: initialize, headers: { host, origin: `http://${host}` } });
+    expect(answer.status).toBe(401);
   });
 });
 

@@ -1,7 +1,8 @@
 // The tool server over Streamable HTTP at one endpoint, for both eras of the protocol: sessions, and requests that stand
 // alone (2026-07-28).
 //   H1. A request whose Host is not allowed, or that comes from a browser origin that is not, is refused before anything
-//       else is read: a page that makes its own name point here gets nothing (DNS rebinding).
+//       else is read: a page that makes its own name point here gets nothing (DNS rebinding). The origin of the endpoint
+//       itself is allowed on loopback, because no page but this server's own, of which there are none, can have it.
 //   H2. With a bearer token, every request carries it; nothing is answered without.
 //   H3. Bodies, connections and sessions are bounded, and a session ends after 30 minutes without a request.
 //   H4. A session belongs to one conversation; a request without a session is a conversation of its own.
@@ -12,6 +13,7 @@ import type { AddressInfo } from "node:net";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { HttpTransport } from "./config.ts";
 import { HttpSessions } from "./http-sessions.ts";
+import { isLoopbackHost } from "./loopback.ts";
 import type { ToolServer } from "./server.ts";
 import { SetupError } from "./setup.ts";
 
@@ -123,7 +125,7 @@ function headFault(request: IncomingMessage, { transport, bearerToken }: Handlin
   const { host = "", origin, authorization } = request.headers;
   if (!transport.allowedHosts.includes(hostName(host)))
     return { status: 403, detail: "The Host is not allowed; see transport.allowed_hosts." };
-  if (origin !== undefined && !transport.allowedOrigins.includes(origin))
+  if (origin !== undefined && !transport.allowedOrigins.includes(origin) && !isOwnOrigin(origin, request))
     return { status: 403, detail: "The Origin is not allowed; see transport.allowed_origins." };
   if (request.url?.split("?")[0] !== transport.path)
     return { status: 404, detail: `The endpoint is ${transport.path}.` };
@@ -135,6 +137,15 @@ function headFault(request: IncomingMessage, { transport, bearerToken }: Handlin
     return null;
   const detail = "The bearer token is missing or wrong.";
   return { status: 401, detail, headers: { "www-authenticate": "Bearer" } };
+}
+
+/** Whether an origin is that of this endpoint under a name of loopback, at the port that was connected to. */
+function isOwnOrigin(origin: string, { headers: { host = "" }, socket }: IncomingMessage): boolean {
+  return origin === `http://${host}` && isLoopbackHost(hostName(host)) && portOf(host) === socket.localPort;
+}
+
+function portOf(host: string): number {
+  return Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 80);
 }
 
 /** The name in a Host header, without its port. */

@@ -52,13 +52,25 @@ export async function callTool(
   args: Readonly<Record<string, unknown>> = {},
   meta?: Readonly<Record<string, unknown>>,
 ): Promise<ToolAnswer> {
-  const result = await client.callTool({
-    name,
-    arguments: { ...args },
-    ...(meta === undefined ? {} : { _meta: { ...meta } }),
-  });
-  const blocks = result.content.map((block) => (block.type === "text" ? block.text : ""));
+  return answerOf(
+    await client.callTool({
+      name,
+      arguments: { ...args },
+      ...(meta === undefined ? {} : { _meta: { ...meta } }),
+    }),
+  );
+}
+
+/** The part of a result of `tools/call` that this server gives. */
+export interface ToolResult {
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+  readonly isError?: boolean | undefined;
+}
+
+export function answerOf({ content, isError }: ToolResult): ToolAnswer {
+  const blocks = content.map(({ type, text = "" }) => (type === "text" ? text : ""));
   const parse = (text = "{}") => JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const bodyOf = (text = "{}") => (text.startsWith("{") ? parse(text) : {});
   const notes = parse(blocks[1])["masterdb_mcp_notes"] as Readonly<Record<string, unknown>>;
-  return { blocks, body: parse(blocks[0]), notes, isError: result.isError === true };
+  return { blocks, body: bodyOf(blocks[0]), notes, isError: isError === true };
 }

@@ -32,6 +32,8 @@ export type ProgramCode = 0 | 1 | 2;
 
 export async function runToolServer(options: ProgramOptions, context: ProgramContext): Promise<ProgramCode> {
   const { stdout, log } = context;
+  // A host may close its end of stderr: what is then not read is no reason to stop serving.
+  process.stderr.on("error", () => {});
   if (options.printConfigSchema) {
     stdout.write(`${JSON.stringify(configSchema(), null, 2)}\n`);
     return 0;

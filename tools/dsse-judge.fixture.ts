@@ -1,11 +1,10 @@
 // DSSE as securesystemslib understands it: a library in Python that signs and verifies envelopes of The Update Framework and in-toto.
 
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { root } from "./process.ts";
+import { makeVirtualEnvironment } from "./virtual-environment.fixture.ts";
 
 export interface DsseJudge extends AsyncDisposable {
   /** The answer to each question; tools/dsse-judge/judge.py has their shapes. */
@@ -14,22 +13,10 @@ export interface DsseJudge extends AsyncDisposable {
 
 /** Installs what tools/dsse-judge/requirements.txt pins. Null, said loudly, where that cannot be done; in CI that is a failure. */
 export async function installDsseJudge(): Promise<DsseJudge | null> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-dsse-"));
   const source = join(root, "tools/dsse-judge");
-  const python = join(folder, "bin", "python");
-  const steps = [
-    ["python3", "-m", "venv", folder],
-    [python, "-m", "pip", "install", "--quiet", "--requirement", join(source, "requirements.txt")],
-  ] as const;
-  for (const [command, ...args] of steps) {
-    const done = spawnSync(command, args, { encoding: "utf8" });
-    if (done.status === 0) continue;
-    const why = `securesystemslib cannot be installed: ${done.error?.message ?? done.stderr}`;
-    await rm(folder, { recursive: true });
-    if (process.env["CI"] !== undefined) throw new Error(why);
-    console.warn(`SKIPPED: ${why}`);
-    return null;
-  }
+  const environment = await makeVirtualEnvironment(join(source, "requirements.txt"), "securesystemslib");
+  if (environment === null) return null;
+  const { python } = environment;
   return {
     ask: async (questions) => {
       const child = spawn(python, [join(source, "judge.py")], { stdio: ["pipe", "pipe", "inherit"] });
@@ -40,6 +27,6 @@ export async function installDsseJudge(): Promise<DsseJudge | null> {
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as unknown);
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+    [Symbol.asyncDispose]: () => environment[Symbol.asyncDispose](),
   };
 }

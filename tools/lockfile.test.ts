@@ -24,6 +24,18 @@ describe("the lock file", () => {
     expect(lockFaults(lock.packages)).toEqual([]);
   });
 
+  it("of the judges of the tool servers has an integrity for every package as well", () => {
+    const path = join(root, "tools", "mcp-judges", "package-lock.json");
+    const { packages } = JSON.parse(readFileSync(path, "utf8")) as Lock;
+    expect(Object.keys(packages).length).toBeGreaterThan(200);
+    // Their scripts are not run (tools/mcp-judges.fixture.ts).
+    const withoutScripts = Object.entries(packages).map(([name, { hasInstallScript: _has, ...rest }]) => [
+      name,
+      rest,
+    ]);
+    expect(lockFaults(Object.fromEntries(withoutScripts) as Lock["packages"])).toEqual([]);
+  });
+
   it.each<[string, LockEntry]>([
     ["no integrity", {}],
     ["a weak integrity", { integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" }],

@@ -42,6 +42,9 @@ function where(...schemas: readonly [met: JsonObject, one: JsonObject, other: Js
   return Object.fromEntries(ruleKeywords.map((keyword, index) => [keyword, schemas[index] ?? {}]));
 }
 
+/** A member that must be left out: some readers of tools take no bare `false` for a schema. */
+const absent: JsonObject = { not: {} };
+
 const { anyOf: _rule, ...verifyMembers } = verifyRequest.schema;
 
 /** The body of POST /v1/verify. */
@@ -75,7 +78,7 @@ export const keysArguments = ruled(
     ),
     uuid: optional(described(uuid, "UUID of the business, for `business` and `custody` only.")),
   }),
-  where({ properties: { of: { enum: ofParty } } }, { required: ["uuid"] }, { properties: { uuid: false } }),
+  where({ properties: { of: { enum: ofParty } } }, { required: ["uuid"] }, { properties: { uuid: absent } }),
   ({ of, uuid: named }) => {
     if (ofParty.includes(of) === (named !== undefined)) return null;
     const detail = ofParty.includes(of)
@@ -124,10 +127,10 @@ export const proofArguments = ruled(
   where(
     { required: ["leaf"] },
     {
-      properties: { first: false, second: false },
+      properties: { first: absent, second: absent },
       dependentRequired: { region: ["name"], name: ["region"] },
     },
-    { required: ["first"], properties: { region: false, name: false } },
+    { required: ["first"], properties: { region: absent, name: absent } },
   ),
   ({ leaf, region: place, name, first, second }) => {
     if (leaf === undefined && first === undefined)

@@ -6,6 +6,7 @@ import { createSvcClient } from "../client/service-client.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
 import { createVerifier } from "../verifier/verifier.ts";
+import { httpFetch } from "./http-fetch.ts";
 import type { Setup } from "./setup.ts";
 
 /** Writes its lines; true if nothing is wrong. */
@@ -13,7 +14,7 @@ export async function checkSetup(setup: Setup, write: (line: string) => void): P
   const { config, key, anchors } = setup;
   const client = createSvcClient({
     ...{ baseUrl: config.apiBaseUrl, businessUrl: null, verifyUrl: config.publicBaseUrl },
-    ...{ fetch: (url, init) => fetch(url, init), key, grant: config.grant },
+    ...{ fetch: httpFetch, key, grant: config.grant },
     ...{ timeoutMs: config.timeoutMs, retry: { ...config.retry, maxAttempts: 1 } },
   });
   write(

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { checkSetup } from "./check.ts";
 import { configSchema, type Env } from "./config.ts";
 import { serveOverHttp } from "./http.ts";
+import { httpFetch } from "./http-fetch.ts";
 import { createToolServer, serverName } from "./server.ts";
 import { loadSetup, SetupError } from "./setup.ts";
 import { serveOverStdio } from "./stdio.ts";
@@ -46,7 +47,7 @@ export async function runToolServer(options: ProgramOptions, context: ProgramCon
     const server = createToolServer({
       ...setup,
       version,
-      fetch: (url, init) => fetch(url, init),
+      fetch: httpFetch,
       now: Date.now,
     });
     const { transport } = setup.config;

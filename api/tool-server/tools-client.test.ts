@@ -7,7 +7,7 @@ import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
 import { contractFetch } from "../contract.fixture.ts";
-import { type ReceivedAnswer, send } from "../surfaces.fixture.ts";
+import { openSurfaces, type ReceivedAnswer, send } from "../surfaces.fixture.ts";
 import { assertReadable, nobody, openVerifiable, type Verifiable } from "../verification.fixture.ts";
 
 let world: Verifiable;
@@ -231,4 +231,27 @@ it("a client that ends its session is then no longer in it", async () => {
     json: { error: { code: -32_001, data: { code: "not_found" } } },
   });
   await client.close();
+});
+
+it("a client whose node died is refused by another as the protocol says, opens a session there and goes on", async () => {
+  const dying = await openSurfaces();
+  let base = dying.toolsUrl;
+  // As a load balancer does that sends the next request to a node that is left.
+  const balanced: typeof contractFetch = (_url, init) => contractFetch(new URL(path, base), init);
+  const opened = async (): Promise<{ readonly client: Client; readonly id: string | undefined }> => {
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+    const transport = new StreamableHTTPClientTransport(new URL(path, base), { fetch: balanced });
+    await client.connect(transport);
+    return { client, id: transport.sessionId };
+  };
+  const before = await opened();
+  expect((await before.client.listTools()).tools).toHaveLength(8);
+  await dying[Symbol.asyncDispose]();
+  base = world.surfaces.toolsUrl;
+  const refusal: unknown = await before.client.callTool({ name: "spec", arguments: {} }).catch((error) => error);
+  expect(refusal).toMatchObject({ data: { status: 404, text: expect.stringContaining("initialize") } });
+  const after = await opened();
+  expect(after.id).not.toBe(before.id);
+  expect((await call(after.client, "spec", {})).isError).toBe(false);
+  await after.client.close();
 });

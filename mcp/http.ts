@@ -57,7 +57,11 @@ export async function serveOverHttp(server: ToolServer, options: HttpOptions): P
   listener.maxConnections = connectionsMax;
   await new Promise<void>((resolve, reject) => {
     listener.once("error", (error: NodeJS.ErrnoException) =>
-      reject(new SetupError(`${transport.host}:${transport.port} cannot be listened on (${error.code}).`)),
+      reject(
+        new SetupError(
+          `${transport.host}:${transport.port} cannot be listened on (${error.code}). Change transport.host or transport.port; port 0 takes a free one.`,
+        ),
+      ),
     );
     listener.listen(transport.port, transport.host, resolve);
   });

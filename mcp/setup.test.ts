@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +14,8 @@ const pemOf = (curve: string): string =>
   generateKeyPairSync("ec", { namedCurve: curve })
     .privateKey.export({ type: "pkcs8", format: "pem" })
     .toString();
+
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-mcp-setup-"));
@@ -55,16 +57,36 @@ describe("the key", () => {
     ],
     ["a key on another curve", pemOf("secp384r1"), "can be used"],
     ["a broken PEM", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----", "PKCS #8 PEM"],
+    ["an RSA key", rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "can be used"],
+    ["a public key", rsa.publicKey.export({ type: "spki", format: "pem" }).toString(), "of a private key"],
+    [
+      "an encrypted key",
+      rsa.privateKey
+        .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" })
+        .toString(),
+      "unencrypted",
+    ],
   ])("that is %s is refused without being shown", async (_name, text, said) => {
     const failure = await setupOf({}, { MASTERDB_MCP_PRIVATE_KEY: text }).catch((error: Error) => error);
     expect(failure).toMatchObject({ name: "SetupError", message: expect.stringMatching(said) });
+    expect(String(failure)).toContain("Put a private JWK or PKCS #8 PEM of an Ed25519 or P-256 key there");
     if (text !== "") expect(String(failure)).not.toContain(text.slice(0, 60));
   });
 
   it("that is missing, or in a file that cannot be read, is refused", async () => {
     await expect(setupOf({})).rejects.toThrow("The variable MASTERDB_MCP_PRIVATE_KEY holds no private key");
-    await expect(setupOf({ key: { file: "none" } })).rejects.toThrow("cannot be read (ENOENT)");
-    await expect(setupOf({ key: { file: "." } })).rejects.toThrow("cannot be read (EISDIR)");
+    const wayOut = "name a readable file in key.file, or change its permissions.";
+    const read = (file: string) => expect(setupOf({ key: { file } })).rejects;
+    await read("none").toThrow(`none cannot be read (ENOENT). There is no such file: ${wayOut}`);
+    await read(".").toThrow(`cannot be read (EISDIR). It is a folder: ${wayOut}`);
+    await symlink("loop", join(folder, "loop"));
+    await read("loop").toThrow(`loop cannot be read (ELOOP). The system does not read it: ${wayOut}`);
+  });
+
+  // The superuser may read everything.
+  it.skipIf(process.getuid?.() === 0)("in a file of which this user has no right is refused", async () => {
+    await writeFile(join(folder, "closed"), jwk, { mode: 0o000 });
+    await expect(setupOf({ key: { file: "closed" } })).rejects.toThrow("(EACCES). This user may not read it");
   });
 });
 
@@ -73,9 +95,11 @@ describe("files", () => {
 
   it("that are missing or not JSON are refused by name", async () => {
     const load = (configFile: string) => loadSetup({ configFile, sandboxHome: null, env, cwd: folder });
-    await expect(load("nothing.json")).rejects.toThrow("nothing.json cannot be read (ENOENT)");
+    await expect(load("nothing.json")).rejects.toThrow(
+      /nothing.json cannot be read \(ENOENT\).*in --config or MASTERDB_MCP_CONFIG/,
+    );
     await writeFile(join(folder, "bad.json"), "{");
-    await expect(load("bad.json")).rejects.toThrow("bad.json is not JSON");
+    await expect(load("bad.json")).rejects.toThrow(/bad.json is not JSON.*--print-config-schema/);
   });
 
   it("are named by the variable where no option does", async () => {

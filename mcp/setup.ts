@@ -47,7 +47,9 @@ export async function loadSetup(source: SetupSource): Promise<Setup> {
     throw new SetupError("--sandbox has a configuration of its own; leave out --config, or --sandbox.");
   if (source.sandboxHome !== null) return await sandboxSetup(source.sandboxHome, source);
   const file = named === undefined ? null : resolve(source.cwd, named);
-  const document = file === null ? { version: 1 } : parseJson(file, await readText(file));
+  const inFile = 'Correct it; "svc mcp --print-config-schema" says what it holds.';
+  const document =
+    file === null ? { version: 1 } : parseJson(file, await readText(file, configNamed), inFile);
   const folder = file === null ? source.cwd : dirname(file);
   return await setupOf({ document, folder, env: source.env });
 }
@@ -73,19 +75,22 @@ async function setupOf(given: Given): Promise<Setup> {
   };
 }
 
+const wanted = "Put a private JWK or PKCS #8 PEM of an Ed25519 or P-256 key there";
+
 async function loadKey({ key }: ToolServerConfig, given: Given): Promise<SigningKey> {
   const isFile = "file" in key;
   // The sandbox has a key of its own, which a variable replaces only where one is named.
   const own = isFile || key.env !== defaultKeyEnv ? undefined : given.keyText;
-  const found = isFile ? await readText(resolve(given.folder, key.file)) : (own ?? given.env[key.env]);
+  const found = isFile
+    ? await readText(resolve(given.folder, key.file), "key.file")
+    : (own ?? given.env[key.env]);
   const place = isFile ? `The key file ${key.file}` : `The variable ${key.env}`;
   if (found === undefined || found.trim() === "")
-    throw new SetupError(
-      `${place} holds no private key. Put a private JWK or PKCS #8 PEM there, or name a file with key.file.`,
-    );
-  const jwk = found.trimStart().startsWith("-----BEGIN") ? jwkOfPem(found, place) : parseJson(place, found);
+    throw new SetupError(`${place} holds no private key. ${wanted}, or name a file with key.file.`);
+  const isPem = found.trimStart().startsWith("-----BEGIN");
+  const jwk = isPem ? jwkOfPem(found, place) : parseJson(place, found, `${wanted}.`);
   const parsed = await parseSigningKey(jwk);
-  if (!parsed.ok) throw new SetupError(`${place} holds no key that can be used: ${parsed.detail}`);
+  if (!parsed.ok) throw new SetupError(`${place} holds no key that can be used: ${parsed.detail} ${wanted}.`);
   return parsed.value;
 }
 
@@ -93,7 +98,7 @@ function jwkOfPem(pem: string, place: string): unknown {
   try {
     return createPrivateKey(pem).export({ format: "jwk" });
   } catch {
-    throw new SetupError(`${place} is not an unencrypted PKCS #8 PEM of an Ed25519 or P-256 key.`);
+    throw new SetupError(`${place} is not an unencrypted PKCS #8 PEM of a private key. ${wanted}.`);
   }
 }
 
@@ -101,7 +106,10 @@ async function loadAnchors(
   { anchorsFile, environment }: ToolServerConfig,
   given: Given,
 ): Promise<Anchors | null> {
-  const text = anchorsFile === null ? given.anchorsText : await readText(resolve(given.folder, anchorsFile));
+  const text =
+    anchorsFile === null
+      ? given.anchorsText
+      : await readText(resolve(given.folder, anchorsFile), "anchors_file");
   if (text === undefined) return null;
   const anchors = readAnchors({ anchorsText: text, allowSandbox: environment === "sandbox" });
   if (!anchors.ok) throw new SetupError(`anchors_file: ${anchors.detail}`);
@@ -133,11 +141,17 @@ async function sandboxSetup(home: string, { env, cwd }: SetupSource): Promise<Se
     throw new SetupError(
       `There is no ${path}. Start a node with: svc start. Or name its folder with --home, or a service elsewhere with --config.`,
     );
-  const sandbox = parseJson(path, text);
+  const sandbox = parseJson(
+    path,
+    text,
+    "Stop the node and start it again, or name another folder with --home.",
+  );
   const company = isObject(sandbox) ? firstOf(sandbox["ai_companies"]) : null;
   const key = firstOf(company?.["keys"]);
   if (!isObject(sandbox) || key === null)
-    throw new SetupError(`${path} is not the file of a sandbox: it has no AI company with a key.`);
+    throw new SetupError(
+      `${path} is not the file of a sandbox: it has no AI company with a key. Name the folder of a node with --home.`,
+    );
   const document: JsonObject = {
     version: 1,
     environment: "sandbox",
@@ -158,17 +172,31 @@ function firstOf(value: JsonValue | undefined): JsonObject | null {
 
 // ---- Files ----
 
-async function readText(path: string): Promise<string> {
+const configNamed = "--config or MASTERDB_MCP_CONFIG";
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: "There is no such file",
+  EACCES: "This user may not read it",
+  EPERM: "This user may not read it",
+  EISDIR: "It is a folder",
+};
+
+/** `named` says where the path comes from. */
+async function readText(path: string, named: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new SetupError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+    const why = unreadable[code] ?? "The system does not read it";
+    throw new SetupError(
+      `${path} cannot be read (${code}). ${why}: name a readable file in ${named}, or change its permissions.`,
+    );
   }
 }
 
 /** What does not parse may be a key, so neither it nor the parser's words about it are repeated. */
-function parseJson(name: string, text: string): JsonValue {
+function parseJson(name: string, text: string, wayOut: string): JsonValue {
   const parsed = parseStrictJson(utf8(text));
-  if (!parsed.ok) throw new SetupError(`${name} is not JSON in which each member is named once.`);
+  if (!parsed.ok) throw new SetupError(`${name} is not JSON in which each member is named once. ${wayOut}`);
   return parsed.value;
 }

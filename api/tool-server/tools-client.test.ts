@@ -248,7 +248,9 @@ it("a client whose node died is refused by another as the protocol says, opens a
   expect((await before.client.listTools()).tools).toHaveLength(8);
   await dying[Symbol.asyncDispose]();
   base = world.surfaces.toolsUrl;
-  const refusal: unknown = await before.client.callTool({ name: "spec", arguments: {} }).catch((error) => error);
+  const refusal: unknown = await before.client
+    .callTool({ name: "spec", arguments: {} })
+    .catch((error) => error);
   expect(refusal).toMatchObject({ data: { status: 404, text: expect.stringContaining("initialize") } });
   const after = await opened();
   expect(after.id).not.toBe(before.id);

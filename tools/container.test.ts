@@ -1,14 +1,10 @@
-import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { programFiles, readContextRules } from "./image/program.ts";
 import { root } from "./process.ts";
 import { listFiles, loadSource } from "./tidy/source.ts";
 
-const lines = readFileSync(join(root, ".dockerignore"), "utf8")
-  .split("\n")
-  .filter((line) => line !== "" && !line.startsWith("#"));
-const allowed = new Set(lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1)));
-const leftOut = lines.filter((line) => line.startsWith("**/")).map((line) => line.slice(3));
+const { allowed, isLeftOut, lines } = await readContextRules();
 
 /** Every file of the project that the program reaches through its imports. */
 function reached(entry: string): ReadonlySet<string> {
@@ -23,12 +19,6 @@ function reached(entry: string): ReadonlySet<string> {
     open.push(...imports.map((each) => normalize(join(here, each.specifier))));
   }
   return found;
-}
-
-function isLeftOut(path: string): boolean {
-  return leftOut.some((pattern) =>
-    pattern.startsWith("*") ? path.endsWith(pattern.slice(1)) : path.split("/").includes(pattern),
-  );
 }
 
 describe("the container image", () => {
@@ -46,6 +36,14 @@ describe("the container image", () => {
       listFiles(root, [".ts"]).some((path) => path.startsWith(`${name}/`)),
     );
     expect(folders.filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it("is made of the same files with and without a container engine", async () => {
+    const files = new Set(await programFiles());
+    expect([...program].filter((path) => !files.has(path))).toEqual([]);
+    expect([...files].filter((path) => !allowed.has(path.split("/")[0] ?? "") || isLeftOut(path))).toEqual(
+      [],
+    );
   });
 
   it("gets the test vectors, which a node serves", () => {

@@ -16,7 +16,7 @@ export interface GoPrograms<Name extends string> {
 /** Builds packages of a folder of tools/ by the names of their programs. Null, said loudly, where they cannot be built; in CI that is a failure. */
 export async function buildGoPrograms<Name extends string>(
   packages: Readonly<Record<Name, string>>,
-  module: "log-judge" | "second-verifier" = "log-judge",
+  module: "deploy-judge" | "log-judge" | "second-verifier" = "log-judge",
 ): Promise<GoPrograms<Name> | null> {
   const folder = await mkdtemp(join(tmpdir(), "svc-go-"));
   const paths: Partial<Record<Name, string>> = {};

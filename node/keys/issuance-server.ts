@@ -213,7 +213,8 @@ async function listen(server: Server, address: IssuanceAddress): Promise<void> {
   await listening.promise.catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError("--listen", `${name} cannot be listened on (${error.code}); name another address`);
   });
-  if ("socket" in address) await chmod(address.socket, 0o600);
+  // Its own user and its group: the group is the nodes', which run as another user. A secret is needed besides.
+  if ("socket" in address) await chmod(address.socket, 0o660);
 }
 
 /** Removes a socket that a killed process left behind; one that answers stays. */

@@ -1,7 +1,7 @@
 // The issuance process as a separate process, and what it signs, refuses and records.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -164,6 +164,12 @@ describe("the issuance process", () => {
       expect(verifyKeyCustody(trust, rubbish(stated.value))).toMatchObject({ ok: true });
       for (const child of running.splice(0)) expect(await end(child, "SIGTERM")).toBe(exitCodes.done);
     }
+  });
+
+  it("lets its own user and its group reach the socket, and nobody else", async () => {
+    const socket = join(folder, "group.sock");
+    await serve("--listen", `unix:${socket}`);
+    expect((await stat(socket)).mode & 0o777).toBe(0o660);
   });
 
   it("takes the place of one that was killed, but not of one that runs", async () => {

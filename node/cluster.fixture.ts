@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { nonceRef } from "../actors/messages/refs.ts";
 import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
@@ -36,8 +36,10 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether the first node fills the sandbox with its samples (default: no). */
   readonly samples?: boolean;
-  /** The nodes' program, relative to the project's root (default: `cli/main.ts`). */
+  /** The nodes' program, relative to the project's root or absolute (default: `cli/main.ts`). */
   readonly program?: string;
+  /** A cluster that is gone, in the place of which this one is: it has its name, and a copy of its keys in `keys`. */
+  readonly restored?: { readonly name: string; readonly keys: string };
 }
 
 export interface NodeLinks {
@@ -52,13 +54,15 @@ export interface TestNode {
   readonly name: string;
   readonly region: string;
   readonly home: string;
+  /** The folder of its keys, which is the whole cluster's. */
+  readonly keys: string;
   readonly urls: Readonly<Record<"retrieval" | "business" | "verification" | "tools" | "ops", string>>;
   /** The address at which other nodes find it; placement uses it. */
   readonly address: string;
   readonly links: NodeLinks;
   isRunning(): boolean;
-  /** Starts or restarts it, and waits until it is ready. */
-  start(): Promise<void>;
+  /** Starts or restarts it, from now on with `program` if one is given, and waits until it is ready. */
+  start(program?: string): Promise<void>;
   /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   pause(): void;
@@ -106,12 +110,13 @@ const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] a
 /** Starts all nodes and waits until each is ready. */
 export async function openCluster(options: ClusterOptions): Promise<TestCluster> {
   const { engines } = options;
-  const name = `t${process.pid.toString(36)}${Date.now().toString(36)}`;
+  const name = options.restored?.name ?? `t${process.pid.toString(36)}${Date.now().toString(36)}`;
   const folder = await mkdtemp(join(tmpdir(), "svc-cluster-"));
   const guard = startGuard();
   guard.removeLater(folder);
-  const common = { ...options, name, folder, guard, secret: randomBytes(32).toString("hex") };
-  const keyStore = await FileKeyStore.open(join(folder, "keys"));
+  const keys = options.restored?.keys ?? join(folder, "keys");
+  const common = { ...options, name, folder, keys, guard, secret: randomBytes(32).toString("hex") };
+  const keyStore = await FileKeyStore.open(keys);
   const nodes: ClusterNode[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.close()));
@@ -181,8 +186,17 @@ export function testSeed(
 interface NodeParts extends ClusterOptions {
   readonly name: string;
   readonly folder: string;
+  readonly keys: string;
   readonly guard: Guard;
   readonly secret: string;
+}
+
+interface NodePlace {
+  readonly name: string;
+  readonly region: string;
+  readonly portBase: number;
+  readonly listen: string;
+  readonly links: NodeLinks;
 }
 
 class ClusterNode implements TestNode {
@@ -191,21 +205,13 @@ class ClusterNode implements TestNode {
   readonly urls: TestNode["urls"];
   readonly links: NodeLinks;
   readonly home: string;
+  readonly keys: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #guard: Guard;
-  readonly #program: string;
+  #program: string;
   #process: EngineProcess | null = null;
 
-  private constructor(
-    parts: NodeParts,
-    place: {
-      readonly name: string;
-      readonly region: string;
-      readonly portBase: number;
-      readonly listen: string;
-      readonly links: NodeLinks;
-    },
-  ) {
+  private constructor(parts: NodeParts, place: NodePlace) {
     const { name, region, portBase, links } = place;
     this.name = name;
     this.region = region;
@@ -213,6 +219,7 @@ class ClusterNode implements TestNode {
     this.#guard = parts.guard;
     this.#program = parts.program ?? join("cli", "main.ts");
     this.home = join(parts.folder, name);
+    this.keys = parts.keys;
     this.urls = Object.fromEntries(
       surfaceNames.map((surface, index) => [surface, `http://127.0.0.1:${portBase + index}`]),
     ) as TestNode["urls"];
@@ -243,13 +250,14 @@ class ClusterNode implements TestNode {
     return this.#process !== null && !this.#process.hasEnded();
   }
 
-  async start(): Promise<void> {
+  async start(program = this.#program): Promise<void> {
     if (this.isRunning()) throw new Error(`${this.name} runs already`);
+    this.#program = program;
     await mkdir(this.home, { recursive: true, mode: 0o700 });
     this.#process = startEngineProcess(
       {
         command: process.execPath,
-        args: [join(root, this.#program), "start"],
+        args: [resolve(root, this.#program), "start"],
         env: this.#env,
         cwd: root,
         logFile: join(this.home, "output.log"),
@@ -355,14 +363,8 @@ function inherited(): Readonly<Record<string, string | undefined>> {
 }
 
 function settings(
-  { engines, name, folder, secret, nodes, samples }: NodeParts,
-  place: {
-    readonly name: string;
-    readonly region: string;
-    readonly portBase: number;
-    readonly listen: string;
-    readonly links: NodeLinks;
-  },
+  { engines, name, keys, secret, nodes, samples }: NodeParts,
+  place: NodePlace,
   home: string,
 ): Readonly<Record<string, string>> {
   const regions = Object.keys(nodes);
@@ -381,7 +383,7 @@ function settings(
     SVC_NODE_ADDRESS: place.links.peers.address,
     SVC_PORT_BASE: String(place.portBase),
     SVC_HOME: home,
-    SVC_KEYS: join(folder, "keys"),
+    SVC_KEYS: keys,
     SVC_SAMPLES: samples === true && place.name === `${regions[0]}-a` ? "yes" : "no",
     // The tests are about what nodes survive, not about how much one caller may ask of them.
     SVC_KEY_REQUESTS_PER_SECOND: "0",

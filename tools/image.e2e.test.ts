@@ -4,11 +4,12 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { playedBlocks } from "../node/keys/runbook.fixture.ts";
 import { startEngineProcess, startGuard, untilReady } from "./engines/engine-process.ts";
 import { freePorts } from "./free-ports.ts";
 import { buildGoPrograms } from "./go-programs.ts";
@@ -19,9 +20,14 @@ const judge = await buildGoPrograms({ judge: "." }, "deploy-judge");
 const lacks = ["apt-get", "dpkg-deb", "tar", "git"].filter(
   (tool) => spawnSync(tool, ["--version"]).status !== 0,
 );
+const hasSystemd = spawnSync("systemd-sysusers", ["--version"]).status === 0;
 const isRoot = process.getuid?.() === 0;
 if (lacks.length > 0) console.warn(`SKIPPED: the image, which needs ${lacks.join(", ")}`);
-if (!isRoot) console.warn("SKIPPED: a node in the image's own file system, which root alone can enter");
+if (!isRoot)
+  console.warn(
+    "SKIPPED: the image's own file system and the installation, which root alone can enter and make",
+  );
+if (!hasSystemd) console.warn("SKIPPED: the installation, which needs systemd-sysusers");
 
 let folder: string;
 beforeAll(async () => {
@@ -61,6 +67,44 @@ describe.skipIf(lacks.length > 0)("the release", () => {
     );
     const blobs = async (name: string) => (await readdir(join(folder, name, "image/blobs/sha256"))).sort();
     expect(await blobs("second")).toEqual(await blobs("first"));
+  });
+
+  it.skipIf(!isRoot || !hasSystemd)("is installed and upgraded by docs/production.md", async () => {
+    const [cwd, place] = [join(folder, "first"), join(folder, "machine")];
+    const pages = await playedBlocks("production.md");
+    const follow = (title: string, kind: string): void => {
+      const script = pages.get(title)?.find((block) => block.kind === kind)?.script ?? "false";
+      const env = { PATH: process.env["PATH"], ROOT: place };
+      const done = spawnSync("bash", ["-c", `set -euo pipefail\n${script}`], { cwd, env, encoding: "utf8" });
+      expect([done.status, done.stderr.replaceAll(/^Creat.*\n/gm, "")]).toEqual([0, expect.any(String)]);
+    };
+    follow("Install", "install");
+    const current = join(place, "opt/svc/current");
+    const said = spawnSync(join(current, "node_modules/.bin/node"), [join(current, "cli/main.ts"), "help"], {
+      encoding: "utf8",
+    });
+    expect(said.stdout).toMatch(/^svc: /m);
+    const modes: Readonly<Record<string, number>> = {
+      ...{ "etc/svc/keys": 0o700, "etc/svc/clients": 0o700, "etc/svc/secrets.env": 0o600 },
+      "etc/systemd/system/svc-node.service": 0o644,
+    };
+    for (const [path, mode] of Object.entries(modes))
+      expect([path, (await stat(join(place, path))).mode & 0o777]).toEqual([path, mode]);
+    const users = new Map(
+      (await readFile(join(place, "etc/passwd"), "utf8")).split("\n").map((line) => {
+        const [name = "", , uid, gid] = line.split(":");
+        return [name, { uid: Number(uid), gid: Number(gid) }] as const;
+      }),
+    );
+    expect(users.get("svc")?.gid).toBe(users.get("svc-issuance")?.gid);
+    expect(users.get("svc")?.uid).not.toBe(users.get("svc-issuance")?.uid);
+    expect((await stat(join(place, "etc/svc/keys"))).uid).toBe(users.get("svc")?.uid);
+    expect((await stat(join(place, "etc/svc/clients"))).uid).toBe(users.get("svc-issuance")?.uid);
+    const wanted = join(place, "etc/systemd/system/multi-user.target.wants");
+    expect((await readdir(wanted)).sort()).toEqual(["svc-issuance.service", "svc-node.service"]);
+    await rm(current);
+    follow("Upgrades", "upgrade");
+    expect(await readlink(current)).toBe(first.version);
   });
 
   it.skipIf(judge === null || !isRoot)("runs a node without anything but itself", async () => {

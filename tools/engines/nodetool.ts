@@ -8,14 +8,14 @@ import { cassandraDistribution } from "./distributions.ts";
 import type { Host } from "./host.ts";
 import { provide } from "./maven.ts";
 
-/** Runs `nodetool` against a node and returns what it printed. Rejects with its output where it fails. */
-export async function nodetool(
+/** The command that runs `nodetool` against a node; what it is to do follows as further arguments. */
+export async function nodetoolCommand(
   { address, folder }: Pick<CassandraPlan, "address" | "folder">,
   host: Host,
-  command: readonly string[],
-): Promise<string> {
+): Promise<readonly [command: string, ...args: string[]]> {
   const runnable = await provide(cassandraDistribution, host);
-  const options = [
+  return [
+    join(runnable.javaHome, "bin", "java"),
     // It notes what it was asked below the home folder.
     `-Duser.home=${join(folder, "tmp")}`,
     "-XX:TieredStopAtLevel=1",
@@ -24,9 +24,18 @@ export async function nodetool(
     "-cp",
     [join(folder, "conf"), join(runnable.folder, "*")].join(delimiter),
     "org.apache.cassandra.tools.NodeTool",
+    ...["-h", address, "-p", String(jmxPort)],
   ];
-  const args = [...options, "-h", address, "-p", String(jmxPort), ...command];
-  const { stdout } = await promisify(execFile)(join(runnable.javaHome, "bin", "java"), args, {
+}
+
+/** Runs `nodetool` against a node and returns what it printed. Rejects with its output where it fails. */
+export async function nodetool(
+  plan: Pick<CassandraPlan, "address" | "folder">,
+  host: Host,
+  order: readonly string[],
+): Promise<string> {
+  const [command, ...args] = await nodetoolCommand(plan, host);
+  const { stdout } = await promisify(execFile)(command, [...args, ...order], {
     env: host.inherited,
     maxBuffer: 1 << 20,
   });

@@ -55,8 +55,8 @@ async function join(node: TestNode, company: PartyCaller) {
     headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
     body: JSON.stringify({ ...testAct, group }),
   });
-  const { code, changed } = (await answer.json()) as Readonly<Record<string, unknown>>;
-  return { status: answer.status, later: answer.headers.get("retry-after") !== null, code, changed };
+  const { reason, changed } = (await answer.json()) as Readonly<Record<string, unknown>>;
+  return { status: answer.status, reason, changed };
 }
 
 describe.skipIf(!isHere)(`an upgrade from ${lastRelease.version} under load`, () => {
@@ -72,7 +72,7 @@ describe.skipIf(!isHere)(`an upgrade from ${lastRelease.version} under load`, ()
       // The company's actor runs on a node that does not know the command yet, and so does nothing.
       await until(async () => (await join(first, company)).status !== 404);
       expect(await join(first, company)).toEqual({
-        ...{ status: 503, later: true, code: "unavailable", changed: undefined },
+        ...{ status: 503, reason: "upgrading", changed: undefined },
       });
       await upgrade(second);
       for (const node of others) await upgrade(node);

@@ -23,6 +23,8 @@ describe("an infrastructure failure", () => {
     [remoteFailure("overloaded", { retryAfterSeconds: 2, effect: "not_applied" }), 429, undefined, 2],
     [remoteFailure("unreachable", { retryAfterSeconds: 0, effect: "unknown" }), 503, "unreachable", 1],
     [signingUnavailable("hosted_key", "not here"), 503, "hosted_key", 60],
+    // A node of an older release does not know the command.
+    [remoteFailure("refused", { retryAfterSeconds: 1, effect: "not_applied" }), 503, "upgrading", 1],
   ])("(%s) is answered %i", (error, status, reason, seconds) => {
     const answer = failureAnswer(error);
     expect(answer?.problem).toMatchObject({ status, retry_after_seconds: seconds });
@@ -32,5 +34,7 @@ describe("an infrastructure failure", () => {
   it("is told from a bug, here or at another node", () => {
     expect(failureAnswer(new Error("a bug"))).toBeNull();
     expect(failureAnswer(remoteFailure("refused", { retryAfterSeconds: 1, effect: "unknown" }))).toBeNull();
+    const tooLarge = remoteFailure("refused", { retryAfterSeconds: 0, effect: "not_applied" });
+    expect(failureAnswer(tooLarge)).toBeNull();
   });
 });

@@ -13,10 +13,15 @@ const retrySecondsDefault = 1;
 export function failureAnswer(error: unknown): Refused | null {
   if (error instanceof StoreError) return unavailable("store", retrySecondsDefault);
   if (error instanceof LeaseLost) return unavailable("lease", retrySecondsDefault);
-  // If another node refused permanently, that is a bug, here or there.
-  if (!(error instanceof Unavailable) || error.reason === "refused") return null;
+  if (!(error instanceof Unavailable)) return null;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds));
+  if (error.reason === "refused") return isOlderNode(error) ? unavailable("upgrading", seconds) : null;
   return error.reason === "overloaded" ? limited(seconds) : unavailable(error.reason, seconds);
+}
+
+/** Whether another node did nothing because its release does not know the command. Any other refusal is a bug, here or there. */
+function isOlderNode({ effect, retryAfterSeconds }: Unavailable): boolean {
+  return effect === "not_applied" && retryAfterSeconds > 0;
 }
 
 function limited(seconds: number): Refused {

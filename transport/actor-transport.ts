@@ -52,7 +52,10 @@ export const remoteFailureReasons = [
   "not_here",
   /** There is no connection, or it was lost before the answer came. */
   "unreachable",
-  /** A retry does not help: the call is too large, is not understood, or hit a bug that the other node logs. */
+  /**
+   * With effect `not_applied` and a time to wait, the other node does not know such a command: it is of an older release, and the
+   * next one will. Otherwise a retry does not help: the call is too large, or hit a bug that the other node logs.
+   */
   "refused",
 ] as const;
 

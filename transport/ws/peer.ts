@@ -111,7 +111,11 @@ export class Peer implements RemoteTarget {
     const { limits, nowMs } = this.#options;
     if (this.#isClosed) return failure("draining", "not_applied", "this node closes its connections");
     if (isTooLong(text, limits.messageBytesMax))
-      return failure("refused", "not_applied", `a message of more than ${limits.messageBytesMax} bytes`);
+      return remoteFailure("refused", {
+        // It will be as long the next time.
+        ...{ retryAfterSeconds: 0, effect: "not_applied" },
+        detail: `a message of more than ${limits.messageBytesMax} bytes`,
+      });
     const queuedChars = this.#channel?.queuedChars ?? this.#waitingChars;
     if (this.#calls.size >= limits.callsMax || queuedChars + text.length > limits.queueCharsMax)
       return failure("overloaded", "not_applied", "too much waits for the other node");

@@ -87,17 +87,17 @@ class NodeRouter implements ActorRouter {
     this.#options = options;
     this.#patienceMs = options.patienceMs ?? patienceMsDefault;
     this.#elsewhere = {
-      ask: (to, command, timeoutMs) =>
-        this.#send(to, timeoutMs, (target, leftMs) => target.ask(to, command, leftMs)),
+      ask: (to, command, timeoutMs, traceparent) =>
+        this.#send(to, timeoutMs, (target, leftMs) => target.ask(to, command, leftMs, traceparent)),
       deliver: (to, from, messages) =>
         this.#send(to, this.#patienceMs, (target) => target.deliver(to, from, messages)),
     };
     this.handlers = {
-      ask: async (to, command, timeoutMs) => {
+      ask: async (to, command, timeoutMs, traceparent) => {
         if (isName(to, routerName) && command.type === lookCommand.type) return this.#look();
         this.#assertCrossing(to, "ask", [command]);
         const leftMs = await this.#arrive(to, timeoutMs);
-        return this.#here().ask(to, command, leftMs);
+        return this.#here().ask(to, command, leftMs, traceparent);
       },
       deliver: async (to, from, messages) => {
         const said = messages.map(({ message }) => message);
@@ -195,7 +195,7 @@ class NodeRouter implements ActorRouter {
     const local = this.#options.local();
     if (local === null) throw failure("draining", 1, "the node is between two lives");
     return {
-      ask: (to, command, timeoutMs) => local.askHere(to, command, timeoutMs),
+      ask: (to, command, timeoutMs, traceparent) => local.askHere(to, command, timeoutMs, traceparent),
       deliver: (to, from, messages: readonly Delivery[]) => local.deliver(to, from, messages),
     };
   }

@@ -115,8 +115,8 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     local: () => actors,
     mayCross,
     targetOf: ({ address, incarnation }) => ({
-      ask: async (to, command, timeoutMs) =>
-        transports.target(address, incarnation).ask(to, command, timeoutMs),
+      ask: async (to, command, timeoutMs, traceparent) =>
+        transports.target(address, incarnation).ask(to, command, timeoutMs, traceparent),
       deliver: async (to, from, messages) =>
         transports.target(address, incarnation).deliver(to, from, messages),
     }),
@@ -340,7 +340,8 @@ function createTransports(
         tls,
         addressOf,
         handlers: {
-          ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
+          ask: (to, command, timeoutMs, traceparent) =>
+            router().handlers.ask(to, command, timeoutMs, traceparent),
           deliver: (to, from, messages) => router().handlers.deliver(to, from, messages),
         },
         log: (entry) => log({ actor: "", ...entry }),

@@ -1,4 +1,4 @@
-// What every implementation of the port in actor-transport.ts must pass: obligations M1–M7 between two nodes, and over a
+// What every implementation of the port in actor-transport.ts must pass: obligations M1–M8 between two nodes, and over a
 // network that duplicates, reorders and drops connections. An adapter's test calls `transportConformance` with its world.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -111,6 +111,23 @@ function describeCalls(world: () => TransportWorld): void {
     const messages: Delivery[] = [3, 7, 9].map((seq) => ({ seq, message: { type: `number ${seq}` } }));
     expect(await world().until(target.deliver(actor, "push/x", messages))).toBe(7);
     expect(heard).toEqual([{ to: actor, from: "push/x", messages }]);
+  });
+
+  it("M8: the trace of a call and of a message arrives with it, and what is none does not", async () => {
+    const heard: unknown[] = [];
+    const { target } = await pair(world(), {
+      ask: async (_to, _command, _timeoutMs, given) => void heard.push(given),
+      deliver: async (_to, _from, messages) => {
+        heard.push(messages[0]?.traceparent);
+        return 1;
+      },
+    });
+    const traceparent = `00-${"4bf92f3577b34da6".repeat(2)}-00f067aa0ba902b7-01`;
+    await world().until(target.ask(actor, { type: "do" }, 60_000, traceparent));
+    await world().until(target.ask(actor, { type: "do" }, 60_000));
+    await world().until(target.ask(actor, { type: "do" }, 60_000, "no trace"));
+    await world().until(target.deliver(actor, "push/x", [{ seq: 1, message: { type: "do" }, traceparent }]));
+    expect(heard).toEqual([traceparent, null, null, traceparent]);
   });
 
   it("M7: commands and answers cross as plain JSON, and nothing is shared", async () => {

@@ -13,6 +13,7 @@
 //       call, or said so itself; in every doubtful case it is `unknown`.
 //   M6. Every queue is bounded: a call over the bound is refused at once as `overloaded`.
 //   M7. Only plain JSON crosses: the two sides share no object.
+//   M8. The trace of a call and of each message arrives with it; what is not a valid `traceparent` is no trace.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 import { Unavailable, unavailableFacts } from "../std/unavailable.ts";
@@ -25,19 +26,34 @@ export interface Delivery {
   readonly seq: number;
   /** Plain JSON whose kind is given by `type`. */
   readonly message: { readonly type: string };
+  /** The trace of what caused it, if that is recorded. */
+  readonly traceparent?: string;
 }
 
 /** One incarnation of a node. */
 export interface RemoteTarget {
-  /** Asks an actor on that node; rejects when there is no answer within `timeoutMs`. */
-  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
+  /**
+   * Asks an actor on that node; rejects when there is no answer within `timeoutMs`. `traceparent` is the trace of what asks; null
+   * if that is not recorded.
+   */
+  ask(
+    to: ActorRef,
+    command: { readonly type: string },
+    timeoutMs: number,
+    traceparent?: string | null,
+  ): Promise<unknown>;
   /** Delivers in order and returns the highest `seq` committed at the receiver, or 0 if there is none. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 
 /** How a node handles calls from others. A rejection that is a {@link RemoteFailure}, or has its members, is passed on. */
 export interface TransportHandlers {
-  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
+  ask(
+    to: ActorRef,
+    command: { readonly type: string },
+    timeoutMs: number,
+    traceparent?: string | null,
+  ): Promise<unknown>;
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 

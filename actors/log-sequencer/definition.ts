@@ -68,6 +68,7 @@ export function logSequencerActor({
     machine: logSequencerMachine,
     durability: "journal",
     turnCommandsMax,
+    endsTraces: true,
     input: () => ({}),
     rows: (command, _id, snapshot) => {
       if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];

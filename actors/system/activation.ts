@@ -328,7 +328,9 @@ export abstract class Activation {
   }
 
   #answer(seq: number, message: Message): void {
-    if (this.phase !== "ended") this.enqueue(envelopeOf("answer", message, { seq }));
+    if (this.phase === "ended") return;
+    const traceparent = this.outbox?.pending.get(seq)?.traceparent ?? null;
+    this.enqueue(envelopeOf("answer", message, { seq, traceparent }));
   }
 
   #fireTimers(): void {

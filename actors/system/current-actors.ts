@@ -81,8 +81,8 @@ class Current implements CurrentActors {
     return { decided, reply };
   }
 
-  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown> {
-    return this.#system?.askHere(to, command, timeoutMs) ?? refused();
+  askHere(to: ActorRef, command: Message, timeoutMs: number, traceparent?: string | null): Promise<unknown> {
+    return this.#system?.askHere(to, command, timeoutMs, traceparent) ?? refused();
   }
 
   tell<K extends Kind, T extends CommandType<ActorProtocols[K]>>(

@@ -89,6 +89,8 @@ interface KindFacts<K extends string> {
   readonly durability: "journal" | "memory";
   /** Maximum number of commands in one turn, if another than that of the limits. */
   readonly turnCommandsMax?: number;
+  /** Whether its work is for many callers together, so that the traces of its commands end with them. */
+  readonly endsTraces?: true;
   /** The activities that wait for the region that their parameter `region` names, for operators. */
   readonly regionWaits?: readonly string[];
   /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */

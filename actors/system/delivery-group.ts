@@ -1,5 +1,6 @@
 // Messages of one sender put into a mailbox together: acknowledged in order, as far as they became true.
 
+import { traceparentOf } from "../../std/tracing.ts";
 import type { Message } from "./definition.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { Delivery } from "./ports.ts";
@@ -33,7 +34,8 @@ export function postDeliveries(
   for (let index = 0; index < messages.length; index += 1) {
     const delivery = messages[index] as Delivery;
     const message: Message = delivery.message;
-    refusal = post(envelopeOf("delivery", message, { from, seq: delivery.seq, resolve, reject: finish }));
+    const sent = { from, traceparent: traceparentOf(delivery.traceparent) };
+    refusal = post(envelopeOf("delivery", message, { ...sent, seq: delivery.seq, resolve, reject: finish }));
     if (refusal === null) continue;
     // The messages before it are in the mailbox; the group is done when they are true.
     expected = index;

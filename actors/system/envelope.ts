@@ -29,6 +29,8 @@ export interface Envelope {
   readonly ahead: ((reply: unknown, commit: Promise<CommitOutcome>) => void) | null;
   /** The instant, in Unix milliseconds, after which the caller no longer waits. */
   readonly deadlineMs: number;
+  /** The trace of what sent it; null if that is not recorded. */
+  readonly traceparent: string | null;
   /** Number of activations that accepted it before and lost the actor without having applied it. */
   tries: number;
   /** True once a decision has left the caller waiting: its events may be committed already. */
@@ -49,6 +51,7 @@ export function envelopeOf(
     reject: more.reject ?? null,
     ahead: more.ahead ?? null,
     deadlineMs: more.deadlineMs ?? Number.POSITIVE_INFINITY,
+    traceparent: more.traceparent ?? null,
     tries: 0,
     waited: false,
   };

@@ -36,7 +36,7 @@ export interface ActorHost {
   /** Sends messages of an outbox, here or to another node. */
   send(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void;
   /** Sends without any guarantee, for actors without a journal. */
-  tell(to: ActorRef, message: Message): void;
+  tell(to: ActorRef, message: Message, traceparent: string | null): void;
   perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null>;
   /** Reports that the activation has ended; another may follow. */
   ended(activation: Activation): void;

@@ -4,6 +4,7 @@
 //   J3. Each commit has one event row, keyed by its last event, so that pruning up to a sequence prunes whole rows.
 //   J4. Outbox sequences follow from the head, so they grow for ever, across activations and although rows are deleted.
 
+import { traceparentOf } from "../../std/tracing.ts";
 import {
   type ActorCommit,
   type ActorRef,
@@ -23,6 +24,8 @@ export interface OutboxItem {
   readonly effect: Effect;
   /** When it was decided, in Unix milliseconds. */
   readonly sinceMs: number;
+  /** The trace of the command that caused it; null if that is not recorded. */
+  readonly traceparent: string | null;
 }
 
 interface EventBody {
@@ -100,14 +103,14 @@ export function remember(recent: unknown[], event: unknown, max: number): void {
 /** Assigns outbox sequences to the effects of a turn (J4). */
 export function numberEffects(
   head: number,
-  effects: readonly Effect[],
-  sinceMs: number,
+  { effects, traces, nowMs: sinceMs }: Pick<Turn, "effects" | "traces" | "nowMs">,
 ): readonly OutboxItem[] {
   if (effects.length > effectsPerCommitMax) throw new Error(`${effects.length} effects in one commit`);
   return effects.map((effect, index) => ({
     seq: (head + 1) * effectsPerCommitMax + index,
     effect,
     sinceMs,
+    traceparent: traces[index] ?? null,
   }));
 }
 
@@ -203,17 +206,19 @@ function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): n
 }
 
 /** Earlier releases read the row as well: they ignore members that they do not know. */
-function formatItem({ effect, sinceMs: t }: OutboxItem): string {
+function formatItem({ effect, sinceMs: t, traceparent }: OutboxItem): string {
+  const common = traceparent === null ? { t } : { t, tp: traceparent };
   return effect.kind === "tell"
-    ? JSON.stringify({ to: effect.to, m: effect.message, t })
-    : JSON.stringify({ a: effect.name, p: effect.params, t });
+    ? JSON.stringify({ to: effect.to, m: effect.message, ...common })
+    : JSON.stringify({ a: effect.name, p: effect.params, ...common });
 }
 
 type WrittenEffect = { to: ActorRef; m: Message } | { a: string; p: unknown };
 
 function parseItem(seq: number, body: string, nowMs: number): OutboxItem {
-  const written = JSON.parse(body) as WrittenEffect & { t?: number };
-  return { seq, effect: effectOf(written), sinceMs: written.t ?? nowMs };
+  const written = JSON.parse(body) as WrittenEffect & { t?: number; tp?: string };
+  const { t: sinceMs = nowMs, tp } = written;
+  return { seq, effect: effectOf(written), sinceMs, traceparent: traceparentOf(tp) };
 }
 
 function effectOf(written: WrittenEffect): Effect {

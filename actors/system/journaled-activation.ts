@@ -149,7 +149,7 @@ export class JournaledActivation extends Activation {
   #commit(head: number, turn: Turn, replies: readonly unknown[], nowMs: number): void {
     const { state, host, outbox } = this;
     if (state === null) return;
-    const items = numberEffects(head, turn.effects, nowMs);
+    const items = numberEffects(head, turn);
     const acknowledged = outbox?.takeAcknowledged() ?? [];
     const settled = turn.settled.length === 0 ? acknowledged : [...acknowledged, ...turn.settled];
     this.#commitWanted = false;

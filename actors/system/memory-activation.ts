@@ -62,9 +62,9 @@ export class MemoryActivation extends Activation {
     for (const seq of turn.settled) this.outbox?.settle(seq);
     if (turn.effects.length === 0) return;
     const work: OutboxItem[] = [];
-    for (const item of numberEffects(state.head, turn.effects, turn.nowMs)) {
+    for (const item of numberEffects(state.head, turn)) {
       const effect: Effect = item.effect;
-      if (effect.kind === "tell") this.host.tell(effect.to, effect.message);
+      if (effect.kind === "tell") this.host.tell(effect.to, effect.message, item.traceparent);
       else work.push(item);
     }
     state.head += 1;

@@ -40,6 +40,8 @@ export interface PendingEffect {
   readonly effect: Effect;
   /** When it was decided, in Unix milliseconds. */
   readonly sinceMs: number;
+  /** The trace of the command that caused it; null if that is not recorded. */
+  readonly traceparent: string | null;
   attempts: number;
   lastError: string | null;
 }
@@ -151,8 +153,10 @@ export class Outbox {
     }
     lane.sending = true;
     const messages: Delivery[] = [];
-    for (const { seq, effect } of lane.waiting.slice(0, this.#owner.limits.deliveryWindow)) {
-      if (effect.kind === "tell") messages.push({ seq, message: effect.message });
+    for (const { seq, effect, traceparent } of lane.waiting.slice(0, this.#owner.limits.deliveryWindow)) {
+      if (effect.kind !== "tell") continue;
+      const { message } = effect;
+      messages.push(traceparent === null ? { seq, message } : { seq, message, traceparent });
     }
     this.#owner.deliver(lane.to, messages, (acknowledged, error) => this.#sent(lane, acknowledged, error));
   }

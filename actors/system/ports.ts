@@ -2,6 +2,7 @@
 // simulator that supplies its own controls every step.
 
 import type { Clock } from "../../crypto/port.ts";
+import type { Tracer } from "../../std/tracing.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
@@ -40,6 +41,8 @@ export interface ActorSystemOptions {
   /** Where an actor lives now; if absent, every actor is local. This is only a hint: the store's fence decides (A1). */
   readonly route?: (ref: ActorRef) => "local" | RemoteTarget;
   readonly limits?: Partial<ActorLimits>;
+  /** Absent where no trace is recorded. */
+  readonly tracer?: Tracer | undefined;
   readonly log?: (entry: LogEntry) => void;
 }
 
@@ -54,7 +57,7 @@ export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSyste
     command: CommandOf<Protocols[K], T>,
   ): boolean;
   /** Like `ask`, for commands that another node routed here: they are never routed further. */
-  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
+  askHere(to: ActorRef, command: Message, timeoutMs: number, traceparent?: string | null): Promise<unknown>;
   /** Receives messages from another node's outbox; see {@link RemoteTarget.deliver}. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
   /**

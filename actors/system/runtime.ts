@@ -17,6 +17,7 @@ import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import type { Activation } from "./activation.ts";
 import { ActivationTable } from "./activation-table.ts";
+import { traceEnvelope } from "./actor-tracing.ts";
 import {
   type ActorLoads,
   type ActorReport,
@@ -38,6 +39,7 @@ import { type ActorLimits, defaultLimits } from "./limits.ts";
 import { countActivations } from "./loads.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
 import { MemoryActivation } from "./memory-activation.ts";
+import { performActivity } from "./perform-activity.ts";
 import type { ActorSystemOptions, Delivery, LocalActorSystem, RemoteTarget } from "./ports.ts";
 import { RunQueue } from "./run-queue.ts";
 import { Supervisor } from "./supervision.ts";
@@ -50,6 +52,9 @@ export function createActorSystem<Protocols = ActorProtocols>(
 ): LocalActorSystem<Protocols> {
   return new Runtime<Protocols>(options);
 }
+
+/** Who asked, besides what and for how long. */
+type AskedBy = Pick<Envelope, "ahead" | "traceparent">;
 
 class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   readonly #options: ActorSystemOptions;
@@ -103,7 +108,10 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   // Messages carry no types at run time. The replies of a kind were checked where the kind was defined.
   #ask(to: ActorRef, command: Message, timeoutMs = this.#limits.askTimeoutMs): Promise<unknown> {
     const target = this.#options.route?.(to) ?? "local";
-    return target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs);
+    const trace = this.#trace();
+    return target === "local"
+      ? this.askHere(to, command, timeoutMs, trace)
+      : target.ask(to, command, timeoutMs, trace);
   }
 
   #askSpeculative(to: ActorRef, command: Message): AskedAhead<unknown> {
@@ -112,24 +120,35 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     ahead.promise.catch(() => {});
     const isHere = (this.#options.route?.(to) ?? "local") === "local";
     const reply = isHere
-      ? this.#askHere(to, command, this.#limits.askTimeoutMs, (early, commit) =>
-          ahead.resolve({ reply: early, commit }),
-        )
+      ? this.#askHere(to, command, this.#limits.askTimeoutMs, {
+          ahead: (early, commit) => ahead.resolve({ reply: early, commit }),
+          traceparent: this.#trace(),
+        })
       : this.#ask(to, command);
     reply.then((known) => ahead.resolve({ reply: known, commit: null }), ahead.reject);
     return { decided: ahead.promise, reply };
   }
 
-  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown> {
-    return this.#askHere(to, command, timeoutMs, null);
+  askHere(
+    to: ActorRef,
+    command: Message,
+    timeoutMs: number,
+    traceparent: string | null = null,
+  ): Promise<unknown> {
+    return this.#askHere(to, command, timeoutMs, { ahead: null, traceparent });
   }
 
-  #askHere(to: ActorRef, command: Message, timeoutMs: number, ahead: Envelope["ahead"]): Promise<unknown> {
+  #askHere(to: ActorRef, command: Message, timeoutMs: number, more: AskedBy): Promise<unknown> {
     const absent = this.#absentAnswer(to, command);
-    if (absent === null) return this.#askActor(to, command, timeoutMs, ahead);
+    if (absent === null) return this.#askActor(to, command, timeoutMs, more);
     return this.#options.store
       .readHead(to)
-      .then((head) => (head === null ? absent.reply : this.#askActor(to, command, timeoutMs, ahead)));
+      .then((head) => (head === null ? absent.reply : this.#askActor(to, command, timeoutMs, more)));
+  }
+
+  /** The trace within which the caller runs. */
+  #trace(): string | null {
+    return this.#options.tracer?.current() ?? null;
   }
 
   /** The answer to a question if the store has no such actor; null if the actor itself must be asked. */
@@ -139,10 +158,10 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return definition?.durability === "journal" ? (definition.absent?.(command) ?? null) : null;
   }
 
-  #askActor(to: ActorRef, command: Message, timeoutMs: number, ahead: Envelope["ahead"]): Promise<unknown> {
+  #askActor(to: ActorRef, command: Message, timeoutMs: number, more: AskedBy): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const deadlineMs = this.#options.clock.now() + timeoutMs;
-      const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, ahead, deadlineMs }));
+      const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, deadlineMs, ...more }));
       if (refusal !== null) reject(refusal);
     });
   }
@@ -151,13 +170,13 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     to: ActorRef<K>,
     command: CommandOf<Protocols[K], T>,
   ): boolean {
-    return this.#tell(to, command);
+    return this.#tell(to, command, this.#trace());
   }
 
-  #tell(to: ActorRef, command: Message): boolean {
+  #tell(to: ActorRef, command: Message, traceparent: string | null): boolean {
     const target = this.#options.route?.(to) ?? "local";
-    if (target === "local") return this.#post(to, envelopeOf("tell", command)) === null;
-    target.ask(to, command, this.#limits.askTimeoutMs).catch(() => {});
+    if (target === "local") return this.#post(to, envelopeOf("tell", command, { traceparent })) === null;
+    target.ask(to, command, this.#limits.askTimeoutMs, traceparent).catch(() => {});
     return true;
   }
 
@@ -246,7 +265,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     if (envelope.kind !== "delivery" && (activation.outbox?.pending.size ?? 0) >= this.#limits.outboxMax) {
       return unavailable("overloaded");
     }
-    activation.enqueue(envelope);
+    activation.enqueue(traceEnvelope(this.#options.tracer, to, envelope));
     return null;
   }
 
@@ -294,28 +313,12 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     );
   }
 
-  async #perform(
-    activation: Activation,
-    name: string,
-    params: unknown,
-    seq: number,
-  ): Promise<Message | null> {
-    const activity = this.#options.activities[name];
-    if (activity === undefined) throw new Error(`there is no activity ${name}`);
-    const { clock, owner } = this.#options;
-    // The sequences of an actor without a journal restart with every activation.
-    const isJournaled = activation.driver.definition.durability === "journal";
-    const prefix = isJournaled ? "" : `${owner}.${this.#incarnations.get(activation)}.`;
+  #perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null> {
     const ask = (to: ActorRef, command: Message, options?: AskOptions): Promise<unknown> =>
       this.#ask(to, command, options?.timeoutMs);
-    const context = {
-      actor: activation.ref,
-      workId: `${activation.key}#${prefix}${seq}`,
-      nowMs: () => clock.now(),
-      ask: ask as Ask,
-      signal: activation.signal,
-    };
-    return this.#pool.run(name, () => activity(params, context));
+    const incarnation = this.#incarnations.get(activation) ?? 0;
+    const work = { activation, incarnation, name, params, seq };
+    return performActivity(this.#options, this.#pool, work, ask as Ask);
   }
 
   /** Called by the waker for an actor that the store found due. */
@@ -345,7 +348,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       noteIdle: (activation) => void this.#busy.delete(activation),
       isHere: (ref) => this.#isHere(ref),
       send: (to, from, messages, done) => this.#send(to, from, messages, done),
-      tell: (to, message) => void this.#tell(to, message),
+      tell: (to, message, traceparent) => void this.#tell(to, message, traceparent),
       perform: (activation, name, params, seq) => this.#perform(activation, name, params, seq),
       ended: (activation) => {
         this.#table.delete(activation);

@@ -29,6 +29,8 @@ export class Turn implements ActorView {
   snapshot: AnyMachineSnapshot;
   readonly events: Message[] = [];
   readonly effects: Effect[] = [];
+  /** The trace of each effect, at the same place; empty while none is recorded. */
+  readonly traces: (string | null)[] = [];
   /** The timers that were set, with null for cancelled ones. */
   timers: Map<string, Timer | null> | null = null;
   inbox: Map<string, Heard> | null = null;
@@ -39,6 +41,7 @@ export class Turn implements ActorView {
   readonly #options: TurnOptions;
   readonly #driver: MachineDriver;
   #changed = false;
+  #traceparent: string | null = null;
 
   constructor(state: ActorState, options: TurnOptions) {
     this.#state = state;
@@ -80,6 +83,7 @@ export class Turn implements ActorView {
   /** Decides one message and returns the reply, or {@link stillWaiting}. `selections` are the rows it may see. */
   handle(envelope: Envelope, selections: readonly RowSelection[]): unknown {
     if (this.rows !== null) this.rows.selections = selections;
+    this.#traceparent = this.#driver.definition.endsTraces === true ? null : envelope.traceparent;
     switch (envelope.kind) {
       case "ask":
       case "tell":
@@ -161,6 +165,7 @@ export class Turn implements ActorView {
       if (effect.kind === "tell" && isReservedName(effect.message.type)) {
         throw new Error(`message name ${effect.message.type} is reserved`);
       }
+      if (this.#traceparent !== null) this.traces[this.effects.length] = this.#traceparent;
       this.effects.push(effect);
       this.#changed = true;
     }

@@ -6,6 +6,7 @@
 //       and a call that may have arrived is never `not_applied`.
 //   N2. A call that arrives at a closed node, or at one that never existed, is refused at once.
 
+import { traceparentOf } from "../../std/tracing.ts";
 import {
   type ActorRef,
   asRemoteFailure,
@@ -75,7 +76,12 @@ interface Copy {
 }
 
 type Request =
-  | { readonly kind: "ask"; readonly to: ActorRef; readonly command: { readonly type: string } }
+  | {
+      readonly kind: "ask";
+      readonly to: ActorRef;
+      readonly command: { readonly type: string };
+      readonly traceparent: string | null;
+    }
   | {
       readonly kind: "deliver";
       readonly to: ActorRef;
@@ -181,8 +187,8 @@ export class MemoryNetwork {
     const call = (request: Request, timeoutMs: number): Promise<unknown> =>
       this.#call({ from, address, incarnation, timeoutMs }, request);
     return {
-      ask: (to, command, timeoutMs) =>
-        call({ kind: "ask", to: { kind: to.kind, id: to.id }, command }, timeoutMs),
+      ask: (to, command, timeoutMs, traceparent = null) =>
+        call({ kind: "ask", to: { kind: to.kind, id: to.id }, command, traceparent }, timeoutMs),
       deliver: (to, sender, messages) => {
         const request: Request = {
           ...{ kind: "deliver", to: { kind: to.kind, id: to.id } },
@@ -248,7 +254,7 @@ export class MemoryNetwork {
 
   async #handle(handlers: TransportHandlers, request: Request, timeoutMs: number): Promise<unknown> {
     return request.kind === "ask"
-      ? handlers.ask(request.to, request.command, timeoutMs)
+      ? handlers.ask(request.to, request.command, timeoutMs, traceparentOf(request.traceparent))
       : handlers.deliver(request.to, request.from, request.messages);
   }
 

@@ -95,7 +95,7 @@ export class Caller {
   async #execute(call: Ask | Deliver): Promise<unknown> {
     const { handlers } = this.#options;
     return call.kind === "ask"
-      ? handlers.ask(call.to, call.command, call.timeoutMs)
+      ? handlers.ask(call.to, call.command, call.timeoutMs, call.traceparent)
       : handlers.deliver(call.to, call.from, call.messages);
   }
 

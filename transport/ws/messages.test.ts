@@ -13,11 +13,14 @@ import {
 } from "./messages.ts";
 
 const to = { kind: "push", id: "x" };
+const traceparent = `00-${"4bf92f3577b34da6".repeat(2)}-00f067aa0ba902b7-01`;
 
 describe("messages", () => {
   it("come out as they went in", () => {
-    expect(parseCall(JSON.parse(askText(7, to, { type: "t" }, 99.5)))).toEqual({
-      ...{ kind: "ask", id: 7, to, command: { type: "t" }, timeoutMs: 100 },
+    expect(
+      parseCall(JSON.parse(askText(7, to, { type: "t" }, { timeoutMs: 99.5, traceparent: null }))),
+    ).toEqual({
+      ...{ kind: "ask", id: 7, to, command: { type: "t" }, timeoutMs: 100, traceparent: null },
     });
     const messages = [{ seq: 2, message: { type: "t" } }];
     expect(parseCall(JSON.parse(deliverText(8, to, "a/b", messages)))).toEqual({
@@ -36,8 +39,24 @@ describe("messages", () => {
     expect(parseAnswer(JSON.parse(aliveText))).toBeNull();
   });
 
+  it("have a trace, unless it is none: another node's word is judged like anybody's (M8)", () => {
+    const text = (given: string | null) =>
+      askText(7, to, { type: "t" }, { timeoutMs: 1, traceparent: given });
+    expect(text(null)).not.toContain("trace");
+    expect(parseCall(JSON.parse(text(traceparent)))).toMatchObject({ kind: "ask", traceparent });
+    for (const odd of ["", "01-00-00-01", traceparent.slice(1), 7, {}, null])
+      expect(parseCall({ ...(JSON.parse(text(null)) as object), traceparent: odd })).toMatchObject({
+        ...{ kind: "ask", traceparent: null },
+      });
+    const messages = [{ seq: 2, message: { type: "t" }, traceparent }];
+    expect(parseCall(JSON.parse(deliverText(8, to, "a/b", messages)))).toMatchObject({ messages });
+  });
+
   it("may have members that are not known yet", () => {
-    const ask = { ...(JSON.parse(askText(7, to, { type: "t" }, 1)) as object), trace: "later" };
+    const ask = {
+      ...(JSON.parse(askText(7, to, { type: "t" }, { timeoutMs: 1, traceparent: null })) as object),
+      trace: "later",
+    };
     expect(parseCall(ask)).toMatchObject({ kind: "ask", id: 7 });
     expect(parseAnswer({ k: "answer", id: 7, value: 1, later: true })).toMatchObject({ id: 7, value: 1 });
   });
@@ -71,7 +90,10 @@ describe("messages", () => {
     { timeout_ms: "1" },
     { timeout_ms: 600_001 },
   ])("an ask with %j is malformed", (members) => {
-    const ask = { ...(JSON.parse(askText(7, to, { type: "t" }, 1)) as object), ...members };
+    const ask = {
+      ...(JSON.parse(askText(7, to, { type: "t" }, { timeoutMs: 1, traceparent: null })) as object),
+      ...members,
+    };
     expect(parseCall(ask)).toEqual({ kind: "unfit", id: 7, fault: "malformed" });
   });
 

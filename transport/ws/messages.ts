@@ -6,9 +6,11 @@
 //   {"k":"failure","id":7,"reason":"overloaded","effect":"not_applied","retry_after_seconds":1,"detail":"…"}
 //   {"k":"alive"}
 //
+// An `ask`, and each message of a `deliver`, may have a `traceparent`: the trace of what caused it.
 // Unknown members are ignored. An unknown kind with an id is answered with a failure of reason `unsupported`; one without
 // an id is ignored. Members are only ever added; a new kind needs a higher protocol version.
 
+import { traceparentOf } from "../../std/tracing.ts";
 import {
   type ActorRef,
   type Delivery,
@@ -28,6 +30,8 @@ export interface Ask {
   readonly to: ActorRef;
   readonly command: { readonly type: string };
   readonly timeoutMs: number;
+  /** The trace of what asks; null if that is not recorded. */
+  readonly traceparent: string | null;
 }
 
 export interface Deliver {
@@ -56,10 +60,11 @@ export function askText(
   id: number,
   to: ActorRef,
   command: { readonly type: string },
-  timeoutMs: number,
+  { timeoutMs, traceparent }: { readonly timeoutMs: number; readonly traceparent: string | null },
 ): string {
   const timeout = Math.min(Math.max(Math.ceil(timeoutMs), 1), timeoutMsMax);
-  return JSON.stringify({ k: "ask", id, to: [to.kind, to.id], timeout_ms: timeout, command });
+  const traced = traceparent === null ? {} : { traceparent };
+  return JSON.stringify({ k: "ask", id, to: [to.kind, to.id], timeout_ms: timeout, command, ...traced });
 }
 
 /** Throws a TypeError for a message that is not JSON. */
@@ -91,7 +96,7 @@ export function refusalText(id: number, reason: "unsupported" | "malformed"): st
 
 /** Parses a message from a caller; returns null when it needs no answer. */
 export function parseCall(message: unknown): Ask | Deliver | Unfit | null {
-  const { k, id, to, from, command, messages, timeout_ms: timeoutMs } = membersOf(message);
+  const { k, id, to, from, command, messages, timeout_ms: timeoutMs, traceparent } = membersOf(message);
   if (!isCallId(id)) return null;
   if (k !== "ask" && k !== "deliver") return { kind: "unfit", id, fault: "unsupported" };
   const address = parseAddress(to);
@@ -99,7 +104,7 @@ export function parseCall(message: unknown): Ask | Deliver | Unfit | null {
   if (k === "ask") {
     const isTimeout = typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= timeoutMsMax;
     if (!isTimeout || !isCommand(command)) return { kind: "unfit", id, fault: "malformed" };
-    return { kind: "ask", id, to: address, command, timeoutMs };
+    return { kind: "ask", id, to: address, command, timeoutMs, traceparent: traceparentOf(traceparent) };
   }
   if (typeof from !== "string" || !isDeliveries(messages)) return { kind: "unfit", id, fault: "malformed" };
   return { kind: "deliver", id, to: address, from, messages };

@@ -50,8 +50,13 @@ export class Peer implements RemoteTarget {
     this.#calls = new OpenCalls({ sweepMs: limits.timeoutSweepMs, nowMs, withdraw });
   }
 
-  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown> {
-    return this.#call((id) => askText(id, to, command, timeoutMs), timeoutMs);
+  ask(
+    to: ActorRef,
+    command: { readonly type: string },
+    timeoutMs: number,
+    traceparent: string | null = null,
+  ): Promise<unknown> {
+    return this.#call((id) => askText(id, to, command, { timeoutMs, traceparent }), timeoutMs);
   }
 
   async deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number> {

@@ -132,7 +132,8 @@ class Transport implements WsTransport {
 
   target(address: string, incarnation: string): RemoteTarget {
     return {
-      ask: (to, command, timeoutMs) => this.#peer(address, incarnation).ask(to, command, timeoutMs),
+      ask: (to, command, timeoutMs, traceparent) =>
+        this.#peer(address, incarnation).ask(to, command, timeoutMs, traceparent),
       deliver: (to, from, messages) => this.#peer(address, incarnation).deliver(to, from, messages),
     };
   }

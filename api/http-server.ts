@@ -20,6 +20,7 @@ import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { NotAnswered } from "../service/receipts.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
+import type { RequestTraces, Span } from "../std/tracing.ts";
 import { leaveBodyUnread } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -36,6 +37,7 @@ import {
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
 import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
+import { endSpan, traced } from "./request-span.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -51,6 +53,8 @@ declare module "fastify" {
     problemCode: ProblemCode | null;
     /** The registered or granted key that the request names, whatever became of the request; for the log. */
     keyId: string | null;
+    /** The span of the request; null if it is not recorded. */
+    span: Span | null;
   }
 }
 
@@ -58,6 +62,8 @@ export interface HttpDeps {
   readonly logger: FastifyBaseLogger;
   readonly clock: Clock;
   readonly observer: RequestObserver;
+  /** Absent or null where no trace is recorded. */
+  readonly traces?: RequestTraces | null;
   /** The edge of the whole node. */
   readonly edge: Edge;
   /** The hosts that unsigned requests may name, as `authorityOf` writes them; null for any. */
@@ -125,6 +131,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   server.decorate("edge", deps.edge);
   server.decorateReply("problemCode", null);
   server.decorateReply("keyId", null);
+  server.decorateReply("span", null);
   serveOneAtATime(server.server, {
     accept: (connection) => deps.edge.accept(connection),
     requestsMax: limits.requestsPerConnectionMax,
@@ -133,7 +140,8 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);
   addRefusals(server, surface, { routes, hosts: deps.hosts });
-  for (const route of routes) addRoute(server, route, allowedBy(routesAt(routes, route.path)));
+  for (const route of routes)
+    addRoute(server, traced(route, deps, surface), allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;
   if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
   server.setErrorHandler((error, request, reply) => answerError(error, request, reply));
@@ -162,7 +170,9 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
       from: sourceOfRequest(request.raw, deps.edge),
     };
     deps.observer.observe(answered);
-    request.log.info(answered, "answered");
+    const { span } = reply;
+    request.log.info(span === null ? answered : { ...answered, trace_id: span.traceId }, "answered");
+    endSpan(span, answered);
     done();
   });
 }

@@ -23,6 +23,7 @@ import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
 import { parseBounded, parseRetention, type RetentionConfig } from "./retention-config.ts";
+import { parseTracing, type TraceConfig } from "./telemetry/trace-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -85,6 +86,8 @@ export interface NodeConfig {
   readonly log: LogConfig;
   /** Whether, how often and by which resolvers the domains of endpoints are looked at. */
   readonly domains: DomainConfig;
+  /** Whether and where to traces are sent. */
+  readonly tracing: TraceConfig;
   readonly ops: OpsConfig;
   /** The cluster settings; null for a standalone node with the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -179,6 +182,7 @@ export function loadConfig(
     retention: parseRetention(env),
     log: parseLog(env, environment),
     domains: parseDomains(env, environment),
+    tracing: parseTracing(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),

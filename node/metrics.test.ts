@@ -39,7 +39,7 @@ it("shows every metric that a page names", () => {
   const named = pages.flatMap(({ name, text: page }) =>
     [
       ...page.matchAll(
-        /\b(?:svc_(?:http|actors|cluster|fence|process|index|log|allowance|receipt|receipts|disk|ready|pushes)|nodejs|process)_[a-z_]+[a-z]\b(?!…|_)/g,
+        /\b(?:svc_(?:http|actors|cluster|fence|process|index|trace|log|allowance|receipt|receipts|disk|ready|pushes)|nodejs|process)_[a-z_]+[a-z]\b(?!…|_)/g,
       ),
     ].map(([metric]) => `${name}: ${metric}`),
   );

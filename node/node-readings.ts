@@ -12,6 +12,7 @@ import type { NodeServices } from "./services.ts";
 import { actorReadings } from "./telemetry/actor-readings.ts";
 import { diskReadings, diskSpace } from "./telemetry/disk.ts";
 import { logReadings } from "./telemetry/log-readings.ts";
+import { traceReadings } from "./telemetry/tracing-port.ts";
 
 /** The readings of the actors, the counts and the cluster. What cannot be read now is left out. */
 export async function nodeReadings(services: NodeServices): Promise<readonly Reading[]> {
@@ -26,6 +27,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
     nodeInfo(services.config),
     ...actorReadings(services.actors.loads(), services.cluster?.regions() ?? [services.config.region]),
     ...allowanceReadings(services.allowance),
+    ...traceReadings(services.tracing),
     ...diskReadings(await diskSpace(services.config).catch(() => [])),
     ...(await logReadings(services).catch(() => [])),
     gauge(

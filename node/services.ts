@@ -50,6 +50,7 @@ import type { RightOfWay } from "./right-of-way.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 import { createTimings, type Timings } from "./telemetry/timings.ts";
+import type { Tracing } from "./telemetry/tracing-port.ts";
 import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
 
 export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
@@ -71,6 +72,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly actors: LocalActorSystem;
   /** The cluster side of the node; null if it is standalone. */
   readonly cluster: NodeCluster | null;
+  /** The traces that this node records; null if it records none. */
+  readonly tracing: Tracing | null;
   /** How long commits and receipts take. */
   readonly timings: Timings;
   /** The commits that the fence refused, for this node and for all. */
@@ -144,10 +147,11 @@ export async function openNodeServices(
   const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
   const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
+  const tracing = await tracingOf(config, incarnation, log);
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation, timings: createTimings() },
+    ...{ config, clock, incarnation, timings: createTimings(), tracing },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
@@ -174,6 +178,7 @@ export async function openNodeServices(
     await logWitnesses[Symbol.asyncDispose]();
     await fence.stop();
     await stores.close();
+    await tracing?.[Symbol.asyncDispose]();
   };
   try {
     // Records are judged by the company names in the register as soon as the node has actors.
@@ -203,6 +208,18 @@ function witnessOf(
 ): FenceWitness {
   const { config, clock, log } = parts;
   return new FenceWitness({ ledger, region: config.region, clock, timers: nodeTimers, monotonic, log });
+}
+
+/** What records traces is loaded only where they are sent somewhere. */
+async function tracingOf(
+  config: NodeConfig,
+  incarnation: string,
+  log: (entry: LogEntry) => void,
+): Promise<Tracing | null> {
+  const { endpoint } = config.tracing;
+  if (endpoint === null) return null;
+  const { openTracing } = await import("./telemetry/tracing.ts");
+  return openTracing(endpoint, { config, incarnation, log });
 }
 
 function domainProbeOf({ domains }: NodeConfig, platform: NodePlatform): CountedProbe | null {

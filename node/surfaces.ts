@@ -102,6 +102,7 @@ export function buildSurfaces(
     logger,
     clock: services.clock,
     observer: changes.observer ?? metrics,
+    traces: services.tracing,
     edge,
     // Callers of a standalone node have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),

@@ -31,6 +31,13 @@ export interface Tracer {
   within<T>(traceparent: string, run: () => T): T;
 }
 
+/** Requests from outside, each of which may be the beginning of what is recorded. */
+export interface RequestTraces {
+  readonly tracer: Tracer;
+  /** Begins the span of a request; null if it is not recorded. `traceparent` is what the caller sent, whatever it is. */
+  receive(name: string, traceparent: unknown, attributes: SpanAttributes): Span | null;
+}
+
 const pattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 export interface TraceParent {
@@ -57,15 +64,14 @@ export function traceparentOf(text: unknown): string | null {
 }
 
 /** Does `work` in a span of the trace in which the caller runs, or without one where nothing is recorded. */
-export async function inSpan<T>(
-  tracer: Tracer | undefined,
-  name: string,
-  work: () => Promise<T>,
-  attributes: SpanAttributes = {},
-): Promise<T> {
+export function inSpan<T>(tracer: Tracer | undefined, name: string, work: () => Promise<T>): Promise<T> {
   const parent = tracer?.current() ?? null;
-  if (tracer === undefined || parent === null) return work();
-  const span = tracer.start(name, parent, { attributes });
+  return tracer === undefined || parent === null
+    ? work()
+    : recorded(tracer, tracer.start(name, parent), work);
+}
+
+async function recorded<T>(tracer: Tracer, span: Span, work: () => Promise<T>): Promise<T> {
   try {
     const result = await tracer.within(span.traceparent, work);
     span.end();

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
+import type { Tracer } from "../../std/tracing.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
 import type { NoticeChannel } from "../messages/notices.ts";
@@ -62,6 +63,8 @@ export interface PushPorts {
   readonly lists: ContentLists;
   /** Whether pushes that nobody waits for are processed here; absent where they always are. */
   readonly background?: { readonly isOn: boolean };
+  /** Absent where no trace is recorded. */
+  readonly tracer?: Tracer | undefined;
   /** Who is told of pushes that stall; absent where nobody watches. */
   readonly stalled?: StallWatch;
   /** The channels of notices; absent where there are none. */

@@ -13,6 +13,7 @@ import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { boundedText } from "../../protocol/result.ts";
+import { inSpan } from "../../std/tracing.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
@@ -118,9 +119,10 @@ async function publishChunk(
   context: ActivityContext<"push">,
 ): Promise<PublishedChunk> {
   const { chunk } = assigned;
-  const prepared = await signChunk(ports, facts, assigned);
+  const { tracer } = ports;
+  const prepared = await inSpan(tracer, "sign versions", () => signChunk(ports, facts, assigned));
   await rejectFirst(prepared, chunk, context);
-  const changes = await storeVersions(ports, facts, prepared);
+  const changes = await inSpan(tracer, "store versions", () => storeVersions(ports, facts, prepared));
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
     generation: assignment.generation,

@@ -275,6 +275,13 @@ const ofRequests: readonly AlertCase[] = [
     calm: [gauge("svc_insight_waiting", 400)],
   },
   {
+    alert: "SvcSpansDropped",
+    at: "30m",
+    fires: [grows("svc_trace_spans_dropped_total", 1, `reason="not_taken"`)],
+    about: { reason: "not_taken" },
+    calm: [gauge("svc_trace_spans_dropped_total", 7, `reason="not_taken"`)],
+  },
+  {
     alert: "SvcExcessiveSearches",
     at: "61m",
     fires: [grows("svc_insight_excessive_searches_total", 200)],

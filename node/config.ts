@@ -130,10 +130,7 @@ export function loadConfig(
     throw new ConfigError("SVC_REGION", `is ${JSON.stringify(region)}; use a name like eu-west1`);
   }
   const home = options.home ?? env["SVC_HOME"] ?? ".svc";
-  const portBase = options.portBase ?? parsePort(env["SVC_PORT_BASE"] ?? "7300");
-  if (!Number.isInteger(portBase) || portBase < 0 || portBase > 65_531) {
-    throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65531, the first of five`);
-  }
+  const portBase = parsePortBase(options, env);
   const logLevel = options.logLevel ?? env["SVC_LOG_LEVEL"] ?? "info";
   if (!logLevels.includes(logLevel)) {
     throw new ConfigError(
@@ -283,6 +280,12 @@ function isClustered(env: Readonly<Record<string, string | undefined>>): boolean
     );
   }
   return false;
+}
+
+function parsePortBase(options: NodeOptions, env: Readonly<Record<string, string | undefined>>): number {
+  const portBase = options.portBase ?? parsePort(env["SVC_PORT_BASE"] ?? "7300");
+  if (Number.isInteger(portBase) && portBase >= 0 && portBase <= 65_531) return portBase;
+  throw new ConfigError("SVC_PORT_BASE", `is ${portBase}; use a port from 1 to 65531, the first of five`);
 }
 
 function parsePort(text: string): number {

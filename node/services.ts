@@ -146,12 +146,11 @@ export async function openNodeServices(
   const register = createRegister({ store: stores.registerStore, clock });
   const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
   const fence = witnessOf(stores, { config, clock, log });
-  const incarnation = newIncarnation();
-  const tracing = await tracingOf(config, incarnation, log);
+  const [incarnation, timings] = [newIncarnation(), createTimings()];
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation, timings: createTimings(), tracing },
+    ...{ config, clock, incarnation, timings, tracing: await tracingOf(config, incarnation, log) },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
@@ -178,7 +177,7 @@ export async function openNodeServices(
     await logWitnesses[Symbol.asyncDispose]();
     await fence.stop();
     await stores.close();
-    await tracing?.[Symbol.asyncDispose]();
+    await common.tracing?.[Symbol.asyncDispose]();
   };
   try {
     // Records are judged by the company names in the register as soon as the node has actors.

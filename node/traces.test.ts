@@ -183,7 +183,7 @@ describe("what is not recorded", () => {
     expect(collector.spans).toEqual([]);
   });
 
-  it("is left to the node, not to the caller (NT1)", async () => {
+  it("is left to the node, not to the caller", async () => {
     await start({ SVC_OTLP_ENDPOINT: collector.url, SVC_TRACE_RATIO: "0" });
     const from = await business(traceparent.replace(/00$/, "01"), []);
     await from.push([product("unsampled")]);

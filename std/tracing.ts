@@ -1,5 +1,5 @@
-// Port: traces, which follow one request over actors, nodes and regions. Whoever records nothing is given no tracer, and then a
-// trace costs nothing.
+// Port: traces, which follow one request over actors, nodes and regions. Where nothing is recorded there is no tracer, and a trace
+// costs nothing.
 //   TR1. A trace travels as the text of a `traceparent` (W3C Trace Context, version 00). Only what is recorded travels: without a
 //        text there is nothing to record.
 //   TR2. Recording never fails, delays or refuses what it records.

@@ -72,6 +72,7 @@ export const settingNames: readonly string[] = [
   "SVC_OPS_HOSTS",
   "SVC_OPS_LISTEN",
   "SVC_OPS_TOKEN_FILE",
+  "SVC_OTLP_ENDPOINT",
   "SVC_PASSKEY_ORIGINS",
   "SVC_PASSKEY_RP_IDS",
   "SVC_PORT_BASE",
@@ -89,6 +90,7 @@ export const settingNames: readonly string[] = [
   "SVC_STORE",
   "SVC_TERMS",
   "SVC_TOOLS_URL",
+  "SVC_TRACE_RATIO",
   "SVC_TRUSTED_PROXIES",
   "SVC_VERIFY_URL",
 ];

@@ -1,5 +1,5 @@
 // The spans that wait for the collector.
-//   SQ1. Whoever ends a span never waits: it is queued, or dropped and counted while the queue is full.
+//   SQ1. The one that ends a span never waits: the span is queued, or dropped and counted while the queue is full.
 //   SQ2. One batch is under way at a time. A batch that the collector does not take is dropped and counted: old spans are worth less
 //        than new ones.
 //   SQ3. A node that stops sends what it has for a moment, and then leaves.

@@ -34,6 +34,7 @@ import { type CountedProbe, countProbes } from "./domains/counted-probe.ts";
 import { createDomainProbe } from "./domains/domain-probe.ts";
 import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
+import { forgetImages } from "./images/forget-images.ts";
 import { insightOf, keepInsight } from "./insight-keeping.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
@@ -245,6 +246,8 @@ function beginBackground(
     | "actors"
     | "logWitnesses"
     | "allowance"
+    | "imageStore"
+    | "records"
   > & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
@@ -258,9 +261,18 @@ function beginBackground(
   const stopInsight = keepInsight({ ...parts, monotonic });
   const stopKeeping = keepLogHome({ ...parts, timers: nodeTimers });
   const stopSpending = keepAllowance(parts.allowance, nodeTimers);
+  const stopForgetting = forgetImages(parts, { log, timers: nodeTimers });
   return () => {
     stopKeeping();
-    return [stopSpending(), stopWatching(), stopFollowing(), stopSweeping(), stopInsight(), stopLooking()];
+    return [
+      stopForgetting(),
+      stopSpending(),
+      stopWatching(),
+      stopFollowing(),
+      stopSweeping(),
+      stopInsight(),
+      stopLooking(),
+    ];
   };
 }
 

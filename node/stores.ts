@@ -108,7 +108,7 @@ export async function openEmbeddedStores(
             now: clock.now,
           }),
     logStore,
-    imageStore: openSqliteImageStore(database, { bytesMax: config.adImageBytesMax }),
+    imageStore: openSqliteImageStore(database, { bytesMax: config.adImageBytesMax, now: clock.now }),
     close: async () => {
       await logStore[Symbol.asyncDispose]();
       await rows[Symbol.asyncDispose]();

@@ -42,6 +42,8 @@ export interface AdBook {
   sponsored(query: SponsoredQuery): ReadonlyMap<string, Sponsorship>;
   /** The ads of running campaigns that match, in no particular order. */
   find(query: AdQuery): readonly FoundAd[];
+  /** All live ads and sponsored products, whatever has become of their campaigns. */
+  live(): readonly AdFacts[];
   /** Number of live ads and sponsored products. */
   readonly size: number;
 }
@@ -92,6 +94,7 @@ export function createAdBook(): AdBook {
     get size() {
       return size;
     },
+    live: () => [...ads.values()].flatMap(({ listed }) => (listed === null ? [] : [listed.ad])),
     put: ({ table, key, change, body }) => {
       if (table === "ad") putAd(JSON.parse(body) as AdFacts, change);
       if (table !== "campaign") return;

@@ -32,7 +32,7 @@ import { sponsorProduct } from "./sponsor-product.ts";
 
 export interface PublishAdDeps extends SealedAloneDeps {
   readonly records: RecordStore;
-  readonly images: Pick<ImageStore, "read">;
+  readonly images: Pick<ImageStore, "read" | "renew">;
   readonly lists: ContentLists;
   readonly recordIdOf: (businessUuid: string, kind: "ads", localId: string) => string;
   readonly projection: SignerAt;
@@ -124,7 +124,8 @@ async function imageFault({ images }: PublishAdDeps, ad: ParsedAd): Promise<Refu
   for (const [at, { sha256, media_type, width, height }] of ad.images.entries()) {
     const stored = await images.read(sha256);
     const pointer = `/images/${at}`;
-    if (stored === null)
+    // From here on it is needed, so it is not forgotten before the ad is live.
+    if (stored === null || !(await images.renew(sha256)))
       return refused(
         problem("campaign_refused", "The image was not uploaded: send it to /v1/ads/images first.", {
           ...{ reason: "image_unknown", errors: [{ code: "image_unknown", pointer, detail: sha256 }] },

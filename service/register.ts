@@ -88,7 +88,7 @@ export interface Register {
   /** As of the last refresh. */
   readonly certifiedNames: CertifiedNames;
   /** The ads and campaigns, as of the last refresh. */
-  readonly ads: Pick<AdBook, "find" | "sponsorshipOf" | "sponsored" | "size">;
+  readonly ads: Pick<AdBook, "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };

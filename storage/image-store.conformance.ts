@@ -1,4 +1,4 @@
-// What every implementation of the port in image-store.ts must pass: obligations I1–I5.
+// What every implementation of the port in image-store.ts must pass: obligations I1–I6.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hashOf } from "../protocol/hash.ts";
@@ -9,6 +9,8 @@ export interface OpenImageStore {
   readonly store: ImageStore;
   /** Opens another handle on the same data, that of another process. */
   reopen(): Promise<OpenImageStore>;
+  /** Time passes, in milliseconds. */
+  pass(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -98,6 +100,29 @@ export function imageStoreConformance(
       }
       expect(await Promise.all(puts)).toEqual(of.map(() => "stored"));
       for (const image of of) expect(await read(image)).toEqual(image);
+    });
+
+    it("I6: finds what nobody needs, and forgets it unless it was needed meanwhile", async () => {
+      const dayMs = 86_400_000;
+      const startMs = Date.now();
+      const [unneeded, renewed, again] = [imageOf(300_000), imageOf(300_000), imageOf(300_000)];
+      for (const image of [unneeded, renewed, again]) await opened.store.put(image);
+      const since = startMs + dayMs;
+      const found = async () => [...(await opened.store.unneeded(since, 10))].sort();
+      expect(await found()).toEqual([unneeded, renewed, again].map(({ sha256 }) => sha256).sort());
+      expect(await opened.store.unneeded(since, 2)).toHaveLength(2);
+      expect(await opened.store.unneeded(startMs - dayMs, 10)).toEqual([]);
+      opened.pass(8 * dayMs);
+      expect(await opened.store.renew(renewed.sha256)).toBe(true);
+      expect(await opened.store.renew(imageOf(10).sha256)).toBe(false);
+      expect(await opened.store.put(again)).toBe("stored");
+      opened = await opened.reopen();
+      expect(await found()).toEqual([unneeded.sha256]);
+      for (const { sha256 } of [unneeded, renewed, again]) await opened.store.forget(sha256, since);
+      expect(await read(unneeded)).toBeNull();
+      for (const image of [renewed, again]) expect(await read(image)).toEqual(image);
+      expect(await opened.store.put(unneeded)).toBe("stored");
+      expect(await read(unneeded)).toEqual(unneeded);
     });
 
     it("takes nothing that should have been refused before", async () => {

@@ -9,6 +9,8 @@
 //       last minute.
 //   I4. `forget` leaves nothing of an image and makes room; it may be repeated, and the image may then be put again.
 //   I5. An image is read whole or not at all: one that is still on its way here, or half written, is not shown in part.
+//   I6. An image is needed at the instant at which it was put or renewed last, by the clock of the process that did. It is found as
+//       unneeded since then, up to a week early, and `forget` with that instant leaves what was put or renewed meanwhile.
 
 import { parseHash } from "../protocol/hash.ts";
 import type { ImageMediaType } from "../protocol/image-type.ts";
@@ -32,13 +34,22 @@ export interface ImageStore {
   put(image: ImageToStore): Promise<"stored" | "full">;
   /** Null for an image that is not here. Throws {@link StoreError}. */
   read(sha256: string): Promise<StoredImage | null>;
-  /** Throws {@link StoreError}. */
-  forget(sha256: string): Promise<void>;
+  /** The image is needed now. False for one that is not here. Throws {@link StoreError}. */
+  renew(sha256: string): Promise<boolean>;
+  /** Hashes of images that nobody needed at that instant or later (I6), at most `limit`, in no particular order. Throws {@link StoreError}. */
+  unneeded(sinceMs: number, limit: number): Promise<readonly string[]>;
+  /** Unless it was needed at that instant or later; whatever was needed, if none is given. Throws {@link StoreError}. */
+  forget(sha256: string, unneededSinceMs?: number): Promise<void>;
 }
+
+/** How long an image may be needed before that is written again. */
+export const writtenAgainAfterMs = 7 * 86_400_000;
 
 export interface ImageStoreOptions {
   /** The most bytes of all images together. */
   readonly bytesMax: number;
+  /** Unix milliseconds; the platform's clock by default. */
+  readonly now?: () => number;
 }
 
 /** Throws RangeError for an image that its caller should have refused. */

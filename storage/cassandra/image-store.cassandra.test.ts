@@ -19,11 +19,16 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
 
   imageStoreConformance("the Cassandra store", async (bytesMax) => {
     await empty();
+    let passedMs = 0;
+    const now = () => Date.now() + passedMs;
     const open = async (): Promise<OpenImageStore> => {
       const session = await keyspace.connect();
       return {
-        store: openCassandraImageStore(session, { bytesMax }),
+        store: openCassandraImageStore(session, { bytesMax, now }),
         reopen: open,
+        pass: (ms) => {
+          passedMs += ms;
+        },
         close: () => session.close(),
       };
     };

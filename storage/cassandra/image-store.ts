@@ -1,4 +1,4 @@
-// The images of ads in Cassandra: the port's obligations I1–I5.
+// The images of ads in Cassandra: the port's obligations I1–I6.
 //   G1. The bytes are in rows of one partition for each image; what the image is, in a row elsewhere that is written last
 //       and removed first. An image whose row is here and whose bytes are not is still on its way, or leaving. What a
 //       process that died had written of the bytes is not counted; the next `put` or `forget` of the image sees to it.
@@ -6,6 +6,8 @@
 //       images in between: no counter can drift from what is there.
 //   G3. What is forgotten and put again is ordered by the clocks, which differ by at most two seconds, or the cluster
 //       refuses a node.
+//   G4. When an image was needed last is the write time of its row. Renewing it writes the whole image again, at most once a week;
+//       what is forgotten as unneeded is deleted as of that time, so an image that is renewed meanwhile stays whole.
 
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { ImageMediaType } from "../../protocol/image-type.ts";
@@ -18,10 +20,12 @@ import {
   type ImageToStore,
   type StoredImage,
   StoreError,
+  writtenAgainAfterMs,
 } from "../image-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
+import { createWriteTimestamps, msOfStamp } from "./write-timestamps.ts";
 
 const options = "gc_grace_seconds = 10800 AND compaction = {'class': 'UnifiedCompactionStrategy'}";
 
@@ -35,13 +39,15 @@ export const imageTables: readonly string[] = [
 ];
 
 const cql = {
-  put: "INSERT INTO ad_image (bucket, sha256, media_type, width, height, size) VALUES (?, ?, ?, ?, ?, ?)",
-  image: "SELECT media_type, width, height, size FROM ad_image WHERE bucket = ? AND sha256 = ?",
-  forget: "DELETE FROM ad_image WHERE bucket = ? AND sha256 = ?",
+  put: "INSERT INTO ad_image (bucket, sha256, media_type, width, height, size) VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+  image:
+    "SELECT media_type, width, height, size, WRITETIME(size) AS needed FROM ad_image WHERE bucket = ? AND sha256 = ?",
+  needed: "SELECT sha256, WRITETIME(size) AS needed FROM ad_image WHERE bucket = ?",
+  forget: "DELETE FROM ad_image USING TIMESTAMP ? WHERE bucket = ? AND sha256 = ?",
   sum: "SELECT sum(size) AS taken FROM ad_image WHERE bucket = ?",
-  add: "INSERT INTO ad_image_bytes (sha256, part, bytes) VALUES (?, ?, ?)",
+  add: "INSERT INTO ad_image_bytes (sha256, part, bytes) VALUES (?, ?, ?) USING TIMESTAMP ?",
   parts: "SELECT bytes FROM ad_image_bytes WHERE sha256 = ?",
-  drop: "DELETE FROM ad_image_bytes WHERE sha256 = ?",
+  drop: "DELETE FROM ad_image_bytes USING TIMESTAMP ? WHERE sha256 = ?",
 } as const;
 
 /** Partitions that the rows of all images are spread over; stored data depends on it. */
@@ -56,8 +62,6 @@ const plain = { idempotent: true } as const;
 export interface CassandraImageStoreOptions extends ImageStoreOptions {
   /** Acknowledges a write only once other regions have it. */
   readonly replicateBeforeAck?: boolean;
-  /** Unix milliseconds. */
-  readonly now?: () => number;
 }
 
 export function openCassandraImageStore(
@@ -67,25 +71,61 @@ export function openCassandraImageStore(
   const write: StatementOptions = replicateBeforeAck ? { ...plain, consistency: "EACH_QUORUM" } : plain;
   const lanes = new Semaphore(lanesMax);
   const room = new CountedRoom(session, bytesMax, now);
+  const stamps = createWriteTimestamps(now);
+  /** The bytes first, and the row unless it is there and need not be written again. */
+  const writeImage = async (image: ImageToStore): Promise<void> => {
+    const { sha256, bytes } = image;
+    const stamp = stamps.rising();
+    await lanes.all(
+      partsOf(image).map((params) => () => session.execute(cql.add, [...params, stamp], write)),
+    );
+    const known = await readImageRow(session, sha256);
+    if (known !== null && now() - neededAtMs(known) < writtenAgainAfterMs) return;
+    // The first row stays what it was (I2).
+    const { mediaType, width, height } = known === null ? image : imageIn(known);
+    const params = [bucketOf(sha256, buckets), sha256, mediaType, width, height, bytes.length, stamp];
+    await session.execute(cql.put, params, write);
+  };
   return {
     put: async (image) => {
       assertImage(image);
       if ((await readImageRow(session, image.sha256)) === null && !(await room.take(image.bytes.length)))
         return "full";
-      await lanes.all(partsOf(image).map((params) => () => session.execute(cql.add, params, write)));
-      const { sha256, mediaType, width, height, bytes } = image;
-      const params = [bucketOf(sha256, buckets), sha256, mediaType, width, height, bytes.length];
-      // The first row stays what it was (I2).
-      if ((await readImageRow(session, sha256)) === null) await session.execute(cql.put, params, write);
+      await writeImage(image);
       return "stored";
     },
     read: (sha256) => readImage(session, sha256),
-    forget: async (sha256) => {
-      await session.execute(cql.forget, [bucketOf(sha256, buckets), sha256], write);
-      await session.execute(cql.drop, [sha256], write);
+    renew: async (sha256) => {
+      const row = await readImageRow(session, sha256);
+      if (row === null || now() - neededAtMs(row) < writtenAgainAfterMs) return row !== null;
+      const image = await readImage(session, sha256);
+      if (image !== null) await writeImage({ sha256, ...image });
+      return image !== null;
+    },
+    unneeded: async (sinceMs, limit) => {
+      const found: string[] = [];
+      for (let bucket = 0; bucket < buckets && found.length < limit; bucket += 1)
+        for (const row of await executeAll(session, cql.needed, [bucket], plain))
+          if (neededAtMs(row) < sinceMs) found.push(textOf(row["sha256"]));
+      return found.slice(0, limit);
+    },
+    forget: async (sha256, unneededSinceMs) => {
+      let stamp = stamps.rising();
+      if (unneededSinceMs !== undefined) {
+        const row = await readImageRow(session, sha256);
+        if (row === null || neededAtMs(row) >= unneededSinceMs) return;
+        stamp = numberOf(row["needed"]);
+      }
+      await session.execute(cql.forget, [stamp, bucketOf(sha256, buckets), sha256], write);
+      await session.execute(cql.drop, [stamp, sha256], write);
       room.countAgain();
     },
   };
+}
+
+/** See G4. */
+function neededAtMs(row: CqlRow): number {
+  return msOfStamp(numberOf(row["needed"]));
 }
 
 function partsOf({ sha256, bytes }: ImageToStore) {
@@ -109,9 +149,12 @@ async function readImage(session: CassandraSession, sha256: string): Promise<Sto
   // See G1.
   if (bytes.length !== numberOf(row["size"]))
     throw new StoreError("not_applied", "the bytes of an image are not readable here yet");
+  return { ...imageIn(row), bytes };
+}
+
+function imageIn(row: CqlRow): Omit<StoredImage, "bytes"> {
   return {
     mediaType: textOf(row["media_type"]) as ImageMediaType,
-    bytes,
     width: numberOf(row["width"]),
     height: numberOf(row["height"]),
   };

@@ -1,4 +1,4 @@
-// The images of ads in SQLite: the port's obligations I1–I5. The bytes of all images are counted in the transaction that
+// The images of ads in SQLite: the port's obligations I1–I6. The bytes of all images are counted in the transaction that
 // adds or removes one, so the count is exact.
 
 import type { ImageMediaType } from "../../protocol/image-type.ts";
@@ -12,27 +12,35 @@ const migrations = [
      bytes BLOB NOT NULL);
    CREATE TABLE ad_image_room (part INTEGER PRIMARY KEY, taken INTEGER NOT NULL);
    INSERT INTO ad_image_room (part, taken) VALUES (0, 0);`,
+  `ALTER TABLE ad_image ADD COLUMN needed_at INTEGER NOT NULL DEFAULT 0;
+   UPDATE ad_image SET needed_at = unixepoch() * 1000;
+   CREATE INDEX ad_image_needed ON ad_image (needed_at);`,
 ];
 
 /** Opens the store in `database`, creating its tables if they are missing. */
-export function openSqliteImageStore(database: SqliteDatabase, { bytesMax }: ImageStoreOptions): ImageStore {
+export function openSqliteImageStore(
+  database: SqliteDatabase,
+  { bytesMax, now = Date.now }: ImageStoreOptions,
+): ImageStore {
   database.migrate("image", migrations);
   const read = database.prepare("SELECT media_type, width, height, bytes FROM ad_image WHERE sha256 = ?");
-  const size = database.prepare("SELECT length(bytes) AS size FROM ad_image WHERE sha256 = ?");
+  const size = database.prepare("SELECT length(bytes) AS size, needed_at FROM ad_image WHERE sha256 = ?");
   const room = database.prepare("SELECT taken FROM ad_image_room WHERE part = 0");
   const take = database.prepare("UPDATE ad_image_room SET taken = taken + ? WHERE part = 0");
   const put = database.prepare(
-    "INSERT INTO ad_image (sha256, media_type, width, height, bytes) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO ad_image (sha256, media_type, width, height, bytes, needed_at) VALUES (?, ?, ?, ?, ?, ?)",
   );
+  const renew = database.prepare("UPDATE ad_image SET needed_at = max(needed_at, ?) WHERE sha256 = ?");
+  const unneeded = database.prepare("SELECT sha256 FROM ad_image WHERE needed_at < ? LIMIT ?");
   const forget = database.prepare("DELETE FROM ad_image WHERE sha256 = ?");
   return {
     put: async (image) => {
       assertImage(image);
       const { sha256, mediaType, width, height, bytes } = image;
       return database.write(() => {
-        if (size.get(sha256) !== undefined) return "stored";
+        if (renew.run(now(), sha256).changes > 0) return "stored";
         if (numberOf(room.get()?.["taken"]) + bytes.length > bytesMax) return "full";
-        put.run(sha256, mediaType, width, height, bytes);
+        put.run(sha256, mediaType, width, height, bytes, now());
         take.run(bytes.length);
         return "stored";
       });
@@ -47,10 +55,12 @@ export function openSqliteImageStore(database: SqliteDatabase, { bytesMax }: Ima
         height: numberOf(row["height"]),
       };
     },
-    forget: (sha256) =>
+    renew: (sha256) => database.write(() => renew.run(now(), sha256).changes > 0),
+    unneeded: async (sinceMs, limit) => unneeded.all(sinceMs, limit).map((row) => textOf(row["sha256"])),
+    forget: (sha256, unneededSinceMs = Number.POSITIVE_INFINITY) =>
       database.write(() => {
         const known = size.get(sha256);
-        if (known === undefined) return;
+        if (known === undefined || numberOf(known["needed_at"]) >= unneededSinceMs) return;
         forget.run(sha256);
         take.run(-numberOf(known["size"]));
       }),

@@ -8,7 +8,7 @@ import { queryWords } from "../../collections/text-analysis.ts";
 import { eventStoreConformance, type OpenEventStore } from "../event-store.conformance.ts";
 import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
-import { imageStoreConformance } from "../image-store.conformance.ts";
+import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
@@ -76,9 +76,20 @@ eventStoreConformance("the SQLite store", async () => {
   });
   return open(openIn(freshFile(), (database) => openSqliteEventStore(database, () => Date.now() + passedMs)));
 });
-imageStoreConformance("the SQLite store", async (bytesMax) =>
-  openIn(freshFile(), (database) => openSqliteImageStore(database, { bytesMax })),
-);
+imageStoreConformance("the SQLite store", async (bytesMax) => {
+  let passedMs = 0;
+  const open = (
+    opened: ReturnType<typeof openIn<ReturnType<typeof openSqliteImageStore>>>,
+  ): OpenImageStore => ({
+    ...opened,
+    reopen: async () => open(await opened.reopen()),
+    pass: (ms) => {
+      passedMs += ms;
+    },
+  });
+  const now = () => Date.now() + passedMs;
+  return open(openIn(freshFile(), (database) => openSqliteImageStore(database, { bytesMax, now })));
+});
 fenceLedgerConformance("the SQLite store", async () => {
   const path = freshFile();
   const opened: OpenStore<FenceLedger>[] = [];

@@ -4,6 +4,7 @@
 //   C2. A request that got no answer is sent again under the same key with a new nonce. The service charges a nonce once at most, so
 //       what is charged lies between the answers that came and the requests that were signed; which of the others were served is
 //       in the listed receipts, each of which names the hash of one signed request.
+//       A request that was refused, for whatever reason, is not charged: no receipt answers it.
 //   C3. When the money is spent, the company pays in, and goes on.
 
 import { setTimeout as wait } from "node:timers/promises";
@@ -49,6 +50,8 @@ export interface CompanyOptions {
 export interface OwnBooks {
   /** The hash of every signed search and fetch. */
   readonly signed: Set<string>;
+  /** The hash of each of them that was refused. */
+  readonly refused: Set<string>;
   /** The hash of each of them that was answered, with the kind. */
   readonly answered: Map<string, "search" | "fetch">;
   /** How many searches and fetches each address is being asked now. */
@@ -88,7 +91,15 @@ const timeoutMs = 15_000;
 
 export function openAiCompany(options: CompanyOptions): AiCompany {
   const books: OwnBooks = {
-    ...{ signed: new Set(), asked: new Map(), answered: new Map(), lost: 0, exhausted: 0, paidIn: [] },
+    ...{
+      signed: new Set(),
+      refused: new Set(),
+      asked: new Map(),
+      answered: new Map(),
+      lost: 0,
+      exhausted: 0,
+      paidIn: [],
+    },
     ...{ rendered: new Map(), clicked: new Set(), verified: 0 },
   };
   const client = (door: Door): SvcClient => clientOf(options, books, door);
@@ -123,9 +134,15 @@ function clientOf({ key, now = Date.now }: CompanyOptions, books: OwnBooks, door
   const count = (change: number) => books.asked.set(baseUrl, (books.asked.get(baseUrl) ?? 0) + change);
   const noted: Fetch = (url, init) => {
     if (!isBilled(init.method, new URL(url).pathname)) return fetch(url, init);
-    books.signed.add(hashOfRequest(url, init));
+    const request = hashOfRequest(url, init);
+    books.signed.add(request);
     count(1);
-    return fetch(url, init).finally(() => count(-1));
+    return fetch(url, init)
+      .then((answer) => {
+        if (!answer.ok) books.refused.add(request);
+        return answer;
+      })
+      .finally(() => count(-1));
   };
   return createSvcClient({ fetch: noted, key, now, baseUrl, businessUrl, verifyUrl, timeoutMs });
 }

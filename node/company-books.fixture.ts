@@ -1,7 +1,7 @@
 // How an AI company checks what it is charged, with what it is shown alone: its receipts, its usage, its account and its statements.
 // For tests.
 //   B1. Every listed receipt verifies, answers one request that the company signed, and no other receipt does; every answer that
-//       the company had is in the list.
+//       the company had is in the list, and none that it was refused.
 //   B2. The usage is the receipts, counted, to the last line and the last one.
 //   B3. What is charged is the price of each billable receipt, summed exactly; so are the statement and its CSV.
 //   B4. What was paid in is what is available, what is reserved and what is charged.
@@ -100,6 +100,7 @@ async function judgeReceipts(company: AiCompany, receipts: readonly OwnReceipt[]
     const { request_hash: request } = payloadOf(receipt);
     expect(books.signed.has(request)).toBe(true);
     expect(requests.has(request)).toBe(false);
+    expect(books.refused.has(request)).toBe(false);
     requests.add(request);
     expect(billable).toBe(rows > 0);
   }

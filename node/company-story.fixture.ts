@@ -120,9 +120,17 @@ export async function enterPayment(
 }
 
 function tell({ books }: AiCompany, { receipts, billable, charged, reserved }: Settled): void {
-  const { signed, answered, lost, exhausted, paidIn, rendered, clicked, verified } = books;
+  const { signed, answered, refused, lost, exhausted, paidIn, rendered, clicked, verified } = books;
   console.log({
-    ...{ signed: signed.size, answered: answered.size, lost, exhausted, verified, clicked: clicked.size },
+    ...{
+      signed: signed.size,
+      answered: answered.size,
+      refused: refused.size,
+      lost,
+      exhausted,
+      verified,
+      clicked: clicked.size,
+    },
     ...{ receipts: receipts.length, billable, charged, reserved, paidIn: paidIn.join("+") },
     rendered: Object.fromEntries([...rendered].map(([campaign, { size }]) => [campaign, size])),
   });

@@ -47,6 +47,7 @@ export function describeForgetting(start: () => Promise<OpenActorStore>): void {
     const opened = await start();
     const ref = freshRef();
     const head = await lived(opened.store, ref);
+    await lived(opened.store, freshRef());
     expect(await opened.store.commit(following(ref, head, forget))).toEqual({ status: "applied" });
     await expectAbsent(opened.store, ref);
     const again = await opened.store.claim(ref, "b", 9);

@@ -52,6 +52,27 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     await session.close();
   });
 
+  it("G4: leaves no bytes of an image that was put several times and is not needed any more", async () => {
+    const session = await keyspace.connect();
+    let passedMs = 0;
+    const store = openCassandraImageStore(session, { bytesMax: 2 ** 30, now: () => Date.now() + passedMs });
+    const image = imageOf(700_000);
+    for (let times = 0; times < 3; times += 1) {
+      await store.put(image);
+      passedMs += 86_400_000;
+    }
+    await store.forget(image.sha256, Date.now() + passedMs);
+    const plain = { idempotent: true };
+    const left = await session.execute(
+      "SELECT part FROM ad_image_bytes WHERE sha256 = ?",
+      [image.sha256],
+      plain,
+    );
+    expect(left.rows).toEqual([]);
+    expect(await store.read(image.sha256)).toBeNull();
+    await session.close();
+  });
+
   it("G2: counts what other nodes put, a minute later at the latest", async () => {
     await empty();
     const session = await keyspace.connect();

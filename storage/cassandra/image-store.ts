@@ -72,7 +72,7 @@ export function openCassandraImageStore(
   const lanes = new Semaphore(lanesMax);
   const room = new CountedRoom(session, bytesMax, now);
   const stamps = createWriteTimestamps(now);
-  /** The bytes first, and the row unless it is there and need not be written again. */
+  /** The bytes first, then the row, under one stamp: what is forgotten as of it is the whole image (G4). */
   const writeImage = async (image: ImageToStore): Promise<void> => {
     const { sha256, bytes } = image;
     const stamp = stamps.rising();
@@ -80,7 +80,6 @@ export function openCassandraImageStore(
       partsOf(image).map((params) => () => session.execute(cql.add, [...params, stamp], write)),
     );
     const known = await readImageRow(session, sha256);
-    if (known !== null && now() - neededAtMs(known) < writtenAgainAfterMs) return;
     // The first row stays what it was (I2).
     const { mediaType, width, height } = known === null ? image : imageIn(known);
     const params = [bucketOf(sha256, buckets), sha256, mediaType, width, height, bytes.length, stamp];

@@ -15,6 +15,9 @@ const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callersSpan = "00f067aa0ba902b7";
 const traceparent = `00-${traceId}-${callersSpan}-00`;
 
+/** Every test seeds a sandbox, some two: far more than that takes on a slow machine. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
 let home: string;
 let collector: OtlpReceiver;
 let node: RunningNode | null;
@@ -155,6 +158,11 @@ describe("a push that is recorded", () => {
     from.push([product("late")]).catch(() => {});
     const road = "POST /v1/publish/products > push push.accept > push indexChunk";
     await expect.poll(() => collector.roads(traceId), { timeout: 30_000 }).toContain(road);
+    // The metrics say the same: a chunk waits for this region's index.
+    const region = `region="${first.config.region}"`;
+    expect(await metric(`svc_index_unconfirmed_chunks{${region}}`)).toBe(1);
+    expect(await metric(`svc_index_lag_seconds{${region}}`)).toBeGreaterThan(0);
+    expect(await metric('svc_actors_outbox_oldest_seconds{kind="push"}')).toBeGreaterThan(0);
     await first[Symbol.asyncDispose]();
     expect(collector.spans.filter(({ name }) => name === "push indexChunk")).not.toContainEqual(
       expect.objectContaining({ failure: null }),
@@ -167,6 +175,7 @@ describe("a push that is recorded", () => {
       );
     await expect.poll(indexed, { timeout: 30_000 }).toBe(true);
     expect(collector.roads(traceId)).toContain(`${road} > region rows.index > region indexRows`);
+    await expect.poll(() => metric(`svc_index_unconfirmed_chunks{${region}}`)).toBe(0);
     const nodes = collector.spans.filter((span) => span.traceId === traceId);
     expect(new Set(nodes.map((span) => span.node["service.instance.id"])).size).toBe(2);
   });

@@ -89,6 +89,19 @@ describe("X1: what a command causes is in its trace", () => {
     ]);
   });
 
+  it("over what the answer of that work causes", async () => {
+    const { system, time } = newWorld();
+    const { tracer, roads, within } = recorder();
+    const node = system({ tracer, activities: { work: async () => ({ type: "forward", to: "b", by: 1 }) } });
+    await within(() => ask(node, "a", { type: "work", job: "j" }));
+    await time.settle();
+    expect(roads()).toEqual([
+      "root > counter work",
+      "root > counter work > counter add",
+      "root > counter work > counter work",
+    ]);
+  });
+
   it("and what nobody records costs no row a byte, and has no span", async () => {
     const { system, store } = newWorld();
     const { tracer, spans } = recorder();

@@ -74,11 +74,12 @@ export class SpanQueue implements SpanProcessor {
     const late = Promise.withResolvers<void>();
     const cancel = this.#options.timers.schedule(closeMs, late.resolve);
     await Promise.race([this.forceFlush(), late.promise]);
-    cancel();
     this.#isClosed = true;
     this.#figures.refused += this.#queue.length;
     this.#queue = [];
-    await this.#options.exporter.shutdown().catch(() => {});
+    // The exporter waits for what it is sending; nobody waits for the exporter.
+    await Promise.race([this.#options.exporter.shutdown().catch(() => {}), late.promise]);
+    cancel();
   }
 
   #arm(): void {

@@ -31,7 +31,7 @@ const kinds: Readonly<Record<Kind, SpanKind>> = {
 };
 
 /** Time-out of one batch. */
-const exportTimeoutMs = 10_000;
+const exportTimeoutMs = 5_000;
 /** An attribute is a name or a number; the longest is the id of an actor. */
 const attributeLengthMax = 256;
 

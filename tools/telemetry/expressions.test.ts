@@ -6,20 +6,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { clusterReadings } from "../../node/node-readings.ts";
 import { type RunningNode, startNode } from "../../node/start.ts";
-import { problemCodes } from "../../protocol/problem.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { root } from "../process.ts";
-import { type Matcher, namedIn } from "./promql.fixture.ts";
+import { expressionFaults } from "./expression-faults.fixture.ts";
 import { type ShownMetric, shownIn } from "./shown-metrics.fixture.ts";
 import { readAlerts, readDashboard } from "./telemetry-files.fixture.ts";
 
 const home = mkdtempSync(join(tmpdir(), "svc-telemetry-"));
 let node: RunningNode;
 let shown: ReadonlyMap<string, ShownMetric>;
-
-/** The labels that Prometheus adds to every series, and the only metric that is its own. */
-const targetLabels = ["instance", "job"];
-const ofPrometheus: ShownMetric = { kind: "gauge", help: "", series: [{}] };
 
 beforeAll(async () => {
   // A sandbox does not look at domains unless it is told to.
@@ -33,58 +28,21 @@ beforeAll(async () => {
   await fetch(`${base_url}/v1/records/svc_none`);
   await fetch(`${business_url}/v1/publish/products`, { method: "POST" });
   const text = await (await fetch(`${ops_url}/metrics`)).text();
-  shown = new Map([...shownIn(text), ...ofCluster(), ["up", ofPrometheus]]);
+  shown = new Map([...shownIn(text), ...ofCluster()]);
 });
 afterAll(async () => {
   await node[Symbol.asyncDispose]();
   rmSync(home, { recursive: true, force: true });
 });
 
-/** What only a cluster node shows; nodes on real engines are held to the same names by telemetry.regions.test.ts. */
+/** What only a cluster node shows; node/traces.regions.test.ts holds the same queries to nodes on real engines. */
 function ofCluster(): readonly (readonly [string, ShownMetric])[] {
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };
   const parts = { membership, regionNames: ["eu-west1"], transportStats: () => null };
   return clusterReadings(rubbish(parts)).map(({ name, kind, help }) => [name, { kind, help, series: [{}] }]);
 }
 
-function faultsOf(expr: string): readonly string[] {
-  const { selectors, labels } = namedIn(expr);
-  const known = new Set(targetLabels);
-  const faults: string[] = [];
-  for (const { metric, matchers, over } of selectors) {
-    const found = shown.get(metric);
-    if (found === undefined) {
-      faults.push(`${metric} is not shown`);
-      continue;
-    }
-    for (const series of found.series) for (const label of Object.keys(series)) known.add(label);
-    for (const matcher of matchers) faults.push(...matcherFaults(metric, found, matcher));
-    const isCounter = found.kind === "counter" || found.kind === "histogram";
-    if (over !== null && (over === "rate" || over === "increase") !== isCounter)
-      faults.push(`${over} of ${metric}, which is a ${found.kind}`);
-  }
-  if (selectors.length === 0) faults.push("names no metric");
-  return [
-    ...faults,
-    ...labels.filter((label) => !known.has(label)).map((label) => `no metric has the label ${label}`),
-  ];
-}
-
-function matcherFaults(metric: string, { series }: ShownMetric, matcher: Matcher): readonly string[] {
-  const { label, operator, value } = matcher;
-  if (targetLabels.includes(label)) return [];
-  if (!series.some((each) => label in each)) return [`${metric} has no label ${label}`];
-  const values = operator.endsWith("~") ? value.split("|") : [value];
-  return values.filter((each) => !isPossible(label, each, series)).map((each) => `no ${label} is ${each}`);
-}
-
-/** A value that a series has, or one of a list that the code has. */
-function isPossible(label: string, value: string, series: ShownMetric["series"]): boolean {
-  if (label === "code") return value in problemCodes;
-  if (label === "environment") return value === "production" || value === "sandbox";
-  if (label === "status") return /^[1-5](\d\d|\.\.)$/.test(value);
-  return series.some((each) => each[label] === value);
-}
+const faultsOf = (expr: string) => expressionFaults(expr, shown);
 
 describe("a dashboard's query", () => {
   it("asks for what a node shows", () => {

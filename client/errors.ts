@@ -47,7 +47,11 @@ export class SvcConnectionError extends Error {
   }
 }
 
+/** For whoever sends over a client of their own: the code of an error of a connection that was never made. */
+export const notConnectedCode = "SVC_NOT_CONNECTED";
+
 const neverSentCodes = [
+  notConnectedCode,
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",

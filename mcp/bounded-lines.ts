@@ -3,6 +3,7 @@
 //       with one error, and the lines behind it are served.
 //   B2. What is not one JSON-RPC message (not JSON, not an object, an array of messages) is answered with one error.
 //   B3. A second `initialize` is refused, whatever came between.
+//   B4. While the peer does not read what it was answered, nothing further is read of it.
 
 import { Transform, type TransformCallback } from "node:stream";
 import { isObject } from "../std/is-object.ts";
@@ -19,8 +20,11 @@ export interface LineFault {
 
 const lineFeed = 10;
 
-/** Passes on the lines that are one message each; every other line becomes one fault. */
-export function boundedLines(onFault: (fault: LineFault) => void): Transform {
+/** Passes on the lines that are one message each; every other line becomes one fault. `hasRoom` is waited for first (B4). */
+export function boundedLines(
+  onFault: (fault: LineFault) => void,
+  hasRoom: () => Promise<void> = async () => {},
+): Transform {
   let held: Buffer[] = [];
   let heldBytes = 0;
   let isSkipping = false;
@@ -63,7 +67,7 @@ export function boundedLines(onFault: (fault: LineFault) => void): Transform {
       }
       // A copy, because the rest of a chunk would keep all of it.
       if (start < chunk.length) keep(Buffer.from(chunk.subarray(start)));
-      done();
+      hasRoom().then(() => done(), done);
     },
   });
 }

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { neverSent, SvcConnectionError } from "../client/errors.ts";
 import { createSender } from "../client/sender.ts";
@@ -91,6 +91,15 @@ describe("a failure", () => {
     expect(neverSent(failure)).toBe(true);
   });
 
+  it("to connect in time is known to have sent nothing (G3)", async () => {
+    // It accepts, and never answers the handshake.
+    const mute = createTcpServer(() => {});
+    await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+    const { port } = mute.address() as AddressInfo;
+    expect(await effectOf(`https://127.0.0.1:${port}`, 200)).toBe("not_applied");
+    mute.close();
+  });
+
   it.each<[string, RequestListener]>([
     ["of a connection that ends without an answer", (request) => request.socket.destroy()],
     [
@@ -101,6 +110,18 @@ describe("a failure", () => {
     ],
   ])("%s leaves open what was served", async (_name, listener) => {
     expect(await effectOf(await serve(listener))).toBe("unknown");
+  });
+
+  it("over a connection that was used before leaves open what was served", async () => {
+    let count = 0;
+    const url = await serve((request, response) => {
+      count += 1;
+      if (count === 1) response.end();
+      else request.socket.destroy();
+    });
+    await httpFetch(url, { ...get, signal: signal() });
+    expect(await effectOf(url)).toBe("unknown");
+    expect(count).toBe(2);
   });
 
   it("to answer in time leaves open what was served", async () => {

@@ -2,9 +2,12 @@
 // that saves is most of what the protocol adds to a search. The client asks for the part of the Fetch standard that it needs.
 //   G1. Nothing is followed and nothing is decoded: a redirect is an answer, and a body arrives as it was sent.
 //   G2. A body that is longer than `bodyBytesMax` is not read to its end.
+//   G3. A failure before the connection was made (with https, before it was encrypted) says so, a time-out among them: nothing
+//       of the request was sent.
 
-import { type IncomingMessage, request as overHttp } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
+import { notConnectedCode } from "../client/errors.ts";
 import type { Fetch } from "../client/sender.ts";
 
 export const bodyBytesMax = 16 * 1_048_576;
@@ -14,9 +17,11 @@ export const httpFetch: Fetch = async (url, { method, headers, body, signal }) =
   if (body instanceof Blob) throw new TypeError("A form is not sent.");
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const length = body === undefined ? {} : { "content-length": String(body.length) };
-  const start = url.startsWith("https:") ? overHttps : overHttp;
+  const isEncrypted = url.startsWith("https:");
+  const start = isEncrypted ? overHttps : overHttp;
   const sent = start(url, { method, headers: { ...headers, ...length }, signal }, resolve);
-  sent.once("error", reject);
+  const hasConnected = watchConnection(sent, isEncrypted ? "secureConnect" : "connect");
+  sent.once("error", (error) => reject(hasConnected() ? error : notConnected(error)));
   sent.end(body);
   const answer = await promise;
   const bytes = await readBody(answer);
@@ -26,6 +31,23 @@ export const httpFetch: Fetch = async (url, { method, headers, body, signal }) =
     arrayBuffer: async () => bytes,
   };
 };
+
+/** Tells whether there is a connection yet over which the request goes. */
+function watchConnection(sent: ClientRequest, event: "connect" | "secureConnect"): () => boolean {
+  let isConnected = false;
+  sent.once("socket", (socket) => {
+    if (sent.reusedSocket) isConnected = true;
+    else
+      socket.once(event, () => {
+        isConnected = true;
+      });
+  });
+  return () => isConnected;
+}
+
+function notConnected(cause: Error): Error {
+  return Object.assign(new Error("There was no connection.", { cause }), { code: notConnectedCode });
+}
 
 async function readBody(answer: IncomingMessage): Promise<ArrayBuffer> {
   const parts: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { searchRequestSchema } from "../collections/search-schema.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { callTool, type ToolAnswer } from "./mcp-client.fixture.ts";
@@ -361,5 +361,28 @@ describe("what is offered", () => {
       await expect(
         own.client.getPrompt({ name: "answer_with_source_line", arguments: args }),
       ).rejects.toThrow();
+  });
+});
+
+describe("calls and reads of resources (T1)", () => {
+  it("run eight at once, wait up to a number, and are then refused", async () => {
+    const gate = Promise.withResolvers<void>();
+    const on = await testServer([{ body: noRows, until: gate.promise }]);
+    await using own = await connected(on);
+    await using other = await connected(on);
+    const [served, refused] = [8 + 256, 6];
+    const outcomes: boolean[] = [];
+    const asked = Array.from({ length: served + refused }, async (_, at) => {
+      const work =
+        at % 2 === 0
+          ? callTool(own, "search_products", search).then(({ isError }) => !isError)
+          : other.client.readResource({ uri: "masterdb://spec" }).then(() => true);
+      outcomes.push(await work.catch((error: Error) => !error.message.includes("too many calls at once")));
+    });
+    const counts = () => [outcomes.filter((isServed) => !isServed).length, outcomes.length, on.sent.length];
+    await vi.waitFor(() => expect(counts()).toEqual([refused, refused, 8]), { timeout: 30_000 });
+    gate.resolve();
+    await Promise.all(asked);
+    expect(outcomes.filter(Boolean)).toHaveLength(served);
   });
 });

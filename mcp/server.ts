@@ -1,5 +1,6 @@
 // The tool server itself, free of transports: tools, resources and prompts for one conversation at a time.
-//   T1. At most `callsMax` calls run at once over all conversations; the others wait, and beyond `waitingMax` are refused.
+//   T1. At most `callsMax` calls and reads of resources run at once over all conversations; the others wait, and beyond
+//       `waitingMax` are refused.
 //   T2. What the protocol's peer sends selects among fixed names; an unknown name is an error of the protocol.
 
 import {
@@ -68,20 +69,9 @@ export function createToolServer(options: ToolServerOptions): ToolServer {
   };
   const tools = toolsOf(deps);
   const running = new Semaphore(callsMax);
-  const call = async (tool: Tool, args: JsonObject, facts: CallFacts): Promise<Outcome> => {
-    if (running.waiting >= waitingMax)
-      return refusedHere(
-        problem("rate_limited", "This tool server has too many calls at once. Call again later."),
-      );
-    return await running.run(async () => {
-      try {
-        return await tool.run(args, facts);
-      } catch (error) {
-        return failureOutcome(error);
-      }
-    });
-  };
-  return { connect: () => serverOf({ deps, tools, call, version: options.version }) };
+  const limited: Limited = async (work, refuse) =>
+    running.waiting >= waitingMax ? refuse() : await running.run(work);
+  return { connect: () => serverOf({ deps, tools, limited, version: options.version }) };
 }
 
 function toolsOf(deps: ToolDeps): readonly Tool[] {
@@ -95,14 +85,34 @@ function toolsOf(deps: ToolDeps): readonly Tool[] {
   ];
 }
 
+/** Does the work as T1 says, or `refuse` in place of it. */
+type Limited = <T>(work: () => Promise<T>, refuse: () => T) => Promise<T>;
+
+const tooMany = "This tool server has too many calls at once. Call again later.";
+
 interface Parts {
   readonly deps: ToolDeps;
   readonly tools: readonly Tool[];
-  readonly call: (tool: Tool, args: JsonObject, facts: CallFacts) => Promise<Outcome>;
+  readonly limited: Limited;
   readonly version: string;
 }
 
-function serverOf({ deps, tools, call, version }: Parts): Server {
+async function callTool(
+  { limited }: Pick<Parts, "limited">,
+  tool: Tool,
+  { args, facts }: { readonly args: JsonObject; readonly facts: CallFacts },
+): Promise<Outcome> {
+  const work = async (): Promise<Outcome> => {
+    try {
+      return await tool.run(args, facts);
+    } catch (error) {
+      return failureOutcome(error);
+    }
+  };
+  return await limited(work, () => refusedHere(problem("rate_limited", tooMany)));
+}
+
+function serverOf({ deps, tools, limited, version }: Parts): Server {
   const conversation = newConversation();
   const server = new Server(
     { name: serverName, title: "Signed business data", version },
@@ -119,9 +129,11 @@ function serverOf({ deps, tools, call, version }: Parts): Server {
       );
     const facts = callFacts(mcpReq._meta ?? params._meta, conversation, deps.config.country);
     const args = (params.arguments ?? {}) as JsonObject;
-    return resultOf(typeof facts === "string" ? invalidHere(facts) : await call(tool, args, facts));
+    return resultOf(
+      typeof facts === "string" ? invalidHere(facts) : await callTool({ limited }, tool, { args, facts }),
+    );
   });
-  setResourceHandlers(server, deps);
+  setResourceHandlers(server, { deps, limited });
   setPromptHandlers(server);
   return server;
 }
@@ -146,16 +158,22 @@ function unknownName(kind: string, name: string, known: readonly string[]): Prot
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no ${kind} ${shown(name)}. ${hint}`);
 }
 
-function setResourceHandlers(server: Server, deps: ToolDeps): void {
+function setResourceHandlers(server: Server, { deps, limited }: Pick<Parts, "deps" | "limited">): void {
   server.setRequestHandler("resources/list", () => ({ resources: [...resources] }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [...resourceTemplates] }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
     const read = resourceRead(uri);
     if (read === null) throw new ResourceNotFoundError(uri.slice(0, 256));
     try {
-      const text = await readResource(deps, read);
+      const text = await limited(
+        () => readResource(deps, read),
+        () => {
+          throw new ProtocolError(ProtocolErrorCode.InternalError, tooMany);
+        },
+      );
       return { contents: [{ uri, mimeType: "application/json", text }] };
     } catch (error) {
+      if (error instanceof ProtocolError) throw error;
       if (error instanceof SvcProblemError && error.status === 404) throw new ResourceNotFoundError(uri);
       const { notes } = failureOutcome(error);
       throw new ProtocolError(ProtocolErrorCode.InternalError, notes.terms.join(" "));

@@ -1,7 +1,7 @@
 // The protocol as raw lines, as a client that is not the SDK's may write them.
 
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { serveOverStdio } from "./stdio.ts";
 import { type Reply, testServer } from "./tool-server.fixture.ts";
 
@@ -94,5 +94,35 @@ describe("requests that stand alone over stdio", () => {
       id: 1,
       error: { data: { supported: ["2026-07-28"], requested: "2031-01-01" } },
     });
+  });
+});
+
+describe("a peer that does not read (B4)", () => {
+  it("is read no further once its answers wait, and is answered whatever it asked when it reads", async () => {
+    const { server } = await testServer([]);
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+    const served = serveOverStdio(server, { stdin, stdout, log: () => {} });
+    const count = 400;
+    stdin.write(`${opening("2025-11-25")}\n${initialized}\n`);
+    // More than the streams between hold, so that a line that is read was asked for.
+    const padding = "x".repeat(4_096);
+    const write = async (): Promise<void> => {
+      for (let at = 0; at < count; at += 1)
+        if (!stdin.write(`${request(at + 2, "tools/list", { padding })}\n`))
+          await new Promise((resolve) => stdin.once("drain", resolve));
+    };
+    const written = write();
+    await vi.waitFor(() => expect(stdout.writableLength).toBeGreaterThan(1_048_576), { timeout: 30_000 });
+    const answerBytes = 60_000;
+    // What is in the streams is at most a few chunks of requests; each is answered.
+    expect(stdout.writableLength).toBeLessThan(1_048_576 + 64 * answerBytes);
+    let lines = 0;
+    stdout.on("data", (chunk: Buffer) => {
+      lines += String(chunk).split("\n").length - 1;
+    });
+    await written;
+    await vi.waitFor(() => expect(lines).toBe(count + 1), { timeout: 30_000 });
+    stdin.end();
+    await served.ended;
   });
 });

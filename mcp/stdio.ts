@@ -21,13 +21,18 @@ export interface ServedStdio {
 }
 
 export function serveOverStdio(server: ToolServer, { stdin, stdout, log }: StdioOptions): ServedStdio {
-  const lines = boundedLines(({ code, message, id }) => {
-    log(message);
-    // A peer that reads nothing is not answered without bound.
-    if (stdout.writableLength > unreadBytesMax) return;
-    stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
-  });
+  const lines = boundedLines(
+    ({ code, message, id }) => {
+      log(message);
+      // A peer that reads nothing is not answered without bound.
+      if (stdout.writableLength > unreadBytesMax) return;
+      stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
+    },
+    () => roomIn(stdout),
+  );
   stdin.pipe(lines);
+  // Each answer that waits for the peer listens; B4 of bounded-lines.ts bounds them.
+  stdout.setMaxListeners(0);
   const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: 4 * lineBytesMax });
   const handle = serveStdio(() => server.connect(), { transport, onerror: (error) => log(error.message) });
   let settle = (): void => {};
@@ -45,4 +50,13 @@ export function serveOverStdio(server: ToolServer, { stdin, stdout, log }: Stdio
       settle();
     },
   };
+}
+
+/** Resolves once the peer has read all but `unreadBytesMax` of what it was answered, or is gone. */
+async function roomIn(stdout: Writable): Promise<void> {
+  if (stdout.writableLength <= unreadBytesMax) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const event of ["drain", "close", "error"]) stdout.on(event, resolve);
+  await promise;
+  for (const event of ["drain", "close", "error"]) stdout.off(event, resolve);
 }

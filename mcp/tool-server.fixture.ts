@@ -22,6 +22,8 @@ export interface Reply {
   readonly body?: string;
   /** Thrown instead of answering. */
   readonly error?: Error;
+  /** The answer waits for it. */
+  readonly until?: Promise<void>;
 }
 
 export interface TestServer {
@@ -46,6 +48,7 @@ export async function testServer(
     const reply = replies[Math.min(sent.length, replies.length - 1)] ?? {};
     sent.push({ url, method, headers, body: new TextDecoder().decode(body as Uint8Array | undefined) });
     if (reply.error !== undefined) throw reply.error;
+    await reply.until;
     return new Response(reply.body ?? "{}", { status: reply.status ?? 200, headers: { ...reply.headers } });
   };
   const config = parseConfig({ ...ownMembers, ...members }, env);

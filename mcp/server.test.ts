@@ -20,6 +20,10 @@ async function asked(
   return await callTool(own, name, args, meta);
 }
 
+function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  return (schema as { readonly properties: Readonly<Record<string, unknown>> }).properties;
+}
+
 function bodyOf({ sent }: TestServer, at = 0): Readonly<Record<string, unknown>> {
   return JSON.parse(sent[at]?.body ?? "null") as Readonly<Record<string, unknown>>;
 }
@@ -293,15 +297,20 @@ describe("what is offered", () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     for (const { inputSchema } of tools) expect(() => ajv.compile(inputSchema)).not.toThrow();
     for (const name of collectionNames) {
-      const { properties } = searchRequestSchema(name) as {
-        readonly properties: Readonly<Record<string, unknown>>;
-      };
-      const { sort_by, query_by } =
-        tools.find((tool) => tool.name === `search_${name}`)?.inputSchema.properties ?? {};
-      expect({ sort_by, query_by }).toEqual({
-        sort_by: properties["sort_by"],
-        query_by: properties["query_by"],
-      });
+      const {
+        filter,
+        collection: _collection,
+        session_ref: _session,
+        ...others
+      } = propertiesOf(searchRequestSchema(name));
+      const offered = propertiesOf(tools.find((tool) => tool.name === `search_${name}`)?.inputSchema);
+      const { filter: offeredFilter, ...offeredOthers } = offered;
+      expect(offeredOthers).toEqual(others);
+      // Each field with its operators; only the country may be left out.
+      const clausesOf = (schema: unknown) =>
+        (propertiesOf(schema)["all"] as { readonly items: unknown }).items;
+      expect(clausesOf(offeredFilter)).toEqual(clausesOf(filter));
+      expect(JSON.stringify(clausesOf(filter))).toContain('"country"');
     }
   });
 

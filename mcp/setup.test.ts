@@ -115,6 +115,11 @@ describe("files", () => {
     expect(config.apiBaseUrl).toBe("https://api.example");
   });
 
+  it("are asked for where nothing says which service is meant", async () => {
+    const load = loadSetup({ configFile: null, sandboxHome: null, env, cwd: folder });
+    await expect(load).rejects.toThrow("Use --sandbox with a node on this machine, or name a configuration");
+  });
+
   it("with anchors that are not anchors are refused", async () => {
     await writeFile(join(folder, "anchors.json"), '{"v":1}');
     await expect(setupOf({ anchors_file: "anchors.json" }, env)).rejects.toThrow(

@@ -11,7 +11,14 @@ import { utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
-import { configFileEnv, defaultKeyEnv, type Env, parseConfig, type ToolServerConfig } from "./config.ts";
+import {
+  configFileEnv,
+  defaultKeyEnv,
+  type Env,
+  envPrefix,
+  parseConfig,
+  type ToolServerConfig,
+} from "./config.ts";
 
 /** The tool server cannot run as configured; the message has one line for each fault. */
 export class SetupError extends Error {
@@ -47,6 +54,10 @@ export async function loadSetup(source: SetupSource): Promise<Setup> {
     throw new SetupError("--sandbox has a configuration of its own; leave out --config, or --sandbox.");
   if (source.sandboxHome !== null) return await sandboxSetup(source.sandboxHome, source);
   const file = named === undefined ? null : resolve(source.cwd, named);
+  if (file === null && source.env[`${envPrefix}API_BASE_URL`] === undefined)
+    throw new SetupError(
+      "Nothing says which service to call. Use --sandbox with a node on this machine, or name a configuration with --config (docs/mcp.md).",
+    );
   const inFile = 'Correct it; "svc mcp --print-config-schema" says what it holds.';
   const document =
     file === null ? { version: 1 } : parseJson(file, await readText(file, configNamed), inFile);

@@ -30,10 +30,31 @@ const ways: readonly (readonly [name: string, open: (era: Era) => Promise<Assist
 ];
 const eras: readonly Era[] = ["session", "alone"];
 
+/** What the process has and nobody is told (O3). */
+async function secrets(): Promise<readonly string[]> {
+  const file = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8")) as SandboxFile;
+  const [key] = file.ai_companies[0]?.keys ?? [];
+  const found = [key?.private_jwk.d ?? "", key?.grant ?? "", http.headers["authorization"]?.slice(7) ?? ""];
+  expect(found.map((secret) => secret.length > 15)).toEqual([true, true, true]);
+  return found;
+}
+
+interface SandboxFile {
+  readonly ai_companies: readonly {
+    readonly keys: readonly { readonly private_jwk: { readonly d: string }; readonly grant: string }[];
+  }[];
+}
+
 describe.each(ways)("an assistant over %s", (_name, open) => {
   it.each(eras)("finds, fetches and verifies a diamond, and calls every other tool (%s)", async (era) => {
     await using own = await open(era);
-    const called = await callEveryTool((name, args, meta) => callTool(own, name, args, meta));
+    const answers: string[] = [];
+    const called = await callEveryTool(async (name, args, meta) => {
+      const answer = await callTool(own, name, args, meta);
+      answers.push(...answer.blocks);
+      return answer;
+    });
+    for (const secret of await secrets()) expect(answers.filter((text) => text.includes(secret))).toEqual([]);
     const { tools } = await own.client.listTools();
     expect(called.toSorted()).toEqual(tools.map(({ name }) => name).sort());
   });

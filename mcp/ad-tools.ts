@@ -5,8 +5,14 @@
 import { jsonBody } from "../client/json-answer.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { requestProblem } from "../protocol/request-problem.ts";
-import { described, object, oneOf, optional, text } from "../protocol/shape.ts";
-import { clickRequest, poolRequest, renderFormats, renderRequest } from "../protocol/wire/ad-requests.ts";
+import { described, object, oneOf, optional, type Shape, text } from "../protocol/shape.ts";
+import {
+  clickRequest,
+  poolRequest,
+  renderFormats,
+  rowRenderRequest,
+  tokenRenderRequest,
+} from "../protocol/wire/ad-requests.ts";
 import { argumentsOf } from "./arguments.ts";
 import type { CallFacts } from "./conversation.ts";
 import { invalidHere, type Outcome, refusedHere } from "./outcome.ts";
@@ -61,25 +67,35 @@ const kinds = ["ad_render", "ad_click"] as const;
 
 const reportShape = object({
   kind: described(oneOf(kinds), "ad_render before an ad is shown, ad_click once it was followed."),
-  render_token: optional(described(text(700), "ad_render: the render_token of the item.")),
+  render_token: optional(described(text(700), "ad_render of an item of ads_pool: its render_token.")),
+  retrieval_id: optional(
+    described(text(128), "ad_render of a sponsored row: the retrieval_id of the search that answered it."),
+  ),
+  record_id: optional(described(text(128), "ad_render of a sponsored row: its record_id.")),
   format: optional(described(oneOf(renderFormats), "ad_render: how it is shown.")),
   click_token: optional(described(text(700), "ad_click: the click_token that ad_render answered.")),
 });
+
+/** What is meant decides what is said of a fault: a row by its search, or an item by its token. */
+function renderShape(body: JsonObject): Shape<object> {
+  const isOfRow = "retrieval_id" in body || "record_id" in body;
+  return isOfRow && !("render_token" in body) ? rowRenderRequest : tokenRenderRequest;
+}
 
 function reportTool(deps: ToolDeps): Tool {
   return {
     name: "report",
     title: "Confirm a sponsored item",
     description:
-      "Confirms to the service that an ad is shown (ad_render, which answers the label to show and a click token) or was " +
-      "followed (ad_click).",
+      "Confirms to the service that an ad, or a sponsored row of a product search, is shown (ad_render, which answers the " +
+      "label to show and a click token) or was followed (ad_click).",
     inputSchema: reportShape.schema,
     readOnly: false,
     run: async (args) => {
       const parsed = argumentsOf(reportShape, args);
       if (!parsed.ok) return parsed.outcome;
       const { kind, ...body } = parsed.value;
-      const found = requestProblem(kind === "ad_render" ? renderRequest : clickRequest, body);
+      const found = requestProblem(kind === "ad_render" ? renderShape(body) : clickRequest, body);
       if (found !== null) return refusedHere(found);
       const path = kind === "ad_render" ? "/v1/ads/render" : "/v1/ads/click";
       const request = { method: "POST", path, tag: "svc-retrieval", body: jsonBody(body) } as const;

@@ -89,4 +89,11 @@ async function confirmAd(ask: Call): Promise<void> {
   expect(rendered.body).toMatchObject({ ad_id: item?.ad_id, label: {} });
   const click = { kind: "ad_click", click_token: rendered.body["click_token"] };
   expect((await ask("report", click)).body).toMatchObject({ ad_id: item?.ad_id });
+  const filter = { all: [{ country: "GB" }, { sponsored: true }] };
+  const rows = await ask("search_products", { filter, sort_by: "published_at:desc", limit: 1 });
+  const [row] = rows.body["rows"] as readonly { readonly record_id: string }[];
+  expect(rows.notes).toMatchObject({ sponsored: [row?.record_id] });
+  const { retrieval_id } = rows.notes;
+  const shown = { kind: "ad_render", retrieval_id, record_id: row?.record_id, format: "card" };
+  expect((await ask("report", shown)).body).toMatchObject({ record_id: row?.record_id, label: {} });
 }

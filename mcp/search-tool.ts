@@ -88,14 +88,18 @@ async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall
   const receipt = receiptFacts(answer.receipt);
   if (receipt !== null) deps.answers.keep([receipt.retrievalId], { kind: "search", text, requestHash });
   const rows = answer.rows.flatMap((row) => rowOf(row));
+  const sponsored = rows.filter((row) => row["sponsored"] === true).map(({ record_id }) => record_id);
   const notes: Notes = {
-    terms: answerTerms(rows.length > 0 ? "rows" : "no_rows"),
+    terms: [
+      ...answerTerms(rows.length > 0 ? "rows" : "no_rows"),
+      ...(deps.config.ads && sponsored.length > 0 ? answerTerms("sponsored") : []),
+    ],
     retrieval_id: receipt?.retrievalId ?? null,
     billable: deps.config.environment === "production" && answer.rows.length > 0,
     country: { code: request.value.country, from: countryFrom },
     source_lines: receipt === null ? [] : rows.map((row) => sourceLineOf(deps, row, receipt.servedAt)),
     ai_policy: policiesOf(rows),
-    sponsored: rows.filter((row) => row["sponsored"] === true).map(({ record_id }) => record_id),
+    sponsored,
   };
   return { body: text, notes, isError: false };
 }

@@ -274,6 +274,13 @@ describe("arguments of the other tools", () => {
     ["ads_pool", { keywords: ["a"], sort_by: "random:asc", session_ref: "x" }, "session_ref"],
     ["report", { kind: "ad_render", render_token: "x", format: "text" }, "render_token"],
     ["report", { kind: "ad_click" }, "click_token"],
+    ["report", { kind: "ad_render", record_id: `svc_${"a".repeat(26)}`, format: "card" }, "retrieval_id"],
+    ["report", { kind: "ad_render", retrieval_id: `ret_${"0".repeat(32)}`, format: "card" }, "record_id"],
+    [
+      "report",
+      { kind: "ad_render", render_token: "svc_adr1.a", retrieval_id: "ret_1", format: "card" },
+      "retrieval_id",
+    ],
   ])("%s refuses %j", async (name, args, said) => {
     const on = await testServer([{}], { ads: true, country: "US" });
     const { body, isError } = await asked(on, name, args);
@@ -394,4 +401,23 @@ describe("calls and reads of resources (T1)", () => {
     await Promise.all(asked);
     expect(outcomes.filter(Boolean)).toHaveLength(served);
   });
+});
+
+describe("a sponsored row", () => {
+  const hash = `sha256:${"0".repeat(64)}`;
+  const row = {
+    ...{ record_id: `svc_${"a".repeat(26)}`, business_uuid: "7c1f2a54-3b8e-4d06-9a51-2f60c4e8b1d3" },
+    ...{ type: "products", published_at: 1_700_000_000, adl_origin: hash, adl_origin_cert: hash },
+    ...{ adl_proj: "products/1", adl_row_sig: `${"A".repeat(86)}==`, adl_key_id: "A".repeat(43) },
+    ...{ ai_policy_version: 0, sponsored: true },
+  };
+  it.each([true, false])(
+    "is named, and its confirmation explained where that is offered (ads: %s)",
+    async (ads) => {
+      const known = await testServer([{ body: JSON.stringify({ rows: [row], receipt: {} }) }], { ads });
+      const { notes } = await asked(known, "search_products", search);
+      expect(notes["sponsored"]).toEqual([row.record_id]);
+      expect(JSON.stringify(notes["terms"]).includes("confirm it with report")).toBe(ads);
+    },
+  );
 });

@@ -13,6 +13,9 @@ const sentences = {
     ...[proof, served, cite],
     "Keep to what ai_policy says of each record, and label every record that sponsored names.",
   ],
+  sponsored: [
+    "A record that sponsored names is paid for: confirm it with report (ad_render, with retrieval_id and record_id) before it is shown, and show the label that report answers.",
+  ],
   no_rows: [
     "No row matches. A search without rows is never billed.",
     "Widen the filter, or change the words of q.",

@@ -47,7 +47,7 @@ export class SvcConnectionError extends Error {
   }
 }
 
-/** For whoever sends over a client of their own: the code of an error of a connection that was never made. */
+/** The code of an error that says that no connection was made, for a `fetch` that is not the platform's. */
 export const notConnectedCode = "SVC_NOT_CONNECTED";
 
 const neverSentCodes = [

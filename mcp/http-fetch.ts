@@ -5,10 +5,13 @@
 //   G3. A failure before the connection was made (with https, before it was encrypted) says so, a time-out among them: nothing
 //       of the request was sent.
 
-import { type ClientRequest, type IncomingMessage, request as overHttp } from "node:http";
-import { request as overHttps } from "node:https";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { notConnectedCode } from "../client/errors.ts";
 import type { Fetch } from "../client/sender.ts";
+
+// An import of node:http loads the platform's fetch as well, which takes part of the time until the first answer.
+const { request: overHttp } = process.getBuiltinModule("node:http");
+const { request: overHttps } = process.getBuiltinModule("node:https");
 
 export const bodyBytesMax = 16 * 1_048_576;
 

@@ -3,7 +3,6 @@
 import type { Readable, Writable } from "node:stream";
 import { checkSetup } from "./check.ts";
 import { configSchema, type Env } from "./config.ts";
-import { serveOverHttp } from "./http.ts";
 import { httpFetch } from "./http-fetch.ts";
 import { createToolServer, serverName } from "./server.ts";
 import { loadSetup, SetupError } from "./setup.ts";
@@ -52,6 +51,8 @@ export async function runToolServer(options: ProgramOptions, context: ProgramCon
     });
     const { transport } = setup.config;
     if (transport.type === "http") {
+      // Loaded only here: over stdio nothing needs it, and somebody waits for the first answer.
+      const { serveOverHttp } = await import("./http.ts");
       const served = await serveOverHttp(server, { transport, bearerToken: setup.bearerToken, log });
       log(`${serverName} ${version} serves ${served.url} (${setup.config.environment}).`);
       context.onStop(() => served.close());

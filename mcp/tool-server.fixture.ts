@@ -6,7 +6,7 @@ import type { Fetch } from "../client/sender.ts";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { type Env, parseConfig } from "./config.ts";
-import type { Assistant } from "./mcp-client.fixture.ts";
+import { type Assistant, callTool, type ToolAnswer } from "./mcp-client.fixture.ts";
 import { createToolServer, type ToolServer } from "./server.ts";
 
 export interface Sent {
@@ -69,4 +69,20 @@ export async function connected({ server }: Pick<TestServer, "server">): Promise
   await server.connect().connect(far);
   await client.connect(near);
   return { client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/** An answer to a search without rows, in a form that nothing but the service would give it. */
+export const noRows =
+  '{"retrieval_id":"ret_1", "collection":"products","country":"US","rows":[ ],"receipt":{}}\n';
+export const search = { sort_by: "published_at:desc", filter: { all: [{ country: "US" }] } };
+
+/** One call in a conversation of its own. */
+export async function asked(
+  on: TestServer,
+  name: string,
+  args: Readonly<Record<string, unknown>> = {},
+  meta?: Readonly<Record<string, unknown>>,
+): Promise<ToolAnswer> {
+  await using own = await connected(on);
+  return await callTool(own, name, args, meta);
 }

@@ -17,7 +17,7 @@ export class ToolProcess implements AsyncDisposable {
   #ids = 0;
 
   private constructor(home: string) {
-    const args = ["mcp/main.ts", "--sandbox", "--home", home];
+    const args = ["mcp/main.mjs", "--sandbox", "--home", home];
     this.#process = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
     const { stdout } = this.#process.child;
     if (stdout === null) throw new Error("The tool server has no output.");

@@ -55,6 +55,7 @@ export class FenceWitness {
   /** Wraps the store for the incarnation's actors: refusals are counted (R1), and nothing else changes. */
   watch(store: ActorStore, incarnation: string): ActorStore {
     return {
+      ...(store.createsActors === undefined ? {} : { createsActors: store.createsActors }),
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const outcome = store.commit(commit);
@@ -93,7 +94,8 @@ export class FenceWitness {
   }
 
   #judge(incarnation: string, commit: ActorCommit, outcome: CommitOutcome): void {
-    if (outcome.status !== "refused" || outcome.epoch <= commit.epoch) return;
+    // A commit that was to create its actor held nothing that anybody could have taken.
+    if (outcome.status !== "refused" || outcome.epoch <= commit.epoch || commit.creates !== undefined) return;
     const { region, clock } = this.#options;
     const refusals = (this.#own.get(incarnation)?.refusals ?? 0) + 1;
     this.#own.set(incarnation, { region, incarnation, refusals, last_at_ms: clock.now() });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   concatBytes,
   equalBytes,
+  joinUtf8,
   parseBase64,
   parseBase64Url,
   parseHex,
@@ -116,6 +117,8 @@ describe("byte strings", () => {
   it("are joined and compared byte for byte", () => {
     expect(concatBytes()).toEqual(new Uint8Array());
     expect(concatBytes(utf8("a"), new Uint8Array(), utf8("bc"))).toEqual(utf8("abc"));
+    expect(joinUtf8([])).toEqual(new Uint8Array());
+    expect(joinUtf8(["a\u20ac", utf8("b"), "", "\u{1f600}c"])).toEqual(utf8("a\u20acb\u{1f600}c"));
     expect(equalBytes(utf8("abc"), utf8("abc"))).toBe(true);
     expect(equalBytes(utf8("abc"), utf8("abd"))).toBe(false);
     expect(equalBytes(utf8("abc"), utf8("ab"))).toBe(false);

@@ -82,6 +82,23 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+/** Bytes and texts as UTF-8 (see {@link utf8}), one after another. */
+export function joinUtf8(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  let lengthMax = 0;
+  // A UTF-16 unit is at most three bytes of UTF-8.
+  for (const part of parts) lengthMax += typeof part === "string" ? 3 * part.length : part.length;
+  const joined = new Uint8Array(lengthMax);
+  let length = 0;
+  for (const part of parts) {
+    if (typeof part === "string") length += encoder.encodeInto(part, joined.subarray(length)).written;
+    else {
+      joined.set(part, length);
+      length += part.length;
+    }
+  }
+  return joined.subarray(0, length);
+}
+
 /** Whether two byte strings are equal. Not for secrets: its running time depends on the contents. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;

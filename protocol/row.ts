@@ -94,12 +94,18 @@ const bitsFollower = ',"ai_policy_version":';
  * (`policyBitsText`). Without the spliced members the text equals the signed one again.
  */
 export function serveRow(rowText: string, bitsText: string, sponsored = false): string {
+  const { opening, closing } = openRow(rowText);
+  const head = `${opening}${bitsText}`;
+  return sponsored ? `${head}${closing.slice(0, -1)},"sponsored":true}` : head + closing;
+}
+
+/** The text of a row as served, but for its bits: it has `opening`, the bits, and `closing`. */
+export function openRow(rowText: string): { readonly opening: string; readonly closing: string } {
   // Inside a JSON string a quote is escaped, so the first unescaped occurrence is a member of the row itself: the only member
   // that sorts before it and holds an object is an ad's seal, and an envelope has no member of this name.
   const at = rowText.indexOf(bitsFollower);
   if (at < 0) throw new Error("A signed row has an ai_policy_version");
-  const head = `${rowText.slice(0, at)},"ai_policy_bits":${bitsText}`;
-  return sponsored ? `${head}${rowText.slice(at, -1)},"sponsored":true}` : head + rowText.slice(at);
+  return { opening: `${rowText.slice(0, at)},"ai_policy_bits":`, closing: rowText.slice(at) };
 }
 
 function isUncovered(name: string): boolean {

@@ -29,7 +29,7 @@ function openBook() {
   const idsOf = (country: string, ...keywords: string[]) =>
     book
       .find({ country, subdivision: null, keywords, nowMs: 50 })
-      .map(({ ad: { ad_id }, matches }) => [ad_id, matches]);
+      .flatMap(({ ads, matches }) => Array.from(ads, ({ ad_id }) => [ad_id, matches]));
   return { book, put, idsOf };
 }
 

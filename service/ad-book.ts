@@ -2,6 +2,7 @@
 //   AB1. Of an ad or a campaign, the entry with the highest change counts; one that is delivered again changes nothing.
 //   AB2. A keyword and a country find exactly the live ads that have both. Memory is bounded by the number of ads and keywords, and
 //        not by how many countries each is for; of an ad that is removed, only its last change is kept.
+//        Ads of one campaign for the same places are kept together, because a query takes all of them or none.
 //   AB3. A product and a country find exactly the live sponsorships of running campaigns that have both. Of several of one product, the
 //        one that was published first counts, so every node names the same.
 
@@ -24,6 +25,11 @@ export interface FoundAd {
   readonly matches: number;
 }
 
+/** Ads of one campaign that match alike. */
+export interface FoundOffer extends Omit<FoundAd, "ad"> {
+  readonly ads: Iterable<AdFacts>;
+}
+
 export interface SponsoredQuery {
   readonly country: string;
   readonly nowMs: number;
@@ -41,7 +47,7 @@ export interface AdBook {
   /** Everything that is sponsored there now, by record id: takes as long as there are sponsored products. */
   sponsored(query: SponsoredQuery): ReadonlyMap<string, Sponsorship>;
   /** The ads of running campaigns that match, in no particular order. */
-  find(query: AdQuery): readonly FoundAd[];
+  find(query: AdQuery): readonly FoundOffer[];
   /** All live ads and sponsored products, whatever has become of their campaigns. */
   live(): readonly AdFacts[];
   /** Number of live ads and sponsored products. */
@@ -59,11 +65,21 @@ interface Listed {
   readonly campaign: Campaign;
 }
 
+/** The ads of one campaign that have a keyword and are for the same places. */
+interface Offer {
+  readonly campaign: Campaign;
+  readonly places: Pick<AdFacts, "countries" | "subdivisions">;
+  readonly ads: Set<AdFacts>;
+}
+
+/** Of one keyword, by {@link offerKey}. */
+type Offers = Map<string, Offer>;
+
 export function createAdBook(): AdBook {
   /** Listed is null for an ad that is not live. */
   const ads = new Map<string, { readonly listed: Listed | null; readonly change: number }>();
   const campaigns = new Map<string, Campaign>();
-  const byKeyword = new Map<string, Set<Listed>>();
+  const byKeyword = new Map<string, Offers>();
   const byProduct = new Map<string, Set<Listed>>();
   let size = 0;
   const campaignOf = (key: string): Campaign => {
@@ -77,8 +93,8 @@ export function createAdBook(): AdBook {
     const known = ads.get(facts.ad_id);
     if (known !== undefined && known.change >= change) return;
     if (known?.listed) {
-      const { product, keywords } = known.listed.ad;
-      for (const keyword of keywords) removeFrom(byKeyword, keyword, known.listed);
+      const { product } = known.listed.ad;
+      withdraw(byKeyword, known.listed.ad);
       if (product !== undefined) removeFrom(byProduct, product, known.listed);
       size -= 1;
     }
@@ -86,7 +102,7 @@ export function createAdBook(): AdBook {
     const listed = facts.state === "live" ? { ad: facts, campaign } : null;
     ads.set(facts.ad_id, { listed, change });
     if (listed === null) return;
-    for (const keyword of facts.keywords) addTo(byKeyword, keyword, listed);
+    offer(byKeyword, listed);
     if (facts.product !== undefined) addTo(byProduct, facts.product, listed);
     size += 1;
   };
@@ -113,18 +129,33 @@ export function createAdBook(): AdBook {
       return found;
     },
     find: (query) => {
-      const found = new Map<Listed, { ad: AdFacts; campaign: CampaignFacts; matches: number }>();
-      for (const keyword of new Set(query.keywords))
-        for (const listed of byKeyword.get(keyword) ?? []) {
-          const known = found.get(listed);
-          const campaign = listed.campaign.facts;
-          if (known !== undefined) known.matches += 1;
-          else if (campaign !== null && isRunning(campaign, query.nowMs) && isIn(listed.ad, query))
-            found.set(listed, { ad: listed.ad, campaign, matches: 1 });
-        }
-      return [...found.values()];
+      const keywords = [...new Set(query.keywords)];
+      const found = keywords.flatMap((keyword) => findOf(byKeyword.get(keyword), query));
+      return keywords.length === 1 ? found : countMatches(found);
     },
   };
+}
+
+function findOf(offers: Offers | undefined, query: AdQuery): readonly FoundOffer[] {
+  const found: FoundOffer[] = [];
+  for (const { campaign, places, ads } of offers?.values() ?? []) {
+    const { facts } = campaign;
+    if (facts !== null && isRunning(facts, query.nowMs) && isIn(places, query))
+      found.push({ campaign: facts, matches: 1, ads });
+  }
+  return found;
+}
+
+/** Each ad once, with the number of times that it was found. */
+function countMatches(found: readonly FoundOffer[]): readonly FoundOffer[] {
+  const counted = new Map<AdFacts, { readonly campaign: CampaignFacts; matches: number }>();
+  for (const { campaign, ads } of found)
+    for (const ad of ads) {
+      const known = counted.get(ad);
+      if (known === undefined) counted.set(ad, { campaign, matches: 1 });
+      else known.matches += 1;
+    }
+  return Array.from(counted, ([ad, each]) => ({ ...each, ads: [ad] }));
 }
 
 /** See AB3. */
@@ -153,7 +184,7 @@ function isRunning({ state, starts_at_ms, ends_at_ms }: CampaignFacts, nowMs: nu
 
 /** An ad for parts of a country is for nobody whose part is not named. */
 function isIn(
-  { countries, subdivisions }: AdFacts,
+  { countries, subdivisions }: Offer["places"],
   { country, subdivision }: Pick<AdQuery, "country" | "subdivision">,
 ): boolean {
   if (!countries.includes(country)) return false;
@@ -162,14 +193,41 @@ function isIn(
   return named.length === 0 || (subdivision !== null && named.includes(subdivision));
 }
 
-function addTo(byKeyword: Map<string, Set<Listed>>, keyword: string, ad: Listed): void {
-  const found = byKeyword.get(keyword);
-  if (found === undefined) byKeyword.set(keyword, new Set([ad]));
+function offerKey({ business_uuid, campaign_id, countries, subdivisions }: AdFacts): string {
+  return `${business_uuid}/${campaign_id} ${countries.join()} ${subdivisions.join()}`;
+}
+
+function offer(byKeyword: Map<string, Offers>, { ad, campaign }: Listed): void {
+  const key = offerKey(ad);
+  const { countries, subdivisions } = ad;
+  for (const keyword of ad.keywords) {
+    const offers = byKeyword.get(keyword) ?? new Map<string, Offer>();
+    byKeyword.set(keyword, offers);
+    const known = offers.get(key);
+    if (known !== undefined) known.ads.add(ad);
+    else offers.set(key, { campaign, places: { countries, subdivisions }, ads: new Set([ad]) });
+  }
+}
+
+function withdraw(byKeyword: Map<string, Offers>, ad: AdFacts): void {
+  const key = offerKey(ad);
+  for (const keyword of ad.keywords) {
+    const offers = byKeyword.get(keyword);
+    const known = offers?.get(key);
+    known?.ads.delete(ad);
+    if (known?.ads.size === 0) offers?.delete(key);
+    if (offers?.size === 0) byKeyword.delete(keyword);
+  }
+}
+
+function addTo(byProduct: Map<string, Set<Listed>>, product: string, ad: Listed): void {
+  const found = byProduct.get(product);
+  if (found === undefined) byProduct.set(product, new Set([ad]));
   else found.add(ad);
 }
 
-function removeFrom(byKeyword: Map<string, Set<Listed>>, keyword: string, ad: Listed): void {
-  const found = byKeyword.get(keyword);
+function removeFrom(byProduct: Map<string, Set<Listed>>, product: string, ad: Listed): void {
+  const found = byProduct.get(product);
   found?.delete(ad);
-  if (found?.size === 0) byKeyword.delete(keyword);
+  if (found?.size === 0) byProduct.delete(product);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import { toHex, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
-import type { FoundAd } from "./ad-book.ts";
+import type { FoundAd, FoundOffer } from "./ad-book.ts";
 import { type AdSort, orderAds } from "./ad-order.ts";
 
 const retrievalId = "ret_0190000000000123456789abcdef0123";
@@ -20,6 +20,15 @@ const found: readonly FoundAd[] = Array.from({ length: 200 }, (_, at) => {
   };
   return { ad, campaign, matches: (at % 2) + 1 };
 });
+
+/** As the book finds them: ads of one campaign that match alike are together. */
+const offers: readonly FoundOffer[] = [
+  ...Map.groupBy(found, ({ campaign, matches }) => `${campaign.net_price} ${matches}`).values(),
+].map((group) => ({
+  campaign: group[0]?.campaign as CampaignFacts,
+  matches: group[0]?.matches ?? 0,
+  ads: group.map(({ ad }) => ad),
+}));
 
 const by = (text: string): readonly AdSort[] =>
   text.split(" ").map((each) => {
@@ -43,7 +52,7 @@ describe("the order of ads", () => {
     ["random:asc net_price:desc", ({ ad }) => randomOf(ad.ad_id)],
   ])("is that of %s, then that of ids", (sorts, keyOf) => {
     const expected = found.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-    expect(idsOf(orderAds(found, { sorts: by(sorts), retrievalId, sha256 }))).toEqual(idsOf(expected));
+    expect(idsOf(orderAds(offers, { sorts: by(sorts), retrievalId, sha256 }))).toEqual(idsOf(expected));
   });
 
   it("hashes only the ads of which some are taken (AO3)", () => {
@@ -53,7 +62,7 @@ describe("the order of ads", () => {
       return sha256(bytes);
     };
     const sorts = by("net_price:desc random:asc");
-    const ordered = orderAds(found, { sorts, retrievalId, sha256: counting });
+    const ordered = orderAds(offers, { sorts, retrievalId, sha256: counting });
     for (let taken = 0; taken < 20; taken += 1) expect(ordered.next().done).toBe(false);
     expect(hashed).toBe(20);
   });

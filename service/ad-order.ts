@@ -3,13 +3,14 @@
 //   AO2. `random` orders by SHA-256 over the pool's retrieval id, a line feed and the ad's id: nobody chooses it, and everybody can
 //        recompute it from the receipt.
 //   AO3. Only the ads of which a pool may still need some are hashed: those that the keys before `random` do not tell apart.
+//   AO4. What the first keys say of a whole campaign is compared once for its ads, which are looked at singly only when they may be taken.
 
 import { toHex, utf8 } from "../protocol/bytes.ts";
 import type { Sha256 } from "../protocol/hash.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
 import { type AdSortKey, adSortKeys } from "../protocol/wire/ad-requests.ts";
-import type { FoundAd } from "./ad-book.ts";
+import type { FoundAd, FoundOffer } from "./ad-book.ts";
 import { type Refused, refused } from "./answer.ts";
 
 export interface AdSort {
@@ -55,19 +56,50 @@ interface Order {
 }
 
 /** The ads in the order of the sort, ordered only as far as they are taken (AO3). */
-export function* orderAds(found: readonly FoundAd[], { sorts, ...order }: Order): Generator<FoundAd> {
+export function* orderAds(offers: readonly FoundOffer[], { sorts, ...order }: Order): Generator<FoundAd> {
+  const [sort, ...rest] = sorts;
+  if (sort?.key === "net_price" || sort?.key === "keyword_matches") {
+    const { key } = sort;
+    const valueIn = ({ campaign, matches }: FoundOffer): number =>
+      key === "net_price" ? campaign.net_price : matches;
+    for (const group of grouped(offers, valueIn, sort.direction))
+      yield* orderAds(group, { sorts: rest, ...order });
+    return;
+  }
+  const found: FoundAd[] = [];
+  for (const { campaign, matches, ads } of offers)
+    for (const ad of ads) found.push({ ad, campaign, matches });
+  yield* orderEach(found, { sorts, ...order });
+}
+
+function* orderEach(found: readonly FoundAd[], { sorts, ...order }: Order): Generator<FoundAd> {
   const [sort, ...rest] = sorts;
   if (sort === undefined || found.length < 2) return yield* found.toSorted(byId);
-  const groups = new Map<number | string, FoundAd[]>();
-  for (const each of found) {
-    const value = sortValue(each, sort.key, order);
-    const group = groups.get(value);
-    if (group === undefined) groups.set(value, [each]);
-    else group.push(each);
+  const valueIn = (each: FoundAd): number | string => sortValue(each, sort.key, order);
+  for (const group of grouped(found, valueIn, sort.direction)) {
+    const [first, ...more] = group;
+    if (first !== undefined && more.length === 0) yield first;
+    else yield* orderEach(group, { sorts: rest, ...order });
   }
-  const values = [...groups.keys()].sort(compare);
-  if (sort.direction === "desc") values.reverse();
-  for (const value of values) yield* orderAds(groups.get(value) ?? [], { sorts: rest, ...order });
+}
+
+/** What has the same value together, in the order of the values. */
+function grouped<T>(
+  all: readonly T[],
+  valueIn: (each: T) => number | string,
+  direction: AdSort["direction"],
+): readonly (readonly T[])[] {
+  const sign = direction === "asc" ? 1 : -1;
+  const valued = all.map((each) => ({ each, value: valueIn(each) }));
+  valued.sort((a, b) => sign * compare(a.value, b.value));
+  const groups: T[][] = [];
+  let last: number | string | null = null;
+  for (const { each, value } of valued) {
+    if (value === last) groups.at(-1)?.push(each);
+    else groups.push([each]);
+    last = value;
+  }
+  return groups;
 }
 
 function byId(a: FoundAd, b: FoundAd): number {

@@ -6,6 +6,7 @@ import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { foldKeyword } from "../protocol/ad-keyword.ts";
+import { joinUtf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { adRenderMs, poolAdsMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
@@ -125,28 +126,31 @@ async function prepare(
   const nowMs = retrieval.servedAtMs;
   const sessions = deps.sessions.namesOf(caller.party.uuid, request.session_ref, nowMs);
   const shown = await deps.sessions.shownIn(sessions);
-  const found = deps.book
+  const offers = deps.book
     .find({ country, subdivision, keywords, nowMs })
-    .filter(({ ad }) => !shown.has(ad.ad_id) && !deps.register.hasBlocked(ad.business_uuid, caller.party));
+    .filter(
+      ({ campaign: { business_uuid: uuid } }) =>
+        !deps.register.hasBlocked(uuid, caller.party) && deps.items.isServed(uuid),
+    );
   const { retrievalId } = retrieval;
-  const ordered = orderAds(found, { sorts, retrievalId, sha256: deps.crypto.sha256 });
-  const items = await deps.items.itemsOf(await choose(deps, ordered, request));
+  const ordered = orderAds(offers, { sorts, retrievalId, sha256: deps.crypto.sha256 });
+  const items = await deps.items.itemsOf(choose(ordered, shown, request));
   return answerOf(deps, caller, { request, retrieval, items, session: sessions[0] ?? null });
 }
 
-/** The first ads of the order that may be served. */
-async function choose(
-  { items }: AdPoolDeps,
+/** The first ads of the order that the conversation may be shown. */
+function choose(
   ordered: Iterable<FoundAd>,
+  shown: ReadonlySet<string>,
   { limit = poolAdsMax, max_per_campaign: most = poolAdsMax }: PoolRequest,
-): Promise<readonly FoundAd[]> {
+): readonly FoundAd[] {
   const chosen: FoundAd[] = [];
   const ofCampaign = new Map<string, number>();
   for (const found of ordered) {
     if (chosen.length === limit) break;
     const campaign = `${found.ad.business_uuid}/${found.ad.campaign_id}`;
     const count = ofCampaign.get(campaign) ?? 0;
-    if (count >= most || !(await items.isServed(found.ad.business_uuid))) continue;
+    if (count >= most || shown.has(found.ad.ad_id)) continue;
     ofCampaign.set(campaign, count + 1);
     chosen.push(found);
   }
@@ -182,12 +186,16 @@ async function answerOf(
   // Begun together with the claim of the nonce, so that both cost a single commit.
   const kept =
     items.length === 0 ? null : keepPool(deps, { company, session, servedAtMs, retrievalId, items });
-  const ads = items.map(({ opening, closing }, index) => `${opening}${tokens[index]}${closing}`);
+  const ads: (string | Uint8Array)[] = [];
+  for (const [index, { partsWith }] of items.entries())
+    ads.push(index === 0 ? "" : ",", ...partsWith(tokens[index] ?? ""));
   const subdivision = request.subdivision === undefined ? "null" : `"${request.subdivision}"`;
   return {
-    body:
-      `{"retrieval_id":"${retrievalId}","country":"${request.country}","subdivision":${subdivision},` +
-      `"ads":[${ads.join(",")}],"render_until":"${formatTimestamp(expiresAtMs)}","receipt":${receipt.envelope}}`,
+    body: joinUtf8([
+      `{"retrieval_id":"${retrievalId}","country":"${request.country}","subdivision":${subdivision},"ads":[`,
+      ...ads,
+      `],"render_until":"${formatTimestamp(expiresAtMs)}","receipt":${receipt.envelope}}`,
+    ]),
     receipt,
     ...(kept === null ? {} : { kept }),
     answered: () => {},
@@ -204,12 +212,13 @@ async function keepPool(
     readonly items: readonly AdItem[];
   },
 ): Promise<void> {
-  await actors.ask(poolRef(pool.retrievalId, region), {
+  const serve = {
     type: "pool.serve",
     ...{ company: pool.company, session: pool.session, served_at_ms: pool.servedAtMs },
     items: pool.items.map(({ found: { ad } }) => ({
       ...{ ad_id: ad.ad_id, business_uuid: ad.business_uuid },
       ...{ campaign_id: ad.campaign_id, allow_repeats: ad.allow_repeats },
     })),
-  });
+  } as const;
+  await actors.ask(poolRef(pool.retrievalId, region), serve, { isNew: true });
 }

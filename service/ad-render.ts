@@ -118,7 +118,7 @@ async function charge(
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
     ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format },
-    is_served: await deps.items.isServed(ad.business_uuid),
+    is_served: deps.items.isServed(ad.business_uuid),
     served_at_ms: servedAtMs,
   });
   if (reply.status === "expired")

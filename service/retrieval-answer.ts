@@ -15,7 +15,7 @@ import { NotAnswered, type Receipts, type SignedReceipt } from "./receipts.ts";
 
 /** Everything in an answer; it is not handed out before its receipt is kept. */
 export interface Prepared {
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly receipt: SignedReceipt;
   /** What was paid for it; absent if nothing was. */
   readonly payment?: Payment;

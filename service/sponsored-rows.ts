@@ -93,11 +93,12 @@ async function keepServed(
   { retrievalId, servedAtMs }: Retrieval,
   rows: readonly Sponsorship[],
 ): Promise<void> {
-  await actors.ask(poolRef(retrievalId, region), {
+  const serve = {
     type: "pool.serve",
     ...{ ...served, served_at_ms: servedAtMs },
     items: rows.map(({ ad: { ad_id, business_uuid, campaign_id, allow_repeats } }) => ({
       ...{ ad_id, business_uuid, campaign_id, allow_repeats },
     })),
-  });
+  } as const;
+  await actors.ask(poolRef(retrievalId, region), serve, { isNew: true });
 }

@@ -9,7 +9,12 @@
 
 import { foldText } from "../protocol/records/fold-text.ts";
 import { withoutLookAlikes } from "../protocol/records/look-alikes.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import { givenNames } from "./given-names.ts";
+
+/** Maximum number and length of keywords whose subjects are kept in memory. */
+const keptMax = 2_000;
+const keptLengthMax = 64;
 
 export const topicLimits = {
   wordsMax: 4,
@@ -37,8 +42,19 @@ function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));
 }
 
+/** The subjects of keywords that were kept before, because callers name the same again and again. Of what is dropped, nothing stays. */
+const kept = new BoundedMap<string, string>(keptMax);
+
 /** The subject as it is counted; null for what is not kept. */
 export function screenTopic(keyword: string): string | null {
+  const known = kept.get(keyword);
+  if (known !== undefined) return known;
+  const subject = judge(keyword);
+  if (subject !== null && keyword.length <= keptLengthMax) kept.set(keyword, subject);
+  return subject;
+}
+
+function judge(keyword: string): string | null {
   if (address.test(keyword) || !allowed.test(keyword.normalize("NFKC"))) return null;
   const subject = foldText(keyword).replaceAll(/\s+/g, " ").trim();
   const words = wordsOf(subject);

@@ -1,4 +1,4 @@
-// What every implementation of the port in actor-store.ts must pass: obligations S1–S8 one by one, then random
+// What every implementation of the port in actor-store.ts must pass: obligations S1–S9 one by one, then random
 // concurrent writers against a model. An adapter's test calls `actorStoreConformance` with a way to open it.
 // Puts and deletes of one commit never name the same key: what wins differs between engines.
 
@@ -12,7 +12,7 @@ import {
   type OpenActorStore,
   operationId,
 } from "./actor-store.fixture.ts";
-import { type CommitOutcome, type PartitionRow, rowTable } from "./actor-store.ts";
+import { type ActorRef, type CommitOutcome, newActor, type PartitionRow, rowTable } from "./actor-store.ts";
 import { describeConcurrency } from "./actor-store-concurrency.conformance.ts";
 import { describeForgetting } from "./actor-store-forgetting.conformance.ts";
 
@@ -31,6 +31,7 @@ export function actorStoreConformance(name: string, open: () => Promise<OpenActo
     });
 
     describeFence(start);
+    describeCreation(start);
     describeContents(start);
     describeDurability(start, opened);
     describeListing(start);
@@ -129,6 +130,49 @@ function describeFence(start: () => Promise<OpenActorStore>): void {
     await store.commit(commit);
     await store.claim(ref, "b");
     expect((await store.commit(commit)).status).toBe("applied");
+  });
+}
+
+function describeCreation(start: () => Promise<OpenActorStore>): void {
+  const fresh = { epoch: 41, ...newActor };
+
+  it("S9: a commit creates an actor that never existed, and claims it for its owner", async () => {
+    const { store } = await start();
+    if (store.createsActors !== true) return;
+    const ref = freshRef();
+    const first = following(ref, fresh, { puts: [event(1)], wakeAtMs: 7, creates: "a" });
+    expect(await store.commit(first)).toEqual({ status: "applied" });
+    expect(await store.readHead(ref)).toMatchObject({ epoch: 41, owner: "a", head: 1, op: first.op });
+    expect(await store.dueActors(7, 1_000)).toContainEqual({ ref, wakeAtMs: 7 });
+    const next = following(ref, after(first), { puts: [event(2)] });
+    expect(await store.commit(next)).toEqual({ status: "applied" });
+    const claimed = await store.claim(ref, "b");
+    expect([claimed.head.epoch, claimed.events]).toEqual([42, [event(1), event(2)]]);
+  });
+
+  it("S9: a commit creates nothing where an actor exists, even one without a commit", async () => {
+    const { store } = await start();
+    if (store.createsActors !== true) return;
+    const [claimed, created] = [freshRef(), freshRef()];
+    await store.claim(claimed, "a");
+    const first = following(created, fresh, { puts: [event(1)], creates: "a" });
+    await store.commit(first);
+    const late = (ref: ActorRef) =>
+      following(ref, fresh, { op: operationId(99), puts: [event(9)], creates: "b" });
+    expect(await store.commit(late(claimed))).toMatchObject({ status: "refused", epoch: 1, head: 0, op: "" });
+    expect(await store.commit(late(created))).toMatchObject({ status: "refused", epoch: 41, head: 1 });
+    expect((await store.claim(claimed, "c")).events).toEqual([]);
+    expect((await store.claim(created, "c")).events).toEqual([event(1)]);
+  });
+
+  it("S3, S9: a creating commit that is sent again is applied once, and its actor keeps its owner", async () => {
+    const { store } = await start();
+    if (store.createsActors !== true) return;
+    const ref = freshRef();
+    const commit = following(ref, fresh, { puts: [event(1)], creates: "a" });
+    const both = await Promise.all([store.commit(commit), store.commit(commit)]);
+    expect(both).toEqual([{ status: "applied" }, { status: "applied" }]);
+    expect(await store.readHead(ref)).toMatchObject({ epoch: 41, owner: "a", head: 1 });
   });
 }
 

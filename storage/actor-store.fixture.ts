@@ -38,7 +38,7 @@ export function keyed(k: number, k2: string, body = "{}"): PartitionRow {
 }
 
 type Changes = Partial<
-  Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs" | "forget">
+  Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs" | "forget" | "creates">
 >;
 
 /** A commit that follows `head`, by default with an operation id that no other commit of the actor has. */

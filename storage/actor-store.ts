@@ -15,6 +15,8 @@
 //   S8. A commit that forgets the actor leaves nothing of it: from then on it has never existed. Forgetting an actor that is not
 //       there is `applied`. So that S1 holds for a later actor of the same name, its first epoch is one that its claimer chose
 //       above all earlier ones.
+//   S9. Where the store creates actors, a commit that `creates` one is applied only to an actor that never existed, and claims it for its
+//       owner with the epoch that it names. Of any other actor it is refused like a commit of a former epoch.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 
@@ -101,7 +103,12 @@ export interface ActorCommit {
   readonly forget?: true;
   /** Unix milliseconds at which the actor must be woken even if nobody calls it; null if it needs no wake-up (S7). */
   readonly wakeAtMs: number | null;
+  /** The owner for whom the commit creates the actor; it then follows {@link newActor} (S9). */
+  readonly creates?: string;
 }
+
+/** What the first commit of an actor follows that it creates. */
+export const newActor = { head: 0, op: "" } as const;
 
 export type CommitOutcome =
   | { readonly status: "applied" }
@@ -121,6 +128,8 @@ export type RowSelection =
     };
 
 export interface ActorStore {
+  /** Whether a commit can create its actor (S9), which saves the claim; absent where it cannot. */
+  readonly createsActors?: true;
   /** Takes ownership of the actor. An actor that is not there begins with `firstEpoch`, 1 by default. Throws {@link StoreError}. */
   claim(ref: ActorRef, owner: string, firstEpoch?: number): Promise<Activation>;
   /** Throws {@link StoreError}; `unknown` is resolved by resending the same commit or claiming again (A5). */

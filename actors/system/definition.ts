@@ -171,6 +171,11 @@ export function defineActor<
 export interface AskOptions {
   /** How long to wait for the reply; defaults to `askTimeoutMs` of the limits. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * The caller has just drawn the actor's id, so the actor has never existed: where the store can, its first commit creates it and no claim
+   * precedes. If it does exist, it is claimed as usual.
+   */
+  readonly isNew?: boolean | undefined;
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Envelope {
   readonly deadlineMs: number;
   /** The trace of what sent it; null if that is not recorded. */
   readonly traceparent: string | null;
+  /** Whether the caller has just drawn the actor's id, as far as is known, see {@link AskOptions}. */
+  isNew: boolean;
   /** Number of activations that accepted it before and lost the actor without having applied it. */
   tries: number;
   /** True once a decision has left the caller waiting: its events may be committed already. */
@@ -50,6 +52,7 @@ export function envelopeOf(
     resolve: more.resolve ?? null,
     reject: more.reject ?? null,
     ahead: more.ahead ?? null,
+    isNew: more.isNew ?? false,
     deadlineMs: more.deadlineMs ?? Number.POSITIVE_INFINITY,
     traceparent: more.traceparent ?? null,
     tries: 0,

@@ -79,6 +79,60 @@ describe("A1: an actor has one writer", () => {
   });
 });
 
+describe("an actor whose id was just drawn", () => {
+  const asNew = (node: ReturnType<ReturnType<typeof newWorld>["system"]>, id: string) =>
+    node.ask(counter(id), add, { isNew: true });
+
+  it("is created by its first commit, without a claim", async () => {
+    const { system, store } = newWorld();
+    const node = system({ owner: "one" });
+    expect(await asNew(node, "a")).toBe(1);
+    expect(await ask(node, "a", add)).toBe(2);
+    expect([store.callsOf("claim"), store.callsOf("commit")]).toEqual([0, 2]);
+    expect(await store.readHead(counter("a"))).toMatchObject({ epoch: 1, owner: "one", head: 2 });
+    expect(await ask(system(), "a", read)).toMatchObject({ n: 2, epoch: 2 });
+  });
+
+  it("is claimed after all if it exists, and nothing is lost or counted as a takeover", async () => {
+    const { system, store } = newWorld();
+    expect(await ask(system(), "a", add)).toBe(1);
+    const node = system();
+    expect(await asNew(node, "a")).toBe(2);
+    expect(node.stats().refusedCommits).toBe(0);
+    expect(await store.readHead(counter("a"))).toMatchObject({ epoch: 2, head: 2 });
+  });
+
+  it("is claimed where the store cannot create it", async () => {
+    const { system, store } = newWorld();
+    Object.assign(store, { createsActors: undefined });
+    expect(await asNew(system(), "a")).toBe(1);
+    expect(store.callsOf("claim")).toBe(1);
+  });
+
+  it("is created once although the answer was lost, and when every attempt was", async () => {
+    for (const lost of [1, 9]) {
+      const { system, store, time } = newWorld();
+      const node = system();
+      for (let at = 0; at < lost; at += 1)
+        store.failNext("commit", at === 0 ? "unknown_applied" : "unknown_not_applied");
+      const asked = asNew(node, "a");
+      await time.advance(60_000);
+      expect(await asked).toBe(1);
+      expect(await ask(node, "a", read)).toMatchObject({ n: 1 });
+    }
+  });
+
+  it("is created by the next command if a lost first one never arrived", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    for (let at = 0; at < 9; at += 1) store.failNext("commit", "unknown_not_applied");
+    const asked = asNew(node, "a");
+    await time.advance(60_000);
+    expect(await asked).toBe(1);
+    expect(await store.readHead(counter("a"))).toMatchObject({ head: 1 });
+  });
+});
+
 describe("A5: unknown is not failed", () => {
   it("a commit that was applied and not acknowledged is sent again and answered once", async () => {
     const { system, store, time } = newWorld();

@@ -2,6 +2,8 @@
 // is unknown is sent again, and if that does not help, the actor is claimed again, which shows what happened (A5).
 // A turn that changes nothing is answered without the store, so its answer is as fresh as the activation. It is the
 // node's lease that keeps a node which lost its actors from answering for them.
+// An actor whose caller has just drawn its id is not claimed: its first commit creates it, or is refused because it exists after all. Then
+// the actor is lost like any other, and what was asked goes to an activation that claims it.
 
 import { backOffMs } from "../../std/back-off.ts";
 import type {
@@ -10,18 +12,22 @@ import type {
   Activation as StoredActivation,
 } from "../../storage/actor-store.ts";
 import { type PartitionRow, type RowSelection, StoreError } from "../../storage/actor-store.ts";
+import type { ActorRef } from "../messages/refs.ts";
 import { Activation, refuse, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
 import type { Envelope } from "./envelope.ts";
+import type { ActorHost } from "./host.ts";
 import {
   applyTurn,
   buildCommit,
   buildForgetting,
+  initialState,
   numberEffects,
   type OutboxItem,
   parseOutbox,
   rebuildState,
 } from "./journal.ts";
+import type { MachineDriver } from "./machine-driver.ts";
 import { stillWaiting, type Turn } from "./turn.ts";
 import { mergeSelections, TurnRows } from "./turn-rows.ts";
 
@@ -45,13 +51,33 @@ export class JournaledActivation extends Activation {
   #commitWanted = false;
   #flushArmed = false;
   #claimFailures = 0;
+  /** Whether the next commit creates the actor. */
+  #isNew: boolean;
+
+  constructor(ref: ActorRef, key: string, driver: MachineDriver, host: ActorHost, isNew: boolean) {
+    super(ref, key, driver, host);
+    this.#isNew = isNew && host.store.createsActors === true;
+  }
 
   open(): void {
+    if (this.#isNew) {
+      this.#openNew();
+      return;
+    }
     this.phase = "opening";
     this.host.store.claim(this.ref, this.host.owner, this.#firstEpoch).then(
       (stored) => this.#claimed(stored),
       (error: unknown) => this.#claimFailed(error),
     );
+  }
+
+  #openNew(): void {
+    try {
+      this.state = { ...initialState(this.driver, this.ref.id), epoch: this.#firstEpoch };
+      this.becomeIdle();
+    } catch (error) {
+      this.crash(new TurnFailure(null, error), null);
+    }
   }
 
   /** The store found the actor due although it is active: moves its wake-up time forward. */
@@ -164,7 +190,9 @@ export class JournaledActivation extends Activation {
         turn.snapshot.status === "done" ||
         items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
     });
-    this.#open = { commit, turn, replies, items, failures: 0, doubtful: false };
+    const sent = this.#isNew ? { ...commit, creates: host.owner } : commit;
+    this.#isNew = false;
+    this.#open = { commit: sent, turn, replies, items, failures: 0, doubtful: false };
     this.#tellAhead(replies, this.#sendCommit(this.#open));
   }
 
@@ -194,7 +222,7 @@ export class JournaledActivation extends Activation {
 
   #committed(open: OpenCommit, outcome: CommitOutcome): void {
     // This includes an activation that has ended meanwhile, above all by a lost lease: what the fence prevented must be visible.
-    if (outcome.status === "refused") this.#noteRefused(open, outcome);
+    if (outcome.status === "refused" && open.commit.creates === undefined) this.#noteRefused(open, outcome);
     if (this.#open !== open || this.phase === "ended") return;
     if (outcome.status === "refused") {
       this.#lost(open, outcome);
@@ -246,6 +274,7 @@ export class JournaledActivation extends Activation {
     for (const envelope of [...this.batch, ...this.mailbox]) {
       if (envelope.kind === "timer" || envelope.kind === "answer") continue;
       envelope.tries += 1;
+      envelope.isNew = false;
       if (envelope.tries > triesMax) refuse(envelope, reason, "not_applied");
       else again.push(envelope);
     }

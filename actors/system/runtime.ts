@@ -54,7 +54,7 @@ export function createActorSystem<Protocols = ActorProtocols>(
 }
 
 /** Who asked, besides what and for how long. */
-type AskedBy = Pick<Envelope, "ahead" | "traceparent">;
+type AskedBy = Partial<Pick<Envelope, "ahead" | "isNew" | "traceparent">>;
 
 class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   readonly #options: ActorSystemOptions;
@@ -95,7 +95,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     command: CommandOf<Protocols[K], T>,
     options?: AskOptions,
   ): Promise<ReplyOf<Protocols[K], T>> {
-    return this.#ask(to, command, options?.timeoutMs) as Promise<ReplyOf<Protocols[K], T>>;
+    return this.#ask(to, command, options) as Promise<ReplyOf<Protocols[K], T>>;
   }
 
   askSpeculative<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
@@ -106,12 +106,12 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   }
 
   // Messages carry no types at run time. The replies of a kind were checked where the kind was defined.
-  #ask(to: ActorRef, command: Message, timeoutMs = this.#limits.askTimeoutMs): Promise<unknown> {
+  #ask(to: ActorRef, command: Message, { timeoutMs, isNew = false }: AskOptions = {}): Promise<unknown> {
     const target = this.#options.route?.(to) ?? "local";
-    const trace = this.#trace();
+    const [waitMs, traceparent] = [timeoutMs ?? this.#limits.askTimeoutMs, this.#trace()];
     return target === "local"
-      ? this.askHere(to, command, timeoutMs, trace)
-      : target.ask(to, command, timeoutMs, trace);
+      ? this.#askHere(to, command, waitMs, { traceparent, isNew })
+      : target.ask(to, command, waitMs, traceparent);
   }
 
   #askSpeculative(to: ActorRef, command: Message): AskedAhead<unknown> {
@@ -135,7 +135,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     timeoutMs: number,
     traceparent: string | null = null,
   ): Promise<unknown> {
-    return this.#askHere(to, command, timeoutMs, { ahead: null, traceparent });
+    return this.#askHere(to, command, timeoutMs, { traceparent });
   }
 
   #askHere(to: ActorRef, command: Message, timeoutMs: number, more: AskedBy): Promise<unknown> {
@@ -258,7 +258,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       return new TypeError(`message name ${String(envelope.message.type)} is reserved`);
     }
     if (this.#draining) return unavailable("draining");
-    const activation = this.#table.get(to) ?? this.#activate(to, true);
+    const activation = this.#table.get(to) ?? this.#activate(to, true, envelope.isNew);
     if (activation instanceof Error) return activation;
     if (activation.load >= this.#limits.mailboxMax) return unavailable("overloaded");
     // Messages from other actors are accepted nevertheless: refusing them could deadlock a cycle of full actors.
@@ -270,7 +270,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   }
 
   /** `isAsked` says that a caller waits for the actor; otherwise it is woken for work of its own. */
-  #activate(ref: ActorRef, isAsked: boolean): Activation | Error {
+  #activate(ref: ActorRef, isAsked: boolean, isNew = false): Activation | Error {
     const driver = this.#drivers.get(ref.kind);
     if (driver === undefined) return new TypeError(`there is no actor kind ${ref.kind}`);
     const key = keyOf(ref);
@@ -280,12 +280,9 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     if (!this.#table.makeRoom(nowMs, isAsked)) return unavailable("overloaded");
     const isJournaled = driver.definition.durability === "journal";
     const own = { kind: ref.kind, id: ref.id };
-    const activation = new (isJournaled ? JournaledActivation : MemoryActivation)(
-      own,
-      key,
-      driver,
-      this.#host,
-    );
+    const activation = isJournaled
+      ? new JournaledActivation(own, key, driver, this.#host, isNew)
+      : new MemoryActivation(own, key, driver, this.#host);
     this.#activations += 1;
     this.#incarnations.set(activation, this.#activations);
     this.#table.add(activation);
@@ -315,7 +312,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
 
   #perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null> {
     const ask = (to: ActorRef, command: Message, options?: AskOptions): Promise<unknown> =>
-      this.#ask(to, command, options?.timeoutMs);
+      this.#ask(to, command, options);
     const incarnation = this.#incarnations.get(activation) ?? 0;
     const work = { activation, incarnation, name, params, seq };
     return performActivity(this.#options, this.#pool, work, ask as Ask);

@@ -115,7 +115,9 @@ describe("a new sandbox", () => {
         });
       return ["US diamonds", "CA diamonds", "GB baking", "CA books"].map((each) => {
         const [country = "", keyword = ""] = each.split(" ");
-        return ask(country, keyword).map(({ ad }) => `${ad.business_uuid} ${ad.generation}`);
+        return ask(country, keyword).flatMap(({ ads }) =>
+          Array.from(ads, (ad) => `${ad.business_uuid} ${ad.generation}`),
+        );
       });
     };
     const [us, ca, baking, books] = await shown();

@@ -1,5 +1,5 @@
 // Actor journals in Cassandra: one partition per actor, written by conditional batches only. It meets the port's
-// obligations S1–S8.
+// obligations S1–S8, and creates no actors (S9).
 //   F1. A commit is one conditional batch and nothing else, apart from an occasional hint (wake-hints, H1), which is
 //       written before it. A refusal shows the operation at the head: if it is the commit's own, the commit was applied
 //       (S3).

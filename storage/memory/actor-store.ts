@@ -1,4 +1,4 @@
-// Actor journals in memory, for tests and the simulator. The store meets the port's obligations S1–S8 as far as a store
+// Actor journals in memory, for tests and the simulator. The store meets the port's obligations S1–S9 as far as a store
 // without a disk can (its contents are the "disk": discard the system, keep the store), and lets a script decide what
 // happens to each call: loss before, loss after, delay.
 
@@ -44,6 +44,7 @@ interface Partition {
 }
 
 export class MemoryActorStore implements ActorStore {
+  readonly createsActors = true;
   readonly #partitions = new Map<string, Partition>();
   readonly #now: () => number;
   readonly #faults: { operation: StoreOperation; fault: StoreFault }[] = [];
@@ -123,10 +124,14 @@ export class MemoryActorStore implements ActorStore {
   }
 
   #commit(commit: ActorCommit): CommitOutcome {
-    const partition = this.#partitions.get(keyOf(commit.ref));
+    const { creates } = commit;
+    const known = this.#partitions.get(keyOf(commit.ref));
+    const partition = known ?? (creates === undefined ? undefined : newPartition(commit, creates));
     if (partition === undefined)
       return commit.forget ? { status: "applied" } : { status: "refused", epoch: 0, head: 0, op: "" };
     const { epoch, head, op } = partition.head;
+    if (known !== undefined && creates !== undefined)
+      return op === commit.op ? { status: "applied" } : { status: "refused", epoch, head, op };
     if (epoch !== commit.epoch || head !== commit.expectedHead || op !== commit.expectedOp) {
       return op === commit.op ? { status: "applied" } : { status: "refused", epoch, head, op };
     }
@@ -134,6 +139,7 @@ export class MemoryActorStore implements ActorStore {
       this.#partitions.delete(keyOf(commit.ref));
       return { status: "applied" };
     }
+    this.#partitions.set(keyOf(commit.ref), partition);
     partition.head = { ...partition.head, head: head + 1, op: commit.op };
     partition.wakeAtMs = commit.wakeAtMs;
     for (const key of commit.deletes) partition.rows.delete(rowKey(key));
@@ -172,6 +178,11 @@ export class MemoryActorStore implements ActorStore {
 function emptyPartition(ref: ActorRef, epoch: number): Partition {
   const head = { epoch, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
   return { ref: { kind: ref.kind, id: ref.id }, head, wakeAtMs: null, rows: new Map() };
+}
+
+function newPartition({ ref, epoch }: ActorCommit, owner: string): Partition {
+  const partition = emptyPartition(ref, epoch);
+  return { ...partition, head: { ...partition.head, owner } };
 }
 
 function select(rows: readonly PartitionRow[], selection: RowSelection): readonly PartitionRow[] {

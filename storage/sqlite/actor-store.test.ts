@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { actorStoreConformance, type OpenActorStore } from "../actor-store.conformance.ts";
-import type { PartitionRow } from "../actor-store.ts";
+import type { CommitOutcome, PartitionRow } from "../actor-store.ts";
 import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
 
@@ -34,6 +34,30 @@ actorStoreConformance("the SQLite store", async () => {
 });
 
 describe("the SQLite store", () => {
+  it("shares the transaction of a commit with what must not exist without it", async () => {
+    const phases: string[] = [];
+    await using database = SqliteDatabase.open(":memory:", { onCommit: (phase) => void phases.push(phase) });
+    const store = openSqliteActorStore(database, { now: () => 0 });
+    const first = {
+      epoch: 1,
+      expectedHead: 0,
+      expectedOp: "",
+      op: "1",
+      puts: [],
+      deletes: [],
+      wakeAtMs: null,
+    };
+    for (const id of ["created", "claimed"]) {
+      const ref = { kind: "key", id };
+      if (id === "claimed") await store.claim(ref, "a");
+      phases.length = 0;
+      const write = store.commit(id === "claimed" ? { ...first, ref } : { ...first, ref, creates: "a" });
+      const after = { write, holds: ({ status }: CommitOutcome) => status === "applied" };
+      await database.writeAfter(after, () => {});
+      expect(phases).toEqual(["before", "after"]);
+    }
+  });
+
   it("forgets expired rows in the course of later commits, and only those", async () => {
     let nowMs = 1_000;
     await using database = SqliteDatabase.open(":memory:");

@@ -1,4 +1,4 @@
-// Actor journals in SQLite: the port's obligations S1–S8. Works that are waiting share one transaction (see database.ts).
+// Actor journals in SQLite: the port's obligations S1–S9. Works that are waiting share one transaction (see database.ts).
 // The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs only if
 // that UPDATE changed its one row. Each actor gets a number once, so that row keys stay short.
 
@@ -53,6 +53,7 @@ export function openSqliteActorStore(database: SqliteDatabase, options: SqliteAc
 }
 
 class SqliteActorStore implements ActorStore {
+  readonly createsActors = true;
   readonly #database: SqliteDatabase;
   readonly #now: () => number;
   readonly #sql: Statements;
@@ -79,16 +80,17 @@ class SqliteActorStore implements ActorStore {
     return claimed;
   }
 
-  async commit(commit: ActorCommit): Promise<CommitOutcome> {
+  /** The promise is the write's own: what must not exist without the commit may share its transaction ({@link SqliteDatabase.writeAfter}). */
+  commit(commit: ActorCommit): Promise<CommitOutcome> {
     const { ref } = commit;
-    if (commit.forget) {
-      const outcome = await this.#database.write(() => this.#commit(commit, this.#findNumber(ref)));
-      this.#numbers.delete(keyOf(ref));
-      return outcome;
-    }
+    if (commit.forget) return this.#forgotten(commit);
     // Looked up here, outside any transaction: a number seen inside one that is later rolled back must not be kept.
     const no = this.#number(ref);
-    return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(ref)));
+    return this.#database.write(() => {
+      const { creates } = commit;
+      if (creates !== undefined) return this.#create(commit, creates);
+      return this.#commit(commit, no ?? this.#findNumber(ref));
+    });
   }
 
   async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
@@ -124,6 +126,24 @@ class SqliteActorStore implements ActorStore {
     return this.#sql.list.all(kind, afterId, limit).map((row) => String(row["id"]));
   }
 
+  async #forgotten(commit: ActorCommit): Promise<CommitOutcome> {
+    const { ref } = commit;
+    const outcome = await this.#database.write(() => this.#commit(commit, this.#findNumber(ref)));
+    this.#numbers.delete(keyOf(ref));
+    return outcome;
+  }
+
+  /** S9: nothing can have fenced off an actor that is not there, so its first head is written as the commit leaves it. */
+  #create(commit: ActorCommit, owner: string): CommitOutcome {
+    const { ref, epoch, expectedHead, op, wakeAtMs } = commit;
+    const { createCommitted } = this.#sql;
+    const created = createCommitted.run(ref.kind, ref.id, epoch, owner, expectedHead + 1, op, wakeAtMs);
+    if (created.changes > 0) return this.#write(commit, Number(created.lastInsertRowid));
+    const no = this.#findNumber(ref);
+    if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} is in the way and is not there`);
+    return this.#explainRefusal(no, op);
+  }
+
   #commit(commit: ActorCommit, no: number | undefined): CommitOutcome {
     const sql = this.#sql;
     if (no === undefined)
@@ -139,10 +159,14 @@ class SqliteActorStore implements ActorStore {
       expectedOp,
     );
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
-    if (commit.forget) {
-      this.#forget(commit.ref, no);
-      return { status: "applied" };
-    }
+    if (!commit.forget) return this.#write(commit, no);
+    this.#forget(commit.ref, no);
+    return { status: "applied" };
+  }
+
+  /** Everything of a commit but its head. */
+  #write(commit: ActorCommit, no: number): CommitOutcome {
+    const sql = this.#sql;
     for (const key of commit.deletes) sql.remove.run(no, key.rt, key.k, key.k2);
     let expiring = 0;
     for (const row of commit.puts) {
@@ -233,6 +257,8 @@ const statementTexts = {
   number: "SELECT no FROM actor_head WHERE kind = ? AND id = ?",
   create: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, snapshot_seq, schema_version)
     VALUES (?, ?, ?, '', 0, '', 0, 0) ON CONFLICT DO NOTHING`,
+  createCommitted: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, wake_at, snapshot_seq, schema_version)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
   claim: "UPDATE actor_head SET epoch = epoch + 1, owner = ? WHERE no = ?",
   head: `SELECT epoch, owner, head, op, snapshot_seq, schema_version,
     (SELECT body FROM actor_snapshot WHERE actor = no) AS snapshot FROM actor_head WHERE no = ?`,

@@ -1,5 +1,6 @@
 // The actor of a served ad pool, in the region that served it.
 //   APD1. Its campaign decides of a render and tells the pool of it. A click may be known before that, and proves the render.
+//        What it tells again changes nothing, also once the pool is forgotten.
 //   APD2. Items of a pool are known by their index. What belongs to no item is unknown, and leaves nothing.
 
 import { type AdPoolEvent, adPoolMachine, type PoolItem } from "../../machines/ad-pool.ts";
@@ -17,6 +18,7 @@ export const adPoolActor = defineActor<"ad-pool", typeof adPoolMachine>({
   schemaVersion: 1,
   machine: adPoolMachine,
   durability: "journal",
+  repeatable: ["item.settle"],
   input: () => ({}),
   decide: {
     "pool.serve": serve,

@@ -93,6 +93,11 @@ interface KindFacts<K extends string> {
   readonly endsTraces?: true;
   /** The activities that wait for the region that their parameter `region` names, for operators. */
   readonly regionWaits?: readonly string[];
+  /**
+   * Messages of other actors that change nothing when they are received again, however late: the actor knows what they said from its own
+   * state, and keeps no note of their sequence.
+   */
+  readonly repeatable?: readonly string[];
   /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
   /** Upgrades an event of version `from` to version `from + 1`, or returns null to drop it; needed if events changed shape. */

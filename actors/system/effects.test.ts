@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import type { MemoryActorStore } from "../../storage/memory/actor-store.ts";
-import { ask, Bench, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
+import { ask, Bench, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const read: CounterCommand = { type: "read" };
 
@@ -127,6 +127,21 @@ describe("A3: messages are repeated until acknowledged, and count once", () => {
     expect((await store.readHead(counter("b")))?.head).toBe(head);
     expect(await later.deliver(counter("b"), "x/z", messages.slice(0, 1))).toBe(10);
     expect(await ask(later, "b", read)).toMatchObject({ n: 4 });
+  });
+
+  it("of a repeatable message the receiver keeps no note, and decides on it again", async () => {
+    const definitions = [{ ...counterActor, repeatable: ["add.once"] }];
+    const { system, store } = newWorld();
+    const once = { type: "add.once", id: "x", by: 3 };
+    const messages = [{ seq: 10, message: once }];
+    const node = system({ definitions });
+    expect(await node.deliver(counter("b"), "x/y", messages)).toBe(10);
+    const { head } = (await store.readHead(counter("b"))) ?? {};
+    expect(await node.deliver(counter("b"), "x/y", messages)).toBe(10);
+    expect(await node.deliver(counter("b"), "x/z", messages)).toBe(10);
+    expect(await ask(node, "b", read)).toMatchObject({ n: 3 });
+    expect((await store.readHead(counter("b")))?.head).toBe(head);
+    expect((await store.claim(counter("b"), "c")).inbox).toEqual([]);
   });
 
   it("sequences grow although rows were deleted and the actor moved", async () => {

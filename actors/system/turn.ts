@@ -116,9 +116,11 @@ export class Turn implements ActorView {
     return decision.wait === true ? stillWaiting : decision.reply;
   }
 
-  /** A3: a message that was received before changes nothing, and is acknowledged again. */
+  /** A3: a message that was received before changes nothing, and is acknowledged again. A repeatable one is told by the kind itself. */
   #hear(envelope: Envelope): unknown {
-    if (this.#driver.definition.durability === "memory") return this.#decide(envelope.message);
+    const { durability, repeatable } = this.#driver.definition;
+    if (durability === "memory" || repeatable?.includes(envelope.message.type) === true)
+      return this.#decide(envelope.message);
     const heard = this.inbox?.get(envelope.from) ?? this.#state.inbox.get(envelope.from);
     if (heard !== undefined && envelope.seq <= heard.seq) return undefined;
     this.#changed = true;

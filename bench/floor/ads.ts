@@ -1,11 +1,12 @@
 // Child process, floor of the ads: a bare `node:http` server that does for every request the work that no implementation could skip. Each
-// verifies the request's signature and keeps its nonce. A pool finds the ads of a keyword, orders them by price, splices the stored bytes
-// of twenty, signs a receipt, and keeps the receipt and the pool's items in the same transaction. A render and a click check a token, and
-// keep the item's state in the nonce's transaction; a render keeps the campaign's sums as well.
+// verifies the request's signature and the digest of its body, and keeps its nonce. A pool finds the ads of a keyword, orders them by price
+// and those that it needs by the hash of the pool, issues their tokens, splices the stored bytes of twenty, signs a receipt, and keeps the
+// receipt and the pool's items in the same transaction. A render and a click check a token, and keep the item's state in the nonce's
+// transaction; a render keeps the campaign's sums as well, and issues the token of a click.
 
 import {
-  createHmac,
   generateKeyPairSync,
+  hash,
   type KeyObject,
   randomBytes,
   sign,
@@ -14,6 +15,8 @@ import {
 } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { utf8 } from "../../protocol/bytes.ts";
 import { answerParent } from "../answer-parent.ts";
 import { cpuTimes } from "../cpu-times.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -37,7 +40,9 @@ export interface AdFloorPlan {
 interface FloorAd {
   readonly id: string;
   readonly price: number;
-  readonly text: string;
+  /** The text of its item up to its token, and from there on. */
+  readonly opening: string;
+  readonly closing: string;
 }
 
 interface Asked {
@@ -85,8 +90,7 @@ class Floor {
   tokens(count: number): readonly string[] {
     return Array.from({ length: count }, () => {
       this.#tokens += 1;
-      const item = `ret_${String(this.#tokens).padStart(32, "0")} ${this.#tokens % this.#campaigns}`;
-      return `${Buffer.from(item).toString("base64url")}.${this.#macOf(item).toString("base64url")}`;
+      return this.#tokenOf(`ret_${String(this.#tokens).padStart(32, "0")} ${this.#tokens % this.#campaigns}`);
     });
   }
 
@@ -96,19 +100,25 @@ class Floor {
     const { key, base, signature } = this.#request;
     const nonce = nonceOf.exec(String(request.headers["signature-input"]))?.[1];
     if (nonce === undefined || !verify(null, base, key, signature)) return refuse(response, 401);
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as Asked;
+    const body = Buffer.concat(chunks);
+    if (String(request.headers["content-digest"]) !== `sha-256=:${hash("sha256", body, "base64")}:`)
+      return refuse(response, 401);
+    const asked = JSON.parse(body.toString()) as Asked;
     if (request.url === "/v1/ads/pool") return await this.#pool(nonce, asked, response);
     const item = this.#itemOf(asked.token ?? "");
     if (item === null) return refuse(response, 400);
     const event = request.url === "/v1/ads/render" ? "render" : "click";
+    const token = event === "render" ? this.#tokenOf(`click ${item}`) : null;
     await this.#commits.write(() => this.#keep[event](nonce, item));
-    answer(response, JSON.stringify({ item, event, at: new Date().toISOString() }));
+    answer(response, JSON.stringify({ item, event, token, at: new Date().toISOString() }));
   }
 
   async #pool(nonce: string, { country, keywords }: Asked, response: ServerResponse): Promise<void> {
     const found = (keywords ?? []).flatMap((keyword) => this.#book.get(`${country} ${keyword}`) ?? []);
-    const ordered = found.toSorted((a, b) => b.price - a.price || (a.id < b.id ? -1 : 1));
-    const ads = ordered.slice(0, poolAds).map(({ text }) => text);
+    const retrievalId = `ret_${Date.now().toString(16).padStart(12, "0")}${randomBytes(10).toString("hex")}`;
+    const ads = firstOf(found, retrievalId).map(
+      ({ id, opening, closing }, at) => opening + this.#tokenOf(`${retrievalId} ${at} ${id}`) + closing,
+    );
     const { key, message, envelope } = this.#receipt;
     await new Promise<void>((resolve, reject) => {
       sign(null, message, key, (error) => (error === null ? resolve() : reject(error)));
@@ -117,8 +127,12 @@ class Floor {
     answer(response, `{"ads":[${ads.join(",")}],"receipt":"${envelope}"}`);
   }
 
-  #macOf(item: string): Buffer {
-    return createHmac("sha256", this.#secret).update(item).digest();
+  #macOf(item: string): Uint8Array {
+    return nativeCrypto.hmacSha256(this.#secret, utf8(item));
+  }
+
+  #tokenOf(item: string): string {
+    return `${Buffer.from(item).toString("base64url")}.${Buffer.from(this.#macOf(item)).toString("base64url")}`;
   }
 
   #itemOf(token: string): string | null {
@@ -132,8 +146,23 @@ class Floor {
 function adsOf({ items, adsOfKeyword }: AdFloorPlan, keyword: number): readonly FloorAd[] {
   return Array.from({ length: adsOfKeyword }, (_, at) => {
     const n = keyword * adsOfKeyword + at;
-    return { id: `ad-${n}`, price: (n * 7_919) % 20, text: items[n % items.length] ?? "" };
+    const [opening = "", closing = ""] = (items[n % items.length] ?? "").split(tokenForm);
+    return { id: `ad-${n}`, price: (n * 7_919) % 20, opening, closing };
   });
+}
+
+const tokenForm = /(?<="render_token":")[^"]+/;
+
+/** The first by price, and of the same price by the hash of the pool: only those of which some are taken are hashed. */
+function firstOf(found: readonly FloorAd[], retrievalId: string): readonly FloorAd[] {
+  const ordered = found.toSorted((a, b) => b.price - a.price);
+  const last = ordered[poolAds - 1]?.price ?? 0;
+  return ordered
+    .filter(({ price: each }) => each >= last)
+    .map((ad) => ({ ad, at: hash("sha256", `${retrievalId}\n${ad.id}`) }))
+    .sort((a, b) => b.ad.price - a.ad.price || (a.at < b.at ? -1 : 1))
+    .slice(0, poolAds)
+    .map(({ ad }) => ad);
 }
 
 function prepareWrites({ db }: GroupCommit, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,10 +55,12 @@ describe("the bare server", () => {
 });
 
 describe("the bare server of ads", () => {
-  const request = (what: string, nonce: string, body: object): Uint8Array => {
+  const request = (what: string, nonce: string, body: object, digestOf?: string): Uint8Array => {
     const text = JSON.stringify(body);
+    const digested = digestOf ?? text;
     return Buffer.from(
       `POST /v1/ads/${what} HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n` +
+        `content-digest: sha-256=:${hash("sha256", digested, "base64")}:\r\n` +
         `signature-input: sig1=();nonce="nonce-of-${nonce}"\r\n\r\n${text}`,
     );
   };
@@ -68,7 +71,7 @@ describe("the bare server of ads", () => {
       ...{
         envelopeLength: 900,
         itemsLength: 500,
-        items: ['{"n":1}', '{"n":2}'],
+        items: ['{"n":1,"render_token":"t"}', '{"n":2,"render_token":"t"}'],
         keywords: ["shoes", "boots"],
       },
       ...{ adsOfKeyword: 30, campaigns: 2 },
@@ -78,7 +81,9 @@ describe("the bare server of ads", () => {
       const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
       const ask = (what: string, nonce: string, body: object) => sendOne(target, request(what, nonce, body));
       const pool = await ask("pool", "the-pool", { country: "US", keywords: ["boots"] });
-      expect((JSON.parse(pool.body) as { ads: unknown[] }).ads).toHaveLength(20);
+      const { ads } = JSON.parse(pool.body) as { ads: readonly { readonly render_token: string }[] };
+      expect(new Set(ads.map(({ render_token }) => render_token)).size).toBe(20);
+      expect(await sendOne(target, request("pool", "another", {}, "other"))).toMatchObject({ status: 401 });
       const tokens = await child.call<readonly string[]>("tokens", 3);
       for (const [at, token] of tokens.entries())
         expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });

@@ -16,6 +16,8 @@ const section = "ads";
 const connections = 64;
 const keywordsOfAd = 3;
 const poolAds = 20;
+/** Rounds before those that count: the figure is of servers whose code is compiled, as in the other sections. */
+const warmingRounds = 8;
 /** As long as what identifies the advertiser of an item. */
 const uuid = "00000000-0000-4000-8000-000000000000";
 
@@ -113,8 +115,10 @@ async function measurePools(
       return timed(child, () => sendAll(target, requests, open));
     };
   const both = { ours: side(sides.ours), floor: side(sides.floor) };
-  await both.ours();
-  await both.floor();
+  for (let time = 0; time < world.size(warmingRounds, 1); time += 1) {
+    await both.ours();
+    await both.floor();
+  }
   const rounds = await takeRounds(world.size(7, 1), both);
   const times = rounds.map(({ ours, floor }) => ({ ours: ours.p50Ms, floor: floor.p50Ms }));
   const isAlone = open === 1;
@@ -196,8 +200,10 @@ async function measureStatements(world: World, sides: Sides): Promise<readonly F
     floor: async () =>
       run(sides.floor, await sides.floor.child.call<readonly string[]>("tokens", pools * poolAds), false),
   };
-  await both.ours();
-  await both.floor();
+  for (let time = 0; time < world.size(2, 1); time += 1) {
+    await both.ours();
+    await both.floor();
+  }
   const rounds = await takeRounds(world.size(5, 1), both);
   return (["render", "click"] as const).map((event) => {
     const each = rounds.map(({ ours, floor }) => ({ ours: ours[event], floor: floor[event] }));

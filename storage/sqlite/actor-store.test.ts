@@ -34,6 +34,30 @@ actorStoreConformance("the SQLite store", async () => {
 });
 
 describe("the SQLite store", () => {
+  it("finds a row by its text whatever its number, also after it was found that the table had none", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    const store = openSqliteActorStore(database, { now: () => 0 });
+    const ref = { kind: "key", id: "k" };
+    const found = async () => (await store.readRows(ref, [{ rt: 16, keys: ["a"] }])).map(({ k }) => k);
+    const put = (k: number, head: number, epoch = 1) =>
+      store.commit({
+        ...{ ref, epoch, expectedHead: head, expectedOp: head === 0 ? "" : `${head}`, op: `${head + 1}` },
+        ...{ puts: [{ rt: 16, k, k2: "a", body: "" }], deletes: [], wakeAtMs: null },
+      });
+    await store.claim(ref, "a");
+    await put(0, 0);
+    expect(await found()).toEqual([0]);
+    await put(7, 1);
+    expect(await found()).toEqual([0, 7]);
+    const forget = { ref, epoch: 1, expectedHead: 2, expectedOp: "2", op: "3", puts: [], deletes: [] };
+    await store.commit({ ...forget, wakeAtMs: null, forget: true });
+    expect(await found()).toEqual([]);
+    await store.claim(ref, "b", 9);
+    expect(await found()).toEqual([]);
+    await put(5, 0, 9);
+    expect(await found()).toEqual([5]);
+  });
+
   it("shares the transaction of a commit with what must not exist without it", async () => {
     const phases: string[] = [];
     await using database = SqliteDatabase.open(":memory:", { onCommit: (phase) => void phases.push(phase) });

@@ -59,6 +59,8 @@ class SqliteActorStore implements ActorStore {
   readonly #sql: Statements;
   /** `kind\nid` → number of the actor, until it is forgotten. */
   readonly #numbers = new BoundedMap<string, number>(numbersMax);
+  /** By actor number, the tables that are known to have no row with k > 0, since the actor was claimed or such a row was written. */
+  readonly #plainTables = new BoundedMap<number, Set<number>>(numbersMax);
   readonly #walkExpired: TakeAlong;
 
   constructor(database: SqliteDatabase, now: () => number) {
@@ -73,6 +75,8 @@ class SqliteActorStore implements ActorStore {
       this.#sql.create.run(ref.kind, ref.id, firstEpoch - 1);
       const no = this.#findNumber(ref);
       if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} was created and is not there`);
+      // Another process may have written to it.
+      this.#plainTables.delete(no);
       this.#sql.claim.run(owner, no);
       return this.#activation(no);
     });
@@ -171,6 +175,7 @@ class SqliteActorStore implements ActorStore {
     let expiring = 0;
     for (const row of commit.puts) {
       sql.put.run(no, row.rt, row.k, row.k2, row.body, row.expiresAtMs ?? null);
+      if (row.k > 0 && row.rt >= rowTable.firstKeyed) this.#plainTables.delete(no);
       if (row.expiresAtMs !== undefined) expiring += 1;
     }
     if (commit.snapshot !== undefined) {
@@ -186,6 +191,7 @@ class SqliteActorStore implements ActorStore {
   /** The number may be another actor's from now on: nothing may be kept under it. */
   #forget(ref: ActorRef, no: number): void {
     this.#numbers.delete(keyOf(ref));
+    this.#plainTables.delete(no);
     for (const statement of [this.#sql.forgetRows, this.#sql.forgetSnapshot, this.#sql.forgetHead])
       statement.run(no);
   }
@@ -216,7 +222,7 @@ class SqliteActorStore implements ActorStore {
   #readByText(no: number, rt: number, keys: readonly string[], found: PartitionRow[]): void {
     // Rows with k = 0, the usual case, are found by the primary key and need no second index; whether the table has any
     // others is queried once.
-    const hasOthers = this.#sql.anyTextOther.get(no, rt) !== undefined;
+    const hasOthers = this.#hasOthers(no, rt);
     if (!hasOthers && keys.length >= keysAtOnceMin) {
       // In the order of the tree, so that keys on the same page are looked up one after another.
       const together = JSON.stringify(keys.toSorted());
@@ -232,6 +238,16 @@ class SqliteActorStore implements ActorStore {
       if (!hasOthers) continue;
       for (const row of this.#sql.byTextOther.all(no, rt, key)) found.push(toRow(row));
     }
+  }
+
+  /** Whether a table has rows with k > 0. */
+  #hasOthers(no: number, rt: number): boolean {
+    const plain = this.#plainTables.get(no);
+    if (plain?.has(rt)) return false;
+    if (this.#sql.anyTextOther.get(no, rt) !== undefined) return true;
+    if (plain === undefined) this.#plainTables.set(no, new Set([rt]));
+    else plain.add(rt);
+    return false;
   }
 
   #number(ref: ActorRef): number | undefined {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBusiness } from "../node/publishing.fixture.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problemCodes } from "../protocol/problem.ts";
 import { NotAnswered } from "../service/receipts.ts";
 import { Unavailable } from "../std/unavailable.ts";
@@ -64,6 +66,24 @@ describe("every answer", () => {
     );
     expect(id).not.toBe(
       (await send(surfaces.verifyUrl, null, { path: "/openapi.json" })).headers.get("request-id"),
+    );
+  });
+});
+
+describe("a refused key that is registered", () => {
+  it("is named in the log, as one that is in force is", async () => {
+    const { key, party, signingKey } = await openBusiness(surfaces.services);
+    const { parties, register } = surfaces.services;
+    await parties.revokeKey({
+      ...{ uuid: party.uuid, key_id: key.key_id, compromised_from: null },
+      revoked_at: formatTimestamp(Date.now()),
+    });
+    await register.refresh();
+    const asked = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
+    const answer = await send(surfaces.businessUrl, { key: signingKey, grant: "" }, asked);
+    expect(answer.json["code"]).toBe("key_unknown");
+    expect(surfaces.log).toContainEqual(
+      expect.objectContaining({ status: 401, code: "key_unknown", key_id: key.key_id }),
     );
   });
 });

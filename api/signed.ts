@@ -59,6 +59,7 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
     const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
     const candidate = maybe instanceof Promise ? await maybe : maybe;
     if (candidate.kind === "problem") {
+      reply.keyId = candidate.keyId ?? null;
       leaveBodyUnread(request, reply);
       return send(reply, candidate);
     }

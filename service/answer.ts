@@ -18,6 +18,8 @@ export interface Refused {
   readonly headers: Readonly<Record<string, string>>;
   /** How many records a refused batch had, if it was read so far; it is not part of the answer. */
   readonly records?: number;
+  /** The id of the registered key that was named and may not be used; it is not part of the answer either. */
+  readonly keyId?: string;
 }
 
 export type Outcome = Answer | Refused;

@@ -176,11 +176,13 @@ function withKey(
   sandboxKey: string | null,
 ): MaybeLater<Candidate | Refused> {
   if (key === null) return grantedCandidate(deps, base, sandboxKey);
-  if (key.revoked_at !== null) return denied("key_unknown", "The key was revoked.");
+  // Operators find the id of a registered key that may not be used in the log.
+  const deny = (detail: string): Refused => ({ ...denied("key_unknown", detail), keyId: key.key_id });
+  if (key.revoked_at !== null) return deny("The key was revoked.");
   // Timestamps have a fixed width, so comparing them as text orders them in time.
   const now = formatTimestamp(deps.clock.now());
   if (key.valid_from > now || (key.valid_until !== null && key.valid_until <= now)) {
-    return denied("key_unknown", "The key is not valid at present.");
+    return deny("The key is not valid at present.");
   }
   const party = deps.register.party(key.party_uuid);
   if (party instanceof Promise) return party.then((known) => withParty(base, key, known));

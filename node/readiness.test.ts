@@ -1,6 +1,7 @@
 // What a node reports to a load balancer.
 
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -153,6 +154,19 @@ describe("each check of readiness", () => {
     });
     const unreadable = () => Promise.reject(new Error("EIO"));
     expect(await readiness(services, unreadable)).toMatchObject({ ready: false, checks: { disk: "EIO" } });
+  });
+
+  it("tells of an issuance process that is away, where there is to be one", async () => {
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const issuance = { address: { host: "127.0.0.1", port }, secretFile: "" };
+    const issued = { ...services, config: { ...services.config, issuance } };
+    expect(await readiness(issued)).toMatchObject({ ready: true, degraded: [], checks: { issuance: "ok" } });
+    await new Promise((resolve) => server.close(resolve));
+    const { ready: isReady, degraded, checks } = await readiness(issued);
+    expect([isReady, degraded]).toEqual([true, ["issuance"]]);
+    expect(checks["issuance"]).toContain("it cannot be reached");
   });
 
   it("tells of a clock that is off the store's, in either direction", async () => {

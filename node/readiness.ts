@@ -8,6 +8,7 @@ import type { Reading } from "../ops/metrics.ts";
 import type { ReadyReport } from "../ops/shapes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { NodeCluster } from "./cluster.ts";
+import { reachIssuance } from "./keys/issuance-reach.ts";
 import { keyFaultOf } from "./log-parts.ts";
 import type { NodeServices } from "./services.ts";
 import { type DiskSpace, diskSpace } from "./telemetry/disk.ts";
@@ -41,11 +42,12 @@ export async function readiness(services: NodeServices, space = diskSpace): Prom
  * and then it is off for all nodes. An embedded node has its store on the disk that is full, a cluster node only its logs.
  */
 function dispensableOf({ cluster }: Pick<NodeServices, "cluster">): readonly string[] {
-  return ["index", "log_key", ...(cluster === null ? [] : ["clock", "disk"])];
+  return ["index", "log_key", "issuance", ...(cluster === null ? [] : ["clock", "disk"])];
 }
 
 function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
   const { clock, cluster } = services;
+  const { issuance } = services.config;
   return {
     store: () => services.actorStore.dueActors(0, 1),
     index: () => services.index.count("products"),
@@ -58,6 +60,7 @@ function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
     },
     log_key: () => assertLogKey(services),
     disk: async () => assertRoom(await space(services.config)),
+    ...(issuance === null ? {} : { issuance: () => reachIssuance(issuance.address) }),
     ...(cluster === null ? {} : { clock: () => assertClock(cluster, clock) }),
   };
 }

@@ -10,6 +10,12 @@ async function shown(timings: ReturnType<typeof createTimings>, name: string): P
 }
 
 describe("timings", () => {
+  it("of a store leave what it can do as it is", () => {
+    const { watchCommits } = createTimings();
+    expect(watchCommits(rubbish({ createsActors: true })).createsActors).toBe(true);
+    expect(watchCommits(rubbish({})).createsActors).toBe(undefined);
+  });
+
   it("time the commits of each kind, and count those that the store did not answer", async () => {
     const timings = createTimings();
     let isAway = false;

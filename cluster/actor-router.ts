@@ -39,6 +39,8 @@ export interface ActorRouterOptions {
   readonly targetOf: (member: Member) => RemoteTarget;
   /** Decides J6. */
   readonly mayCross: (kind: string, type: string, how: "ask" | "deliver") => boolean;
+  /** Answers what another node asks this one for its operators; absent where nobody does. */
+  readonly operators?: (command: Message) => Promise<unknown>;
   /** How long a call waits for an actor that is between two nodes, in milliseconds. */
   readonly patienceMs?: number;
 }
@@ -46,6 +48,8 @@ export interface ActorRouterOptions {
 export interface ActorRouter {
   /** Implements the actor system's option of the same name. */
   route(ref: ActorRef): "local" | RemoteTarget;
+  /** Asks another node for this node's operators; rejects when there is no answer within `timeoutMs`. */
+  askNode(member: Member, command: Message, timeoutMs: number): Promise<unknown>;
   /** For the transport: handles what other nodes request of this one (J2). */
   readonly handlers: TransportHandlers;
   /**
@@ -57,6 +61,8 @@ export interface ActorRouter {
 
 /** The name under which a node addresses another node's router; no actor has it. */
 const routerName: ActorRef = { kind: "cluster", id: "view" };
+/** Likewise, for what a node asks another for its operators. */
+const operatorsName: ActorRef = { kind: "cluster", id: "operators" };
 const lookCommand = { type: "view.look" };
 const announceMs = 1_000;
 
@@ -95,6 +101,7 @@ class NodeRouter implements ActorRouter {
     this.handlers = {
       ask: async (to, command, timeoutMs, traceparent) => {
         if (isName(to, routerName) && command.type === lookCommand.type) return this.#look();
+        if (isName(to, operatorsName) && options.operators !== undefined) return options.operators(command);
         this.#assertCrossing(to, "ask", [command]);
         const leftMs = await this.#arrive(to, timeoutMs);
         return this.#here().ask(to, command, leftMs, traceparent);
@@ -114,6 +121,10 @@ class NodeRouter implements ActorRouter {
     // A caller that only checks whether it is here, for pending work, finds it at the next look.
     if (located.at === "nowhere") this.#want(ref);
     return this.#elsewhere;
+  }
+
+  async askNode(member: Member, command: Message, timeoutMs: number): Promise<unknown> {
+    return this.#target(member, this.#options.targetOf).ask(operatorsName, command, timeoutMs);
   }
 
   async announce(): Promise<void> {

@@ -90,6 +90,11 @@ export class MemberLifecycle implements Observer {
   }
 
   /** See I1. False before it has entered. */
+  /** Milliseconds until its lease ends unless it is renewed; 0 without one. */
+  leaseRemainingMs(): number {
+    return this.holdsLease() ? (this.#lease?.remainingMs(this.#options.monotonic.nowMs()) ?? 0) : 0;
+  }
+
   holdsLease(): boolean {
     if (this.#lease === null || this.#over !== null) return false;
     if (this.#lease.isHeld(this.#options.monotonic.nowMs())) return true;

@@ -77,6 +77,8 @@ export interface Membership {
   self(): Member | null;
   /** Whether this node may act now (N2). */
   holdsLease(): boolean;
+  /** Milliseconds since the lease was last renewed, and until it ends; null while there is none. */
+  leaseTimes(): { readonly ageMs: number; readonly remainingMs: number } | null;
   view(region: string): RegionView;
   standing(region: string): RegionStatus | undefined;
   /** Whether the member's actors go elsewhere although it is still present, because it takes too long to leave. */
@@ -141,6 +143,11 @@ class NodeMembership implements Membership {
 
   holdsLease(): boolean {
     return this.#presence?.holdsLease() ?? false;
+  }
+
+  leaseTimes(): ReturnType<Membership["leaseTimes"]> {
+    const remainingMs = this.#presence?.leaseRemainingMs() ?? 0;
+    return remainingMs === 0 ? null : { ageMs: this.timing.leaseMs - remainingMs, remainingMs };
   }
 
   view(region: string): RegionView {

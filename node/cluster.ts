@@ -6,6 +6,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { mayCross } from "../actors/messages/crossing.ts";
+import type { Message } from "../actors/messages/protocol.ts";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
@@ -71,6 +72,8 @@ export interface NodeCluster {
   /** The store's clock, in Unix milliseconds. */
   storeTimeMs(): Promise<number>;
   transportStats(): TransportStats | null;
+  /** Sets who answers what other nodes ask this one for their operators; until then they are refused. */
+  answerOperators(answer: (command: Message) => Promise<unknown>): void;
   /** Joins the cluster; from then on the node has actors. Rejects if it may not join or its port is taken. */
   join(): Promise<void>;
   /** Leaves the cluster after finishing accepted work. */
@@ -108,8 +111,13 @@ export function createCluster(options: ClusterOptions): NodeCluster {
   });
   const membership = membershipOf(options, parts, transports);
   const placement = createPlacement({ ...parts, membership });
+  let operators = (_command: Message): Promise<unknown> => {
+    const detail = "the node is starting";
+    throw remoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
+  };
   const router = createActorRouter({
     ...parts,
+    operators: (command) => operators(command),
     placement,
     membership,
     local: () => actors,
@@ -134,6 +142,9 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     ...standingsOf(options, parts),
     storeTimeMs: () => options.stores.clusterStore.storeTimeMs(),
     transportStats: () => transports.current()?.stats() ?? null,
+    answerOperators: (answer) => {
+      operators = answer;
+    },
     join: () => joinPatiently(membership, config, noteTo(options.log)),
     leave: async (drainMs) => {
       stopKeeping();

@@ -32,7 +32,8 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { fileOf, sendFile } from "./bulk.fixture.ts";
-import { formOf, shortened, shownMax } from "./example-forms.fixture.ts";
+import { shortened, shownMax } from "./example-forms.fixture.ts";
+import { comparedForm, inspectionExamples } from "./example-inspection.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
 import { toolCalls } from "./example-tools.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
@@ -318,7 +319,7 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
-  await askOps(`/ops/actors/push/${encodeURIComponent(id)}`, "/ops/actors/:kind/:id");
+  await inspectionExamples(askOps, { id, pushId });
   const facts = await node.running.services.parties.facts(uuid, key_id);
   const mandate = `/ops/mandates/${uuid}/${encodeURIComponent(facts.mandates[0]?.mandate_id ?? "")}`;
   await askOps(mandate, "/ops/mandates/:business_uuid/:mandate_id");
@@ -387,5 +388,6 @@ it("are of every operation, and what a node answers now", async () => {
     await writeFile(file, `${JSON.stringify(sorted, null, 2)}\n`);
   const kept = JSON.parse(await readFile(file, "utf8")) as Examples;
   expect(Object.keys(kept).sort()).toEqual(operationKeys);
-  for (const key of operationKeys) expect([key, formOf(sorted[key])]).toEqual([key, formOf(kept[key])]);
+  for (const key of operationKeys)
+    expect([key, comparedForm(key, sorted[key])]).toEqual([key, comparedForm(key, kept[key])]);
 });

@@ -4,6 +4,7 @@
 //   R2. An increased count is written at once, and retried until it is written or the node ends; a node that stops tries
 //       once more. Writes never overlap.
 //   R3. What is shown is the store's content at the last read, and never less than this node knows of itself.
+//   R4. Which actors were refused is remembered by the process alone, and only of the newest refusals.
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
@@ -21,6 +22,19 @@ export interface FenceWitnessOptions {
   readonly log: (entry: LogEntry) => void;
 }
 
+/** A commit that was refused. */
+export interface RefusedCommit {
+  readonly kind: string;
+  readonly id: string;
+  /** The epoch that was refused, and the one that had claimed the actor since. */
+  readonly epoch: number;
+  readonly supersededBy: number;
+  readonly incarnation: string;
+  readonly atMs: number;
+}
+
+/** Number of refused commits that are remembered one by one (R4). */
+const commitsKept = 512;
 /** The interval between two reads of what other nodes were refused. */
 const lookMs = 10_000;
 /** The delay before a failed write is retried. */
@@ -33,6 +47,8 @@ export class FenceWitness {
   readonly #own = new Map<string, FenceRefusals>();
   /** The part of those counts that has been written. */
   readonly #written = new Map<string, number>();
+  /** The newest last (R4). */
+  readonly #commits: RefusedCommit[] = [];
   #read: readonly FenceRefusals[] = [];
   #isStopped = false;
   #underWay: Promise<void> | null = null;
@@ -69,6 +85,7 @@ export class FenceWitness {
       readHead: (ref) => store.readHead(ref),
       dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
       listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      countActors: (kind, max) => store.countActors(kind, max),
     };
   }
 
@@ -79,6 +96,11 @@ export class FenceWitness {
       if ((all.get(nameOf(own))?.refusals ?? 0) < own.refusals) all.set(nameOf(own), own);
     }
     return [...all.values()].sort((one, two) => two.last_at_ms - one.last_at_ms);
+  }
+
+  /** What this process remembers of the actor's refused commits, the newest first (R4). */
+  refusedCommits({ kind, id }: { readonly kind: string; readonly id: string }): readonly RefusedCommit[] {
+    return this.#commits.filter((each) => each.kind === kind && each.id === id).reverse();
   }
 
   total(): number {
@@ -98,7 +120,11 @@ export class FenceWitness {
     if (outcome.status !== "refused" || outcome.epoch <= commit.epoch || commit.creates !== undefined) return;
     const { region, clock } = this.#options;
     const refusals = (this.#own.get(incarnation)?.refusals ?? 0) + 1;
-    this.#own.set(incarnation, { region, incarnation, refusals, last_at_ms: clock.now() });
+    const atMs = clock.now();
+    this.#own.set(incarnation, { region, incarnation, refusals, last_at_ms: atMs });
+    const { ref, epoch } = commit;
+    this.#commits.push({ ...ref, epoch, supersededBy: outcome.epoch, incarnation, atMs });
+    if (this.#commits.length > commitsKept) this.#commits.shift();
     this.#soon();
   }
 

@@ -17,6 +17,7 @@ import { pushActivities } from "../actors/push/activities.ts";
 import { pushActor } from "../actors/push/definition.ts";
 import { regionActivities } from "../actors/region/activities.ts";
 import { regionActor } from "../actors/region/definition.ts";
+import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -28,6 +29,15 @@ import { servingRegions } from "./serving-regions.ts";
 
 const dayMs = 86_400_000;
 
+/** The kinds of actors that a node runs. */
+export function nodeDefinitions(parts: Pick<NodeServices, "config" | "anchors">): readonly ActorDefinition[] {
+  return [
+    ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, ledgerActor],
+    ...[pushActor, regionActor, adCampaignActor, adPoolActor, adSessionActor],
+    logDefinition(parts),
+  ];
+}
+
 export function createNodeActors(
   services: Omit<NodeServices, "actors" | "allowance" | "parties" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
@@ -36,11 +46,7 @@ export function createNodeActors(
   const regions = servingRegions(services);
   return createActorSystem({
     store: services.timings.watchCommits(services.fence.watch(services.actorStore, incarnationOf(owner))),
-    definitions: [
-      ...[bulkUploadActor, businessActor, integrationKeyActor, keyLimitsActor, ledgerActor],
-      ...[pushActor, regionActor, adCampaignActor, adPoolActor, adSessionActor],
-      logDefinition(services),
-    ],
+    definitions: nodeDefinitions(services),
     activities: {
       ...bulkUploadActivities(services),
       ...logActivities({ ...services, log }),

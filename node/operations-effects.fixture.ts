@@ -5,12 +5,28 @@ import type { Proof } from "./request-effects.fixture.ts";
 /** The operators' surface has its own tests, which say how each of its functions was called. */
 export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
-    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"]
-      .concat("GET /ops/actors/{kind}/{id} path kind", "GET /ops/actors/{kind}/{id} path id")
-      .map((key) => [
-        key,
-        { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
-      ]),
+    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"].map((key) => [
+      key,
+      { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      ...["kind", "state", "region", "node", "part", "scope", "after", "limit"].map(
+        (name) => `actors query ${name}`,
+      ),
+      ...["search query q", "search query limit", "machines/{kind} path kind"],
+      ...["", "/journal", "/changes", "/what-if", "/states/{seq}"].flatMap((last) =>
+        ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),
+      ),
+      ...["before", "limit"].map((name) => `actors/{kind}/{id}/journal query ${name}`),
+      ...["from", "to"].map((name) => `actors/{kind}/{id}/changes query ${name}`),
+      ...["event", "seq"].map((name) => `actors/{kind}/{id}/what-if query ${name}`),
+      "actors/{kind}/{id}/states/{seq} path seq",
+    ].map((key) => [
+      `GET /ops/${key}`,
+      { shownBy: "ops/inspection.test.ts: each member of a read reaches what answers it" },
+    ]),
   ),
   ...Object.fromEntries(
     ["moves body /party", "moves body /to", "declare-dead body /region", "declare-dead body /successor"]

@@ -56,14 +56,13 @@ async function opsDocument(): Promise<unknown> {
     ...{
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
-      inspect: async () => null,
       stalledPushes: () => [],
       listActors: async () => [],
     },
   };
   const absent = {
     ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}) },
-    ...{ blocks: rubbish({}), cluster: rubbish({}) },
+    ...{ blocks: rubbish({}), cluster: rubbish({}), inspection: rubbish({}) },
   } as const;
   return (await buildOps({ ...deps, ...absent, audit: { record: () => {} } }).inject("/openapi.json")).json();
 }

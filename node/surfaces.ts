@@ -46,10 +46,13 @@ import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import { readImageOf, uploadImageOf } from "./images/ad-images.ts";
+import { createInspection } from "./inspection/inspection.ts";
+import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, publishingParts } from "./publishing-surface.ts";
 import { readiness, readyReadings } from "./readiness.ts";
+import { release } from "./release.ts";
 import { retrievalOf } from "./retrieval-surface.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -178,7 +181,7 @@ function opsOf(
       ...edgeReadings(edge),
     ],
     ready: () => readiness(services),
-    inspect: (ref) => services.actors.inspect(ref),
+    inspection: createInspection(services, { version: release, definitions: nodeDefinitions(services) }),
     stalledPushes: () => services.stalled.list(),
     purges: {
       late: () => services.latePurges.list(),

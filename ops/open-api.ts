@@ -8,21 +8,20 @@ import {
   platformProblems,
   type SurfaceTerms,
 } from "../api/open-api.ts";
-import type { Operation, Parameter, RouteDoc } from "../api/route.ts";
+import type { Operation } from "../api/route.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
-import type { ProblemCode } from "../protocol/problem.ts";
-import { anyText, object, type Shape } from "../protocol/shape.ts";
+import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { blockState, changed, groupState } from "./block-shapes.ts";
+import { inspectionOperations } from "./inspection-docs.ts";
+import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { certificateEnds } from "./revocations.ts";
 import {
   actList,
   actorList,
-  actorReport,
   bodies,
   certificateState,
   clusterState,
-  commandOutcome,
   done,
   health,
   keyState,
@@ -46,59 +45,6 @@ const terms: SurfaceTerms = {
   examples: examples as Examples,
 };
 
-const parameter = (where: "path" | "query", name: string, description: string): Parameter => ({
-  ...{ name, in: where, description, schema: { type: "string" } },
-});
-
-interface Read {
-  readonly parameters?: readonly Parameter[];
-  readonly problems?: readonly ProblemCode[];
-  readonly mediaType?: string;
-  /** The status codes besides 200. */
-  readonly answers?: RouteDoc["answers"];
-}
-
-function read(path: string, summary: string, body: Shape<unknown>, more: Read = {}): Operation {
-  const { parameters = [], problems = [], answers = {}, mediaType } = more;
-  const answer = { description: summary, body, ...(mediaType === undefined ? {} : { mediaType }) };
-  const doc = { summary, parameters, problems, answers: { 200: answer, ...answers } };
-  return { method: "GET", path, tags: [], doc };
-}
-
-function shown(
-  path: string,
-  name: string,
-  subject: Shape<unknown>,
-  parameters: readonly Parameter[],
-): Operation {
-  return read(path, `The ${name} as it is now`, object({ [name]: subject }), {
-    parameters,
-    problems: ["not_found"],
-  });
-}
-
-function command(path: string, summary: string, body: Shape<unknown>): Operation {
-  const answers = { 200: { description: summary, body: commandOutcome } };
-  return { method: "POST", path, tags: [], doc: { summary, body, answers } };
-}
-
-interface ActDoc {
-  readonly summary: string;
-  readonly body: Shape<unknown>;
-  readonly answer: Shape<unknown>;
-  readonly parameters?: readonly Parameter[];
-}
-
-function act(path: string, { summary, body, answer, parameters = [] }: ActDoc): Operation {
-  const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
-  return {
-    method: "POST",
-    path,
-    tags: [],
-    doc: { summary, parameters, body, answers, problems: ["not_found"] },
-  };
-}
-
 const keyId = parameter("path", "key_id", "Id of a registered key.");
 const uuid = parameter("path", "uuid", "UUID of a business or an AI company.");
 const mandateNames = [
@@ -117,12 +63,6 @@ const reads: readonly Operation[] = [
   read("/ops/actors/:kind", "Ids of the actors of a kind, 100 a page", actorList, {
     parameters: [kind, after],
   }),
-  read(
-    "/ops/actors/:kind/:id",
-    "State of an actor: machine state, context, timers, unacknowledged effects, last events",
-    actorReport,
-    { parameters: [kind, parameter("path", "id", "Id of the actor.")], problems: ["not_found"] },
-  ),
   read(
     "/ops/stalled-pushes",
     "Pushes on this node that made no step for ten minutes, 100 at most",
@@ -239,5 +179,5 @@ export function openApiOf(isClustered: boolean): JsonObject {
     servers: [],
   };
   const acts = [...revocations, ...ledgers, ...blocks];
-  return openApi(info, [...reads, ...acts, ...(isClustered ? cluster : [])], terms);
+  return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -8,14 +8,18 @@ import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
+import type { Inspection } from "./inspection.ts";
+import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
-import type { ActorReport } from "./shapes.ts";
 
-export const report: ActorReport = {
+export const report: ActorDetail = {
   ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
-  ...{ epoch: 1, head: 2, timers: [], outbox: [], lastEvents: [], failure: null },
+  ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
+  ...{ failure: null, states: ["processing"], waits: [], durability: "journal", machine_version: 1 },
+  ...{ stored_version: null, activations: [], refused_writes: [] },
+  place: { at: "here", region: "eu-west1", node: "a", detail: null },
 };
 export const token = "an-operators-token-of-32-characters";
 export const authorization = `Bearer ${token}`;
@@ -63,6 +67,20 @@ export const noBlocks: Blocks = {
   joinGroup: nothing,
 };
 
+const never = async () => refuse("unknown", "This actor does not exist.");
+
+/** The only actor is that of {@link report}. */
+export const noInspection: Inspection = {
+  nodes: async () => [],
+  counts: async () => ({ at: since, kinds: [], attention: [], missing: [] }),
+  list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
+  attention: async () => ({ actors: [], total: 0, missing: [] }),
+  search: async () => ({ actors: [], is_complete: true, missing: [] }),
+  detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
+  machines: () => [],
+  past: { journal: never, stateAt: never, changes: never, whatIf: never },
+};
+
 /** The surface; its answers are checked against its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   const server = buildOps({
@@ -72,7 +90,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     metrics: createMetrics(),
     readings: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
-    inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
+    inspection: noInspection,
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
+import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics, processMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
-import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
-import type { ActorReport, ClusterState } from "./shapes.ts";
+import { act, authorization, noInspection, openOps, report, token } from "./ops.fixture.ts";
+import type { ClusterState } from "./shapes.ts";
 
 describe("operators", () => {
   it.each([
@@ -110,11 +111,13 @@ describe("operators", () => {
 
   it("read an actor whose id has characters of its own", async () => {
     const asked: object[] = [];
-    const inspect = async (ref: object): Promise<ActorReport> => {
+    const detail = async (ref: object): Promise<ActorDetail> => {
       asked.push({ ...ref });
       return report;
     };
-    await openOps({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
+    await openOps({ inspection: { ...noInspection, detail } }).inject(
+      "/ops/actors/integration-key/abc%40eu-west1",
+    );
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
   });
 });

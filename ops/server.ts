@@ -28,13 +28,14 @@ import { type AuditLog, addAudit } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
+import { addInspectionRoutes, type Inspection } from "./inspection.ts";
 import { addLedgerRoutes } from "./ledgers.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-import type { ActorReport, ReadyReport, StalledPush } from "./shapes.ts";
+import type { ReadyReport, StalledPush } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -44,8 +45,7 @@ export interface OpsDeps {
   readonly metrics: Metrics;
   readonly readings: () => readonly Reading[] | Promise<readonly Reading[]>;
   readonly ready: () => Promise<ReadyReport>;
-  /** `ActorSystem.inspect`: null for an actor that never existed. */
-  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
+  readonly inspection: Inspection;
   /** The ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   /** The pushes that stall on this node, those that stall longest first. */
@@ -113,6 +113,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     else done();
   });
   addReads(server, deps);
+  addInspectionRoutes(server, deps.inspection);
   addPurgeRoutes(server, deps.purges);
   addRevocationRoutes(server, deps.revocations);
   addLedgerRoutes(server, deps.ledgers);
@@ -184,10 +185,6 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
     },
   );
   server.get("/ops/stalled-pushes", async () => ({ pushes: deps.stalledPushes().slice(0, listLimit) }));
-  server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
-    const report = await deps.inspect(request.params);
-    return report ?? sendProblem(reply, "not_found", "This actor does not exist.");
-  });
 }
 
 function requestIds(incarnation: string): () => string {

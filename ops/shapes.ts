@@ -6,7 +6,6 @@ import { grantLengthMax } from "../protocol/limits.ts";
 import {
   anyObject,
   anyText,
-  anything,
   described,
   dictionary,
   flag,
@@ -30,8 +29,6 @@ import {
 } from "../protocol/shape.ts";
 import { statementMembers } from "../protocol/wire/allowance.ts";
 
-/** The state, whose form depends on the actor's machine. */
-const anyValue: Shape<unknown> = anything;
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 export const byLengthMax = 200;
@@ -172,26 +169,6 @@ export const actorList = object({
   ids: listOf(anyText),
   next_after: described(nullable(anyText), "For the next page; null on the last."),
 });
-
-export const actorReport = named(
-  "ActorReport",
-  object({
-    ref: object({ kind: anyText, id: anyText }),
-    status: oneOf(["active", "passive", "backing_off", "quarantined"]),
-    state: described(anyValue, "As its machine names it."),
-    context: described(anyValue, "What its machine keeps."),
-    epoch: count,
-    head: count,
-    timers: listOf(object({ id: anyText, dueMs: integer({ min: -1e15, max: 1e15 }), event: anyText })),
-    outbox: described(
-      listOf(object({ seq: count, to: anyText, attempts: count, lastError: nullable(anyText) })),
-      "Effects that are not acknowledged yet.",
-    ),
-    lastEvents: described(listOf(anyValue), "The newest events, oldest first."),
-    failure: nullable(anyText),
-  }),
-);
-export type ActorReport = Of<typeof actorReport>;
 
 const ended = { revoked_at: nullable(timestamp), legal_name: anyText };
 

@@ -40,7 +40,7 @@ export interface JournalFile {
 /** Actor kinds that have a journal. */
 const kinds = ["business", "integration-key", "push"] as const;
 /** Tables of a partition: the system's own, and those of the kinds, which are numbered from 16. */
-const tables = [1, 2, 3, 4, ...Array.from({ length: 8 }, (_, index) => rowTable.firstKeyed + index)];
+const tables = [1, 2, 3, 4, 5, ...Array.from({ length: 8 }, (_, index) => rowTable.firstKeyed + index)];
 const pageSize = 1_000;
 const looksMax = 20;
 const format = "svc journal 1";

@@ -368,5 +368,7 @@ function describeListing(start: () => Promise<OpenActorStore>): void {
     expect(await store.listActors(kind, "", 3)).toEqual(["a", "b", "c"]);
     expect(await store.listActors(kind, "c", 3)).toEqual(["d"]);
     expect(await store.listActors(`${kind}x`, "", 3)).toEqual([]);
+    const counted = [await store.countActors(kind, 9), await store.countActors(kind, 3)];
+    expect([...counted, await store.countActors(`${kind}x`, 9)]).toEqual([4, 3, 0]);
   });
 }

@@ -41,8 +41,11 @@ export function nextEra(last: Pick<ActorHead, "epoch" | "head">): Pick<ActorHead
 
 export type { ActorRef };
 
-/** Tables inside a partition. Numbers from 16 up belong to the actor kind («keyed rows»). */
-export const rowTable = { event: 1, outbox: 2, timer: 3, inbox: 4, firstKeyed: 16 } as const;
+/**
+ * Tables inside a partition. Numbers from 16 up belong to the actor kind («keyed rows»). `activation` has a row for each of the
+ * newest activations that wrote anything; only operators read it, so `claim` does not return it.
+ */
+export const rowTable = { event: 1, outbox: 2, timer: 3, inbox: 4, activation: 5, firstKeyed: 16 } as const;
 
 export interface PartitionRow {
   /** The table, see {@link rowTable}. */
@@ -145,6 +148,8 @@ export interface ActorStore {
   dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]>;
   /** Lists the known actors of a kind in id order, for operators: at most `limit` after `afterId`. */
   listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]>;
+  /** Counts the known actors of a kind, for operators: `max` if there are that many or more. */
+  countActors(kind: string, max: number): Promise<number>;
 }
 
 /** Infrastructure failure of a store call. `unknown` means that the caller must reload and look, never retry blindly. */

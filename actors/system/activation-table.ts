@@ -91,3 +91,7 @@ export class ActivationTable {
     }
   }
 }
+
+export function keyOf(ref: ActorRef): string {
+  return `${ref.kind}/${ref.id}`;
+}

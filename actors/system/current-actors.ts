@@ -8,6 +8,7 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import {
+  type ActorGlance,
   type ActorLoads,
   type ActorReport,
   type ActorSystemStats,
@@ -100,6 +101,10 @@ class Current implements CurrentActors {
     return (await this.#system?.inspect(ref)) ?? null;
   }
 
+  glances(): Iterable<ActorGlance> {
+    return this.#system?.glances() ?? [];
+  }
+
   stats(): ActorSystemStats {
     const now = this.#system?.stats() ?? nothing;
     return counted(now, [now, this.#former?.stats() ?? nothing, this.#before]);
@@ -129,6 +134,14 @@ class Current implements CurrentActors {
 
   release(ref: ActorRef): boolean {
     return this.#system?.release(ref) ?? false;
+  }
+
+  retryNow(ref: ActorRef): boolean {
+    return this.#system?.retryNow(ref) ?? false;
+  }
+
+  passivate(ref: ActorRef): boolean {
+    return this.#system?.passivate(ref) ?? false;
   }
 
   async drain(timeoutMs: number): Promise<void> {

@@ -245,6 +245,8 @@ export interface ActorSystem<Protocols = ActorProtocols> {
   ): AskedAhead<ReplyOf<Protocols[K], T>>;
   /** An operator's view of one actor, without waking it (A10). */
   inspect(ref: ActorRef): Promise<ActorReport | null>;
+  /** A look at each actor in memory, and at each that crashed and is not back yet. Nothing is woken. */
+  glances(): Iterable<ActorGlance>;
   /** The counters for /metrics and readiness. */
   stats(): ActorSystemStats;
   /** Wakes every actor that has pending work, and keeps doing so. */
@@ -267,9 +269,24 @@ export interface ActorReport {
     readonly to: string;
     readonly attempts: number;
     readonly lastError: string | null;
+    /** When it was decided, in Unix milliseconds; null where an earlier release decided it. */
+    readonly sinceMs: number | null;
   }[];
+  /** Messages and callers that wait in memory; 0 for an actor that is not in memory. */
+  readonly mailbox: number;
+  /** The node incarnation that claimed the epoch, as `region/incarnation`; empty for an actor without a journal. */
+  readonly owner: string;
   /** The newest events, oldest first. */
   readonly lastEvents: readonly unknown[];
+  readonly failure: string | null;
+}
+
+/** What operators see of an actor in memory, or of one that crashed, in a list. Its members are those of its report. */
+export interface ActorGlance extends Pick<ActorReport, "ref" | "status" | "state" | "mailbox" | "head"> {
+  /** The machine's context; null while the state is loaded, and for an actor that crashed. */
+  readonly context: unknown;
+  readonly timers: ActorReport["timers"];
+  readonly outbox: ActorReport["outbox"];
   readonly failure: string | null;
 }
 
@@ -325,4 +342,9 @@ export function actorUnavailable(
   { cause, ...facts }: { retryAfterSeconds: number; effect: Unavailable["effect"]; cause?: unknown },
 ): ActorUnavailable {
   return new Unavailable(`actor unavailable: ${reason}`, { reason, ...facts }, { cause });
+}
+
+/** It was not applied, and may be tried again in a second. */
+export function unavailableSoon(reason: ActorUnavailable["reason"]): ActorUnavailable {
+  return actorUnavailable(reason, { retryAfterSeconds: 1, effect: "not_applied" });
 }

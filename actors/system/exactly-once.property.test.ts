@@ -77,6 +77,7 @@ function newNode(
       readHead: (ref) => call(() => store.readHead(ref)),
       dueActors: (nowMs, limit) => call(() => store.dueActors(nowMs, limit)),
       listActors: (kind, afterId, limit) => call(() => store.listActors(kind, afterId, limit)),
+      countActors: (kind, max) => call(() => store.countActors(kind, max)),
     },
     timers: { schedule: (ms, run) => time.schedule(ms, () => isAlive && run()) },
     activities: {

@@ -261,6 +261,7 @@ describe("A5: unknown is not failed", () => {
       readHead: (ref) => store.readHead(ref),
       dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
       listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      countActors: (kind, max) => store.countActors(kind, max),
     };
     const node = system({ store: stays, limits: { commitResendsMax: 0 } });
     await ask(node, "a", add);

@@ -3,7 +3,7 @@
 import { type ActorHead, type ActorRef, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { Activation } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
-import type { ActorReport, Effect } from "./definition.ts";
+import type { ActorGlance, ActorReport, Effect } from "./definition.ts";
 import { parseOutbox, rebuildState } from "./journal.ts";
 import type { ActorLimits } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
@@ -12,16 +12,49 @@ import type { CrashCase } from "./supervision.ts";
 /** Maximum number of rows that a report reads from each table. */
 const reportRowsMax = 1_000;
 
-export function reportActive(activation: Activation, limits: ActorLimits): ActorReport {
-  const { ref, state, outbox } = activation;
-  const pending = [...(outbox?.pending.values() ?? [])].map(({ seq, effect, attempts, lastError }) => ({
-    seq,
-    to: targetOf(effect),
-    attempts,
-    lastError,
-  }));
-  if (state === null) return emptyReport(ref, "active");
-  return { ...describeState(ref, state, limits), status: "active", outbox: pending, failure: null };
+export function reportActive(activation: Activation, limits: ActorLimits, owner: string): ActorReport {
+  const { ref, state, load: mailbox, driver } = activation;
+  if (state === null) return { ...emptyReport(ref, "active"), mailbox };
+  const claimed = driver.definition.durability === "journal" ? owner : "";
+  const pending = { mailbox, owner: claimed, outbox: pendingOf(activation, reportRowsMax) };
+  return { ...describeState(ref, state, limits), ...pending, status: "active", failure: null };
+}
+
+/** Maximum number of effects in a look at an actor: those that were decided first. */
+const glanceEffectsMax = 20;
+
+/** A look at actors in memory, and at those that crashed and are not back yet. */
+export function* glancesAt(
+  active: readonly Activation[],
+  resting: readonly CrashCase[],
+): Iterable<ActorGlance> {
+  for (const each of resting) yield glanceAtCase(each);
+  for (const each of active) if (!each.isEnded) yield glanceAt(each);
+}
+
+function glanceAt(activation: Activation): ActorGlance {
+  const { ref, state, load: mailbox } = activation;
+  return {
+    ...{ ref, status: "active", mailbox, failure: null, head: state?.head ?? 0 },
+    state: state?.snapshot.value ?? null,
+    context: state?.snapshot.context ?? null,
+    timers: state === null ? [] : timersOf(state),
+    outbox: pendingOf(activation, glanceEffectsMax),
+  };
+}
+
+function glanceAtCase({ ref, quarantined, failure }: CrashCase): ActorGlance {
+  const status = quarantined ? "quarantined" : "backing_off";
+  return { ...emptyReport(ref, status), failure };
+}
+
+function pendingOf({ outbox }: Activation, max: number): ActorReport["outbox"] {
+  const pending: ActorReport["outbox"][number][] = [];
+  for (const { seq, effect, attempts, lastError, sinceMs } of outbox?.pending.values() ?? []) {
+    if (pending.length >= max) break;
+    pending.push({ seq, to: targetOf(effect), attempts, lastError, sinceMs });
+  }
+  return pending;
 }
 
 /** The report of an actor that is not in memory; null if it never existed. */
@@ -48,17 +81,20 @@ export async function reportStored(
     { rt: rowTable.timer, limit: reportRowsMax },
   ]);
   const of = (rt: number) => rows.filter((row) => row.rt === rt);
-  const outbox = parseOutbox(of(rowTable.outbox), nowMs).map(({ seq, effect }) => ({
+  const outbox = parseOutbox(of(rowTable.outbox), nowMs).map(({ seq, effect, sinceMs }) => ({
     seq,
     to: targetOf(effect),
     attempts: 0,
     lastError: null,
+    sinceMs,
   }));
   try {
     const context = { nowMs, lastEventsMax: limits.lastEventsMax };
     const stored = { head, events: of(rowTable.event), outbox: [], timers: of(rowTable.timer), inbox: [] };
     const state = rebuildState(driver, ref.id, stored, context);
-    const report = { ...describeState(ref, state, limits), status, outbox, failure: null } as const;
+    const { owner } = head;
+    const shown = { ...describeState(ref, state, limits), mailbox: 0, owner, outbox };
+    const report = { ...shown, status, failure: null } as const;
     return crash === undefined ? report : { ...report, ...failureOf(crash) };
   } catch (error) {
     return {
@@ -74,16 +110,20 @@ function describeState(
   ref: ActorRef,
   state: ActorState,
   limits: ActorLimits,
-): Omit<ActorReport, "status" | "outbox" | "failure"> {
+): Omit<ActorReport, "status" | "outbox" | "failure" | "mailbox" | "owner"> {
   return {
     ref,
     state: state.snapshot.value,
     context: state.snapshot.context,
     epoch: state.epoch,
     head: state.head,
-    timers: [...state.timers.values()].map(({ id, dueMs, event }) => ({ id, dueMs, event: event.type })),
+    timers: timersOf(state),
     lastEvents: state.recent.slice(-limits.lastEventsMax),
   };
+}
+
+function timersOf(state: ActorState): ActorReport["timers"] {
+  return [...state.timers.values()].map(({ id, dueMs, event }) => ({ id, dueMs, event: event.type }));
 }
 
 function failureOf(crash: CrashCase): Pick<ActorReport, "failure" | "lastEvents"> {
@@ -92,7 +132,8 @@ function failureOf(crash: CrashCase): Pick<ActorReport, "failure" | "lastEvents"
 
 function unreadable(ref: ActorRef, head: ActorHead, error: unknown): ActorReport {
   const failure = error instanceof Error ? error.message : String(error);
-  return { ...emptyReport(ref, "passive"), epoch: head.epoch, head: head.head, failure };
+  const { epoch, owner, head: commits } = head;
+  return { ...emptyReport(ref, "passive"), epoch, owner, head: commits, failure };
 }
 
 function emptyReport(ref: ActorRef, status: ActorReport["status"]): ActorReport {
@@ -105,6 +146,8 @@ function emptyReport(ref: ActorRef, status: ActorReport["status"]): ActorReport 
     head: 0,
     timers: [],
     outbox: [],
+    mailbox: 0,
+    owner: "",
     lastEvents: [],
     failure: null,
   };

@@ -3,6 +3,8 @@
 //   J2. Actions that occur in a replay are ignored: their effects are rows already.
 //   J3. Each commit has one event row, keyed by its last event, so that pruning up to a sequence prunes whole rows.
 //   J4. Outbox sequences follow from the head, so they grow for ever, across activations and although rows are deleted.
+//   J5. The first commit of an activation notes who made it, in a ring of rows: operators see the newest owners. What only operators
+//       read is left out of rows of earlier releases, and its absence is never an error.
 
 import { traceparentOf } from "../../std/tracing.ts";
 import {
@@ -28,12 +30,26 @@ export interface OutboxItem {
   readonly traceparent: string | null;
 }
 
-interface EventBody {
+export interface EventBody {
   /** Schema version of the events. */
   readonly v: number;
   /** When they were decided, in Unix milliseconds. */
   readonly t: number;
+  /** The epoch that decided them, and the number of its commit; rows of earlier releases lack both (J5). */
+  readonly p?: number;
+  readonly c?: number;
   readonly e: readonly Message[];
+}
+
+/** Number of activations that are remembered (J5). */
+export const activationsKept = 32;
+
+/** A row of the ring of activations (J5). */
+export interface ActivationBody {
+  readonly p: number;
+  readonly o: string;
+  /** When it first committed, in Unix milliseconds. */
+  readonly t: number;
 }
 
 /** The state of an actor that has no journal. */
@@ -125,6 +141,8 @@ export interface CommitParts {
   readonly settled: readonly number[];
   /** Whether outbox rows remain after the commit, or the actor is to be forgotten: it is woken if this node dies. */
   readonly mustWake: boolean;
+  /** The node incarnation that commits, with the first commit of its activation; null with every later one (J5). */
+  readonly newOwner: string | null;
 }
 
 /** The one commit that makes a turn true (A2). */
@@ -139,9 +157,11 @@ export function buildCommit(
   const deletes: RowKey[] = [];
   const { events } = turn;
   if (events.length > 0) {
-    const body = `{"v":${driver.definition.schemaVersion},"t":${nowMs},"e":${JSON.stringify(events)}}`;
+    const about = `"v":${driver.definition.schemaVersion},"t":${nowMs},"p":${state.epoch},"c":${state.head + 1}`;
+    const body = `{${about},"e":${JSON.stringify(events)}}`;
     puts.push({ rt: rowTable.event, k: state.seq + events.length, k2: "", body });
   }
+  if (parts.newOwner !== null) puts.push(activationRow(state.epoch, parts.newOwner, nowMs));
   for (const item of parts.items) {
     puts.push({ rt: rowTable.outbox, k: item.seq, k2: "", body: formatItem(item) });
   }
@@ -203,6 +223,12 @@ function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): n
     if (timer !== null && timer.dueMs < earliest) earliest = timer.dueMs;
   }
   return earliest === Number.POSITIVE_INFINITY ? null : earliest;
+}
+
+/** The ring has one row for each remainder, so a new activation replaces the oldest (J5). */
+function activationRow(epoch: number, owner: string, nowMs: number): PartitionRow {
+  const body: ActivationBody = { p: epoch, o: owner, t: nowMs };
+  return { rt: rowTable.activation, k: epoch % activationsKept, k2: "", body: JSON.stringify(body) };
 }
 
 /** Earlier releases read the row as well: they ignore members that they do not know. */

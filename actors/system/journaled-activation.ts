@@ -53,6 +53,8 @@ export class JournaledActivation extends Activation {
   #claimFailures = 0;
   /** Whether the next commit creates the actor. */
   #isNew: boolean;
+  /** Whether a commit of this claim was applied, and with it the note of who made it. */
+  #isNoted = false;
 
   constructor(ref: ActorRef, key: string, driver: MachineDriver, host: ActorHost, isNew: boolean) {
     super(ref, key, driver, host);
@@ -186,6 +188,7 @@ export class JournaledActivation extends Activation {
       limits: host.limits,
       items,
       settled,
+      newOwner: this.#isNoted ? null : host.owner,
       mustWake:
         turn.snapshot.status === "done" ||
         items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
@@ -232,6 +235,7 @@ export class JournaledActivation extends Activation {
     if (state === null) return;
     this.#open = null;
     host.counters.commits += 1;
+    this.#isNoted = true;
     const { commit, turn } = open;
     if (commit.forget) {
       // What came meanwhile is for an actor that begins again.
@@ -312,6 +316,7 @@ export class JournaledActivation extends Activation {
   #claimed(stored: StoredActivation): void {
     if (this.phase === "ended") return;
     this.#claimFailures = 0;
+    this.#isNoted = false;
     const open = this.#open;
     this.#open = null;
     if (open !== null) this.#settleDoubt(open, stored);

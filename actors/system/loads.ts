@@ -2,7 +2,7 @@
 // nothing.
 
 import type { Activation } from "./activation.ts";
-import type { ActorLoads, ActorRef, KindStats } from "./definition.ts";
+import type { ActorLoads, ActorRef, ActorSystemStats, KindStats } from "./definition.ts";
 
 /** The counts of every kind, and what waits for each region. */
 export function countActivations(
@@ -24,6 +24,18 @@ export function countActivations(
     kinds: Object.fromEntries(kinds),
     regions: [...regions].map(([region, wait]) => ({ region, ...wait })),
   };
+}
+
+/** What all actors in memory hold together. */
+export function totalsOf(
+  activations: readonly Activation[],
+): Pick<ActorSystemStats, "active" | "mailboxed" | "outboxPending"> {
+  let [mailboxed, outboxPending] = [0, 0];
+  for (const { load, outbox } of activations) {
+    mailboxed += load;
+    outboxPending += outbox?.pending.size ?? 0;
+  }
+  return { active: activations.length, mailboxed, outboxPending };
 }
 
 type Count = { -readonly [K in keyof KindStats]: KindStats[K] };

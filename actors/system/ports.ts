@@ -79,4 +79,11 @@ export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSyste
   loads(): ActorLoads;
   /** Lifts a quarantine. False if the actor is not quarantined. */
   release(ref: ActorRef): boolean;
+  /**
+   * Tries again at once what waits for a retry: effects, or the restart after a crash. False if the actor is not in memory and
+   * does not wait for a restart.
+   */
+  retryNow(ref: ActorRef): boolean;
+  /** Lets an actor leave memory once it has finished what it accepted. False if it is not in memory. */
+  passivate(ref: ActorRef): boolean;
 }

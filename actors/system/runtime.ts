@@ -16,27 +16,27 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import type { Activation } from "./activation.ts";
-import { ActivationTable } from "./activation-table.ts";
+import { ActivationTable, keyOf } from "./activation-table.ts";
 import { traceEnvelope } from "./actor-tracing.ts";
 import {
+  type ActorGlance,
   type ActorLoads,
   type ActorReport,
   type ActorSystemStats,
-  type ActorUnavailable,
   type Ask,
   type AskedAhead,
   type AskOptions,
-  actorUnavailable,
   type Message,
   type SpeculativeReply,
+  unavailableSoon,
 } from "./definition.ts";
 import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { ActorHost, Counters } from "./host.ts";
-import { reportActive, reportStored } from "./inspect.ts";
+import { glancesAt, reportActive, reportStored } from "./inspect.ts";
 import { JournaledActivation } from "./journaled-activation.ts";
 import { type ActorLimits, defaultLimits } from "./limits.ts";
-import { countActivations } from "./loads.ts";
+import { countActivations, totalsOf } from "./loads.ts";
 import { isReservedName, MachineDriver } from "./machine-driver.ts";
 import { MemoryActivation } from "./memory-activation.ts";
 import { performActivity } from "./perform-activity.ts";
@@ -78,16 +78,14 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   constructor(options: ActorSystemOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
-    for (const definition of options.definitions)
-      this.#drivers.set(definition.kind, new MachineDriver(definition));
+    for (const each of options.definitions) this.#drivers.set(each.kind, new MachineDriver(each));
     this.#table = new ActivationTable(this.#limits);
     this.#supervisor = new Supervisor(this.#limits);
     this.#queue = new RunQueue(options.timers, this.#limits.commandsPerFlushMax);
     this.#pool = new WorkPool(this.#limits.activitiesMax);
     this.#host = this.#makeHost();
-    const { store, clock, timers } = options;
     const wake = (ref: ActorRef): boolean => this.#wake(ref);
-    this.#waker = new Waker({ store, clock, timers, limits: this.#limits, wake, log: this.#host.log });
+    this.#waker = new Waker({ ...options, limits: this.#limits, wake, log: this.#host.log });
   }
 
   ask<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
@@ -186,7 +184,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
 
   async inspect(ref: ActorRef): Promise<ActorReport | null> {
     const activation = this.#table.get(ref);
-    if (activation !== undefined) return reportActive(activation, this.#limits);
+    if (activation !== undefined) return reportActive(activation, this.#limits, this.#options.owner);
     const driver = this.#drivers.get(ref.kind);
     if (driver === undefined) return null;
     const { store, clock } = this.#options;
@@ -194,17 +192,14 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return reportStored(ref, { store, driver, limits: this.#limits, crash, nowMs: clock.now() });
   }
 
+  glances(): Iterable<ActorGlance> {
+    return glancesAt(this.#table.values(), this.#supervisor.resting(this.#options.clock.now()));
+  }
+
   stats(): ActorSystemStats {
-    let mailboxed = 0;
-    let outboxPending = 0;
-    for (const activation of this.#table.values()) {
-      mailboxed += activation.load;
-      outboxPending += activation.outbox?.pending.size ?? 0;
-    }
     const { quarantined } = this.#supervisor;
     const activitiesWaiting = this.#pool.waiting;
-    const { size: active } = this.#table;
-    return { active, mailboxed, ...this.#counters, quarantined, outboxPending, activitiesWaiting };
+    return { ...totalsOf(this.#table.values()), ...this.#counters, quarantined, activitiesWaiting };
   }
 
   loads(): ActorLoads {
@@ -238,6 +233,19 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return this.#supervisor.release(keyOf(ref));
   }
 
+  retryNow(ref: ActorRef): boolean {
+    const known = this.#table.get(ref);
+    known?.outbox?.retryNow();
+    if (known !== undefined) return true;
+    if (!this.#supervisor.hurry(keyOf(ref), this.#options.clock.now())) return false;
+    return !(this.#activate(ref, false) instanceof Error);
+  }
+
+  passivate(ref: ActorRef): boolean {
+    this.#table.get(ref)?.leave();
+    return this.#table.get(ref) !== undefined;
+  }
+
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     this.#waker.stop();
@@ -257,13 +265,13 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     if (isReservedName(envelope.message.type)) {
       return new TypeError(`message name ${String(envelope.message.type)} is reserved`);
     }
-    if (this.#draining) return unavailable("draining");
+    if (this.#draining) return unavailableSoon("draining");
     const activation = this.#table.get(to) ?? this.#activate(to, true, envelope.isNew);
     if (activation instanceof Error) return activation;
-    if (activation.load >= this.#limits.mailboxMax) return unavailable("overloaded");
+    if (activation.load >= this.#limits.mailboxMax) return unavailableSoon("overloaded");
     // Messages from other actors are accepted nevertheless: refusing them could deadlock a cycle of full actors.
     if (envelope.kind !== "delivery" && (activation.outbox?.pending.size ?? 0) >= this.#limits.outboxMax) {
-      return unavailable("overloaded");
+      return unavailableSoon("overloaded");
     }
     activation.enqueue(traceEnvelope(this.#options.tracer, to, envelope));
     return null;
@@ -277,7 +285,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     const nowMs = this.#options.clock.now();
     const refusal = this.#supervisor.refusal(key, nowMs);
     if (refusal !== null) return refusal;
-    if (!this.#table.makeRoom(nowMs, isAsked)) return unavailable("overloaded");
+    if (!this.#table.makeRoom(nowMs, isAsked)) return unavailableSoon("overloaded");
     const isJournaled = driver.definition.durability === "journal";
     const own = { kind: ref.kind, id: ref.id };
     const activation = isJournaled
@@ -288,7 +296,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     this.#table.add(activation);
     if (!this.#sweepArmed) this.#armSweep();
     activation.open();
-    if (activation.isEnded) return unavailable("restarting");
+    if (activation.isEnded) return unavailableSoon("restarting");
     return activation;
   }
 
@@ -384,12 +392,4 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       if (this.#table.size > 0) this.#armSweep();
     });
   }
-}
-
-function keyOf(ref: ActorRef): string {
-  return `${ref.kind}/${ref.id}`;
-}
-
-function unavailable(reason: "overloaded" | "draining" | "restarting"): ActorUnavailable {
-  return actorUnavailable(reason, { retryAfterSeconds: 1, effect: "not_applied" });
 }

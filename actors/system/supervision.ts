@@ -73,6 +73,20 @@ export class Supervisor {
     return this.#cases.delete(key);
   }
 
+  /** The cases of actors that may not run at `nowMs`. */
+  resting(nowMs: number): readonly CrashCase[] {
+    if (this.#cases.size === 0) return [];
+    return [...this.#cases.values()].filter((each) => each.quarantined || nowMs < each.restartAtMs);
+  }
+
+  /** Lets a crashed actor that is not quarantined restart at once. False if it is not such an actor. */
+  hurry(key: string, nowMs: number): boolean {
+    const known = this.#cases.get(key);
+    if (known === undefined || known.quarantined || nowMs >= known.restartAtMs) return false;
+    known.restartAtMs = nowMs;
+    return true;
+  }
+
   get quarantined(): readonly ActorRef[] {
     return [...this.#cases.values()].filter((each) => each.quarantined).map((each) => each.ref);
   }

@@ -151,7 +151,7 @@ describe("A2: nothing leaves before the commit", () => {
     ]);
     expect(commits).toHaveLength(1);
     const commit = commits[0] as ActorCommit;
-    expect(commit.puts.map((row) => row.rt).sort((a, b) => a - b)).toEqual([1, 2, 3, 16]);
+    expect(commit.puts.map((row) => row.rt).sort((a, b) => a - b)).toEqual([1, 2, 3, 5, 16]);
     expect(commit.puts.find((row) => row.rt === 1)?.k).toBe(3);
     expect(commit.wakeAtMs).toBe(time.now() + 30_000);
   });

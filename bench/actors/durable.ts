@@ -39,6 +39,7 @@ async function record(load: DurableLoad): Promise<readonly (readonly ActorCommit
     readHead: (ref) => store.readHead(ref),
     dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
     listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    countActors: (kind, max) => store.countActors(kind, max),
     commit: (commit) => {
       commitToWrite = commit;
       const outcome = store.commit(commit);

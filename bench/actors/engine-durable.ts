@@ -41,6 +41,7 @@ function record(load: EngineLoad): Promise<RecordedCommits> {
       readHead: (ref) => store.readHead(ref),
       dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
       listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      countActors: (kind, max) => store.countActors(kind, max),
       commit: (commit) => {
         if (isRecording) commits.push(commit);
         return store.commit(commit);

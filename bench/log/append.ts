@@ -127,6 +127,7 @@ class Sequenced {
       readHead: (ref) => store.readHead(ref),
       dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
       listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      countActors: (kind, max) => store.countActors(kind, max),
       commit: async (commit) => {
         const outcome = await store.commit(commit);
         const head = outcome.status === "applied" ? writtenHead(commit) : null;

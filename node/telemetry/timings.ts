@@ -41,6 +41,7 @@ export function createTimings(): Timings {
       readHead: (ref) => store.readHead(ref),
       dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
       listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+      countActors: (kind, max) => store.countActors(kind, max),
     }),
     watchReceipts: (receipts) => ({
       sharesCommits: receipts.sharesCommits,

@@ -153,6 +153,10 @@ class SimActorStore implements ActorStore {
     );
   }
 
+  countActors(kind: string, max: number): Promise<number> {
+    return this.listActors(kind, "", max).then((ids) => ids.length);
+  }
+
   /** Whether a guard lets something pass: normally only if `isSound`; a removed guard lets everything pass. */
   #passes(guard: keyof ActorStoreGuards, isSound: boolean): boolean {
     if (isSound || this.#guards[guard]) return isSound;

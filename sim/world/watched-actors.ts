@@ -32,6 +32,7 @@ export function watchAsks(system: ActorSystem, { history, incarnation, life }: W
       return { decided, reply: noted(to, command, reply) };
     },
     inspect: (ref) => system.inspect(ref),
+    glances: () => system.glances(),
     stats: () => system.stats(),
     start: () => system.start(),
     drain: (timeoutMs) => system.drain(timeoutMs),

@@ -13,6 +13,7 @@ const cql = {
   removeName: "DELETE FROM actor_name USING TIMESTAMP ? WHERE kind = ? AND bucket = ? AND id = ?",
   removeOfParty: "DELETE FROM actor_of_party USING TIMESTAMP ? WHERE party = ? AND kind = ? AND id = ?",
   list: "SELECT id FROM actor_name WHERE kind = ? AND bucket = ? AND id > ? LIMIT ?",
+  count: "SELECT COUNT(*) AS known FROM actor_name WHERE kind = ? AND bucket = ?",
   party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
 } as const;
 
@@ -63,6 +64,16 @@ export class ActorNames {
       .map((row) => String(row["id"]))
       .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
       .slice(0, limit);
+  }
+
+  /** One partition after another: a count reads all of it, and must not take the engine's attention from requests. */
+  async count(kind: string, max: number): Promise<number> {
+    let count = 0;
+    for (let bucket = 0; bucket < buckets && count < max; bucket += 1) {
+      const { rows } = await this.#session.execute(cql.count, [kind, bucket], { idempotent: true });
+      count += Number(rows[0]?.["known"] ?? 0);
+    }
+    return Math.min(count, max);
   }
 
   async ofParty(party: string): Promise<readonly ActorRef[]> {

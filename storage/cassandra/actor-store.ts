@@ -156,6 +156,10 @@ class ActorJournals implements CassandraActorStore {
     return this.#names.list(kind, afterId, limit);
   }
 
+  countActors(kind: string, max: number): Promise<number> {
+    return this.#names.count(kind, max);
+  }
+
   actorsOf(party: string): Promise<readonly ActorRef[]> {
     return this.#names.ofParty(party);
   }

@@ -16,7 +16,14 @@ import {
   StoreError,
 } from "../actor-store.ts";
 
-export type StoreOperation = "claim" | "commit" | "readRows" | "readHead" | "dueActors" | "listActors";
+export type StoreOperation =
+  | "claim"
+  | "commit"
+  | "readRows"
+  | "readHead"
+  | "dueActors"
+  | "listActors"
+  | "countActors";
 
 /** What a scripted failure does: `before` is known not to apply; the other two look alike to the caller. */
 export type StoreFault = "before" | "unknown_not_applied" | "unknown_applied";
@@ -120,6 +127,12 @@ export class MemoryActorStore implements ActorStore {
         .map(({ ref }) => ref.id)
         .sort((a, b) => (a < b ? -1 : 1))
         .slice(0, limit),
+    );
+  }
+
+  countActors(kind: string, max: number): Promise<number> {
+    return this.#call({ operation: "countActors", ref: null, commit: null }, () =>
+      Math.min(max, [...this.#partitions.values()].filter(({ ref }) => ref.kind === kind).length),
     );
   }
 

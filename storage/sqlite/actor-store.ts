@@ -130,6 +130,10 @@ class SqliteActorStore implements ActorStore {
     return this.#sql.list.all(kind, afterId, limit).map((row) => String(row["id"]));
   }
 
+  async countActors(kind: string, max: number): Promise<number> {
+    return Number(this.#sql.count.get(kind, max)?.["known"] ?? 0);
+  }
+
   async #forgotten(commit: ActorCommit): Promise<CommitOutcome> {
     const { ref } = commit;
     const outcome = await this.#database.write(() => this.#commit(commit, this.#findNumber(ref)));
@@ -288,7 +292,7 @@ const statementTexts = {
   forgetSnapshot: "DELETE FROM actor_snapshot WHERE actor = ?",
   forgetHead: "DELETE FROM actor_head WHERE no = ?",
   prune: `DELETE FROM actor_row WHERE actor = ? AND rt = ${rowTable.event} AND k <= ?`,
-  systemRows: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt < ${rowTable.firstKeyed} ORDER BY rt, k, k2`,
+  systemRows: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt < ${rowTable.activation} ORDER BY rt, k, k2`,
   byTextsZero: `SELECT ${rowColumns} FROM json_each(?) CROSS JOIN actor_row
     ON actor = ? AND rt = ? AND k = 0 AND k2 = json_each.value`,
   byTextZero: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND k = 0 AND k2 = ?`,
@@ -299,6 +303,7 @@ const statementTexts = {
   range: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND (k, k2) > (?, ?)
     ORDER BY k, k2 LIMIT ?`,
   due: "SELECT kind, id, wake_at FROM actor_head WHERE wake_at <= ? ORDER BY wake_at LIMIT ?",
+  count: "SELECT COUNT(*) AS known FROM (SELECT 1 FROM actor_head WHERE kind = ? LIMIT ?)",
   list: "SELECT id FROM actor_head WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
 } as const;
 

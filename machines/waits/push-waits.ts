@@ -1,0 +1,65 @@
+// Why a push waits.
+
+import { chunkCount, type PushContext } from "../push.ts";
+import { atTime, counted, over, timerEnd, type Wait, type Waits, type WaitView, wait } from "./wait.ts";
+
+type View = WaitView<PushContext>;
+
+export const pushWaits: Waits<PushContext> = {
+  received: () => wait("acceptance", "It was named but never accepted: nothing is published of it."),
+  "working.queued": (view) => working(view, "its first chunk to be judged, signed and stored"),
+  "working.preparing": (view) =>
+    stalling(
+      view,
+      "preparation",
+      "It waits until its whole file was read and it is known whether it is held.",
+    ),
+  "working.processing": (view) => working(view, nextChunk(view)),
+  indexing: (view) => indexing(view),
+  held: (view) => held(view),
+  complete: over("It is complete: all of it is published and searchable in every region."),
+  failed: ({ context: { error } }) =>
+    wait("nothing", `It failed: ${error?.code ?? "unknown"}. ${error?.detail ?? ""}`.trim()),
+  // It is left as soon as it is entered.
+  settled: () => wait("indexes", "All chunks are settled."),
+};
+
+function nextChunk({ context: { facts, chunksSettled } }: View): string {
+  return `chunk ${chunksSettled + 1} of ${chunkCount(facts?.records ?? 0)} to be judged, signed and stored`;
+}
+
+function working(view: View, what: string): Wait {
+  const { chunksSettled, unindexed } = view.context;
+  const behind = regionsOf(unindexed);
+  const more = behind.length === 0 ? "" : ` The indexes of ${behind.join(", ")} are behind.`;
+  return stalling(view, "chunk", `It waits for ${what}; ${counted(chunksSettled, "chunk")} settled.${more}`);
+}
+
+function indexing(view: View): Wait {
+  const { unindexed, updatedAtMs } = view.context;
+  const regions = regionsOf(unindexed);
+  const words = `All of it is stored. It waits until the index of ${regions.join(" and of ")} confirms ${counted(unindexed.length, "chunk")}; it is told again until then.`;
+  const found = stalling(view, "indexes", words);
+  return { ...found, attention: found.attention ?? { reason: "index_lag", sinceMs: updatedAtMs } };
+}
+
+function held(view: View): Wait {
+  const { heldReasons, holdEndsAtMs, updatedAtMs } = view.context;
+  const endsMs = holdEndsAtMs ?? timerEnd(view, "holdEnds", "hold.over");
+  const why = [...new Set(heldReasons.map(({ code }) => code))].join(", ");
+  const words = `It is held (${why}) until an owner or admin of the business decides; it fails as expired at ${atTime(endsMs)}.`;
+  return wait("decision", words, { untilMs: endsMs, attention: { reason: "held", sinceMs: updatedAtMs } });
+}
+
+/** While it is stalled, operators are told; otherwise it says when it would be. */
+function stalling(view: View, code: string, words: string): Wait {
+  const { stalled, updatedAtMs } = view.context;
+  const untilMs = timerEnd(view, "stall");
+  if (!stalled) return wait(code, words, { untilMs });
+  const attention = { reason: "stalled", sinceMs: updatedAtMs } as const;
+  return wait(code, `${words} It made no step since ${atTime(updatedAtMs)}.`, { untilMs, attention });
+}
+
+function regionsOf(unindexed: PushContext["unindexed"]): readonly string[] {
+  return [...new Set(unindexed.map(([, region]) => region))].sort();
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { AnyStateMachine } from "xstate";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { adCampaignMachine } from "../ad-campaign.ts";
+import { adPoolMachine } from "../ad-pool.ts";
+import { adSessionMachine } from "../ad-session.ts";
+import { bulkUploadMachine } from "../bulk-upload.ts";
+import { businessMachine } from "../business.ts";
+import { type ChartState, chartOf } from "../chart.ts";
+import { integrationKeyMachine } from "../integration-key.ts";
+import { keyLimitsMachine } from "../key-limits.ts";
+import { ledgerMachine } from "../ledger.ts";
+import { logSequencerMachine } from "../log-sequencer.ts";
+import { pushMachine } from "../push.ts";
+import { regionMachine } from "../region.ts";
+import { explainWaits, type WaitingActor, waitsOfKinds } from "./waits.ts";
+
+const machines: Readonly<Record<keyof typeof waitsOfKinds, AnyStateMachine>> = {
+  "ad-campaign": adCampaignMachine,
+  "ad-pool": adPoolMachine,
+  "ad-session": adSessionMachine,
+  "bulk-upload": bulkUploadMachine,
+  business: businessMachine,
+  "integration-key": integrationKeyMachine,
+  "key-limits": keyLimitsMachine,
+  ledger: ledgerMachine,
+  "log-sequencer": logSequencerMachine,
+  push: pushMachine,
+  region: regionMachine,
+};
+
+/** Paths of the states that have no states of their own. */
+function leaves(machine: AnyStateMachine): readonly string[] {
+  const found: string[] = [];
+  const visit = ({ path, states }: ChartState): void => {
+    if (states.length === 0) found.push(path);
+    for (const child of states) visit(child);
+  };
+  visit(chartOf(machine).root);
+  return found.sort();
+}
+
+const nowMs = Date.parse("2026-11-25T12:00:00.000Z");
+const pushContext = {
+  ...{ facts: { records: 450 }, heldReasons: [], chunksSettled: 1, unindexed: [], stalled: false },
+  ...{ updatedAtMs: nowMs - 60_000, completedAtMs: null, error: null },
+};
+const push = (state: unknown, context: object = {}, more: Partial<WaitingActor> = {}): WaitingActor => ({
+  ...{
+    kind: "push",
+    id: "b.p",
+    state,
+    context: { ...pushContext, ...context },
+    timers: [],
+    outbox: [],
+    nowMs,
+  },
+  ...more,
+});
+
+describe("why an actor waits", () => {
+  it.each(Object.entries(machines))(
+    "%s: every state has an explanation, and every explanation a state",
+    (kind, machine) => {
+      const explained = Object.keys(waitsOfKinds[kind as keyof typeof machines]).sort();
+      expect(explained).toEqual(leaves(machine));
+    },
+  );
+
+  it.each(Object.entries(machines))(
+    "%s: every explanation takes the machine's first context",
+    (kind, machine) => {
+      const { context } = machine.getInitialSnapshot(rubbish({}), {
+        uuid: "u",
+        uploadId: "u",
+        pushId: "p",
+        region: "r",
+        keyId: "k",
+      });
+      for (const path of leaves(machine)) {
+        const state = path
+          .split(".")
+          .reduceRight<unknown>((below, key) => (below === null ? key : { [key]: below }), null);
+        const waits = explainWaits({ kind, id: "x", state, context, timers: [], outbox: [], nowMs });
+        expect(waits).toHaveLength(1);
+        expect(waits[0]?.code).toMatch(/^[a-z]+$/);
+        expect(waits[0]?.words).toMatch(/^[A-Z0-9].*\.$/s);
+        expect(waits[0]?.words).not.toMatch(/undefined|NaN|\[object/);
+      }
+    },
+  );
+
+  it("says which chunk is next, which indexes are behind, and when it would be stalled", () => {
+    const dueMs = nowMs + 540_000;
+    const timers = [{ id: "xstate.after.stall.push.working", dueMs, event: "x" }];
+    const [found] = explainWaits(
+      push({ working: "processing" }, { unindexed: [[0, "us-east1"]] }, { timers }),
+    );
+    expect(found).toMatchObject({ code: "chunk", untilMs: dueMs, attention: null });
+    expect(found?.words).toContain("chunk 2 of 3");
+    expect(found?.words).toContain("us-east1");
+  });
+
+  it("asks for a look at a push that stalls, that is held, or that an index does not confirm", () => {
+    const sinceMs = pushContext.updatedAtMs;
+    const [stalled] = explainWaits(push({ working: "queued" }, { stalled: true }));
+    expect(stalled?.attention).toEqual({ reason: "stalled", sinceMs });
+    const [held] = explainWaits(
+      push("held", { heldReasons: [{ code: "price_jump" }], holdEndsAtMs: nowMs + 1_000 }),
+    );
+    expect(held).toMatchObject({ untilMs: nowMs + 1_000, attention: { reason: "held", sinceMs } });
+    const [lagging] = explainWaits(push("indexing", { unindexed: [[0, "us-east1"]] }));
+    expect(lagging).toMatchObject({ code: "indexes", attention: { reason: "index_lag" } });
+  });
+
+  it("says what failed and since when, and asks for a look once it failed three times", () => {
+    const effect = { to: "business/b", attempts: 2, lastError: "unreachable", sinceMs: nowMs - 5_000 };
+    const waits = explainWaits(push("complete", {}, { outbox: [effect, { ...effect, attempts: 0 }] }));
+    expect(waits.map(({ code, attention }) => [code, attention])).toEqual([
+      ["nothing", null],
+      ["effect", null],
+      ["effects", null],
+    ]);
+    expect(waits[1]?.words).toContain(
+      "business/b failed 2 times since 2026-11-25T11:59:55.000Z (unreachable)",
+    );
+    const [, failing] = explainWaits(push("complete", {}, { outbox: [{ ...effect, attempts: 3 }] }));
+    expect(failing?.attention).toEqual({ reason: "outbox_failing", sinceMs: nowMs - 5_000 });
+  });
+
+  it("admits that it does not know a state", () => {
+    expect(explainWaits(push({ working: "dreaming" }))[0]).toMatchObject({ code: "unexplained" });
+  });
+});

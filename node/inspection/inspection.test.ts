@@ -1,0 +1,179 @@
+// What a running node shows its operators of its actors.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../../api/contract.fixture.ts";
+import {
+  type AttackNode,
+  awaitPush,
+  batchBody,
+  newBusiness,
+  openAttackNode,
+  publishOver,
+} from "../attack.fixture.ts";
+import { product, type TestBusiness } from "../publishing.fixture.ts";
+
+let node: AttackNode;
+let business: TestBusiness;
+let pushId = "";
+let id = "";
+/** Every text that the surface answered. */
+const answers: string[] = [];
+
+beforeAll(async () => {
+  node = await openAttackNode();
+  business = await newBusiness(node);
+});
+afterAll(() => node.close());
+
+/** Every answer is checked against its document. */
+type Json = ReturnType<typeof JSON.parse>;
+
+async function read(path: string): Promise<{ status: number; json: Json }> {
+  const response = await contractFetch(`${node.running.urls.ops_url}${path}`);
+  const text = await response.text();
+  answers.push(text);
+  return { status: response.status, json: JSON.parse(text) };
+}
+
+const secretTitle = "Emerald earrings that only their owner names";
+
+describe("a node shows its operators", () => {
+  beforeAll(async () => {
+    const { body, pushId: pushed } = await batchBody(business, [product("one", { title: secretTitle })], {
+      seq: 1,
+    });
+    expect((await publishOver(node, business, body)).status).toBeLessThan(300);
+    pushId = pushed;
+    id = `${business.party.uuid}.${pushId}`;
+    expect(await awaitPush(node, business, pushId)).toMatchObject({ state: "complete" });
+  });
+
+  it("itself, with its release, its load and its lease", async () => {
+    const { nodes } = (await read("/ops/nodes")).json;
+    const { incarnation } = node.running.services;
+    expect(nodes).toEqual([
+      expect.objectContaining({ incarnation, is_self: true, reachable: true, state: "standalone" }),
+    ]);
+    expect(nodes[0].version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(nodes[0].lease.held).toBe(true);
+    expect(nodes[0].load.active).toBeGreaterThan(3);
+  });
+
+  it("how many actors there are, and lists them in pages that have no gap", async () => {
+    const { kinds, missing } = (await read("/ops/counts")).json;
+    const pushes = kinds.find((each: { kind: string }) => each.kind === "push");
+    expect(missing).toEqual([]);
+    expect(pushes.known).toBeGreaterThanOrEqual(pushes.active);
+    expect(pushes.states.map(({ state }: { state: string }) => state)).toContain("complete");
+    const seen: string[] = [];
+    for (let after = ""; ; ) {
+      const page = (await read(`/ops/actors?limit=3&after=${encodeURIComponent(after)}`)).json;
+      seen.push(...page.actors.map((row: { kind: string; id: string }) => `${row.kind}/${row.id}`));
+      if (page.next_after === null) break;
+      after = page.next_after;
+    }
+    expect(seen).toEqual([...new Set(seen)].sort());
+    expect(seen).toContain(`push/${id}`);
+    const complete = (await read("/ops/actors?kind=push&state=complete&limit=200")).json.actors;
+    expect(complete.every((row: { states: string[] }) => row.states[0] === "complete")).toBe(true);
+    const known = (await read("/ops/actors?scope=known&kind=push&limit=200")).json.actors;
+    expect(known.map((row: { id: string }) => row.id)).toContain(id);
+  });
+
+  it.each([
+    ["its push's own id", () => pushId],
+    ["its business", () => business.party.uuid],
+    ["kind and id", () => `push/${id}`],
+  ])("an actor that is searched by %s", async (_what, text) => {
+    const { actors, is_complete } = (await read(`/ops/search?q=${encodeURIComponent(text())}&limit=200`))
+      .json;
+    expect(actors.map((row: { kind: string; id: string }) => `${row.kind}/${row.id}`)).toContain(
+      `push/${id}`,
+    );
+    expect(is_complete).toBe(true);
+  });
+
+  it("one actor: state, owners, why it waits, and the machine that runs", async () => {
+    const { json } = await read(`/ops/actors/push/${id}`);
+    const owner = `${node.running.services.config.region}/${node.running.services.incarnation}`;
+    expect(json).toMatchObject({ state: "complete", states: ["complete"], place: { at: "here" }, owner });
+    expect(json.waits[0]).toMatchObject({ code: "nothing", attention: null });
+    expect(json.activations).toEqual([expect.objectContaining({ epoch: json.epoch, owner })]);
+    const machine = (await read("/ops/machines/push")).json;
+    expect(machine.states.map(({ path }: { path: string }) => path)).toEqual(
+      expect.arrayContaining(["", "received", "working.processing", "complete"]),
+    );
+    expect(machine.transitions).toContainEqual(
+      expect.objectContaining({ from: "received", event: "push.accepted", guard: "isHeld", to: ["held"] }),
+    );
+    for (const kind of ["business", "integration-key"]) {
+      const found = (await read(`/ops/search?q=${encodeURIComponent(`${kind}/${business.party.uuid}`)}`)).json
+        .actors;
+      expect((await read(`/ops/actors/${kind}/${encodeURIComponent(found[0].id)}`)).json.failure).toBeNull();
+    }
+  });
+
+  it("its journal: who committed each event, and the states around it", async () => {
+    const { json } = await read(`/ops/actors/push/${id}/journal`);
+    expect(json).toMatchObject({ pruned_up_to: 0, next_before: null, unreadable: null });
+    const [accepted, ...later] = json.events;
+    expect(accepted).toMatchObject({
+      seq: 1,
+      commit: 1,
+      type: "push.accepted",
+      from: ["received"],
+      to: ["working.queued"],
+    });
+    expect(accepted.epoch).toBeGreaterThan(0);
+    expect(later.at(-1)).toMatchObject({ seq: json.last_seq, to: ["complete"] });
+    const last = (await read(`/ops/actors/push/${id}/journal?limit=1`)).json;
+    expect(last.events).toEqual([later.at(-1)]);
+    const before = (await read(`/ops/actors/push/${id}/journal?limit=1&before=${last.next_before}`)).json;
+    expect(before.events).toEqual([json.events.at(-2)]);
+  });
+
+  it("its state at any point, the difference between two, and what an event would do", async () => {
+    const first = (await read(`/ops/actors/push/${id}/states/0`)).json;
+    expect(first).toMatchObject({ seq: 0, state: "received", context: { facts: null } });
+    const newest = (await read(`/ops/actors/push/${id}/states/newest`)).json;
+    expect(newest).toMatchObject({ states: ["complete"], context: { chunksSettled: 1 } });
+    const { changes } = (await read(`/ops/actors/push/${id}/changes?from=0`)).json;
+    expect(changes).toContainEqual({ pointer: "/state", before: "received", after: "complete" });
+    expect(changes).toContainEqual({ pointer: "/context/chunksSettled", before: 0, after: 1 });
+    const event = encodeURIComponent(
+      JSON.stringify({ type: "push.failed", code: "x", detail: "y", at_ms: 5 }),
+    );
+    const tried = (await read(`/ops/actors/push/${id}/what-if?event=${event}&seq=1`)).json;
+    expect(tried).toMatchObject({
+      taken: true,
+      before: { states: ["working.queued"] },
+      after: { states: ["failed"] },
+    });
+    expect(tried.actions).toContainEqual({ kind: "effect", name: "finish", delay_ms: null });
+    const vain = (await read(`/ops/actors/push/${id}/what-if?event=${event}`)).json;
+    expect(vain).toMatchObject({ taken: false, changes: [], actions: [] });
+    // Nothing of it was committed.
+    expect((await read(`/ops/actors/push/${id}/states/newest`)).json).toEqual(newest);
+  });
+
+  it.each([
+    ["/ops/actors/push/nothing", 404, "not_found"],
+    ["/ops/actors/nothing/x", 404, "not_found"],
+    ["/ops/actors/push/nothing/journal", 404, "not_found"],
+    ["/ops/actors/region/eu-west1/journal", 400, "request_invalid"],
+    ["/ops/machines/nothing", 404, "not_found"],
+  ])("what is wrong: %s", async (path, status, code) => {
+    const answer = await read(path);
+    expect([answer.status, answer.json.code]).toEqual([status, code]);
+  });
+
+  it("nothing that is secret, and no text of a record", async () => {
+    for (const path of ["/ops/attention", "/ops/machines", "/ops/actors?limit=200"]) await read(path);
+    const all = answers.join("\n");
+    expect(all.length).toBeGreaterThan(20_000);
+    expect(all).not.toContain(secretTitle);
+    expect(all).not.toMatch(/"(?:nonce|signature|sig|token|session|mark)":"(?!\(not shown\))/);
+    expect(all).not.toMatch(/"d":"[A-Za-z0-9_-]{20,}"/);
+    expect(all).not.toContain("BEGIN PRIVATE KEY");
+  });
+});

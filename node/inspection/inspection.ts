@@ -1,0 +1,265 @@
+// What operators read, from any node, of every node and actor of the cluster.
+//   IN1. What is in memory is asked of the node that has it; a node that does not answer is named, and everything else is shown.
+//   IN2. What is stored is read here: no actor is claimed or woken.
+
+import type { ActorDefinition, ActorReport } from "../../actors/system/definition.ts";
+import { readActivations } from "../../actors/system/journal-walk.ts";
+import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
+import type { ActorQuery, Inspection } from "../../ops/inspection.ts";
+import type {
+  ActorCounts,
+  ActorDetail,
+  ActorPage,
+  ActorRow,
+  AttentionList,
+  DetailParts,
+  MachineChart,
+  MissingNode,
+  NodeState,
+  RefusedWrite,
+  SearchResult,
+} from "../../ops/inspection-shapes.ts";
+import { attentionReasons } from "../../ops/inspection-shapes.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { NodeServices } from "../services.ts";
+import { createJournalReads } from "./journal-reads.ts";
+import { createKnownActors, type KnownActors } from "./known-actors.ts";
+import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
+import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
+import { createOwnNode, type OwnNode } from "./own-node.ts";
+
+export type InspectedServices = Pick<
+  NodeServices,
+  "actors" | "actorStore" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "pause"
+>;
+
+interface Parts {
+  readonly services: InspectedServices;
+  readonly definitions: readonly ActorDefinition[];
+  readonly own: OwnNode;
+  readonly asker: NodeAsker;
+  readonly known: KnownActors;
+}
+
+/** Makes the inspection of a node; other nodes ask it from then on. */
+export function createInspection(
+  services: InspectedServices,
+  { version, definitions }: { readonly version: string; readonly definitions: readonly ActorDefinition[] },
+): Inspection {
+  const { actorStore: store, clock, pause } = services;
+  const own = createOwnNode(services, version);
+  const asker = createNodeAsker(services, own);
+  const known = createKnownActors({
+    store,
+    inspect: (ref) => own.actor(ref),
+    whereOf: (ref) => asker.whereIs(ref),
+    nowMs: () => clock.now(),
+  });
+  const parts: Parts = { services, definitions, own, asker, known };
+  const charts = definitions.map(toChart);
+  return {
+    nodes: () => readNodes(parts),
+    counts: () => readCounts(parts),
+    list: (query) => readList(parts, query),
+    attention: () => readAttention(parts),
+    search: (text, limit) => search(parts, text, limit),
+    detail: (ref) => readDetail(parts, ref),
+    machines: () => charts,
+    past: createJournalReads({ store, definitions, pause }),
+  };
+}
+
+async function readNodes({ services, own, asker }: Parts): Promise<readonly NodeState[]> {
+  const answers = await asker.all("operators.node", {});
+  const members = asker.members();
+  const { cluster, config } = services;
+  return members.map((member): NodeState => {
+    const answer = answers.find(({ incarnation }) => incarnation === member.incarnation);
+    const said = answer?.value ?? null;
+    return {
+      incarnation: member.incarnation,
+      region: member.region,
+      address: cluster === null ? null : member.address,
+      state: cluster === null ? "standalone" : member.state,
+      is_self: member.incarnation === own.where.node && member.region === config.region,
+      reachable: said !== null,
+      detail: answer?.fault ?? null,
+      ...(said ?? { version: null, started_at: null, lease: null, load: null }),
+    };
+  });
+}
+
+async function readCounts({ services, definitions, asker, known }: Parts): Promise<ActorCounts> {
+  const answers = await asker.all("operators.counts", {});
+  const kinds = await Promise.all(
+    definitions.map(async ({ kind, durability }) => {
+      const states = new Map<string, number>();
+      const nodes = answers.flatMap(({ incarnation, region, value }) => {
+        const found = value?.kinds.find((each) => each.kind === kind);
+        for (const { state, count } of found?.states ?? [])
+          states.set(state, (states.get(state) ?? 0) + count);
+        return found === undefined ? [] : [{ incarnation, region, count: found.active }];
+      });
+      const active = nodes.reduce((sum, { count }) => sum + count, 0);
+      const stored = durability === "journal" ? await known.count(kind) : { count: active, isExact: true };
+      return {
+        ...{ kind, active, known: stored.count, known_is_exact: stored.isExact, nodes },
+        states: [...states]
+          .map(([state, count]) => ({ state, count }))
+          .sort((a, b) => compareTexts(a.state, b.state)),
+      };
+    }),
+  );
+  const attention = attentionReasons.flatMap((reason) => {
+    const all = answers.flatMap(({ value }) => value?.attention ?? []);
+    const count = all.filter((each) => each.reason === reason).reduce((sum, each) => sum + each.count, 0);
+    return count === 0 ? [] : [{ reason, count }];
+  });
+  const at = new Date(services.clock.now()).toISOString();
+  return {
+    at,
+    kinds: kinds.sort((a, b) => compareTexts(a.kind, b.kind)),
+    attention,
+    missing: missingOf(answers),
+  };
+}
+
+async function readList({ asker, known }: Parts, query: ActorQuery): Promise<ActorPage> {
+  const { kind, state, region, node, after, limit } = query;
+  if (query.scope === "known") {
+    const page = await known.page({ kind: kind ?? "", state, region, after, limit });
+    return { scope: "known", actors: page.rows, next_after: page.nextAfter, missing: [] };
+  }
+  const question = { kind, state, part: query.part, attention: false, after, limit };
+  const answers = await asker.all("operators.actors", question, { region, node });
+  const rows = answers.flatMap(({ value }) => value?.rows ?? []);
+  rows.sort((a, b) => compareTexts(nameOf(a), nameOf(b)));
+  const actors = rows.slice(0, limit);
+  const last = actors.at(-1);
+  const isLast = rows.length <= limit && answers.every(({ value }) => (value?.rows.length ?? 0) < limit);
+  return {
+    scope: "active",
+    actors,
+    next_after: isLast || last === undefined ? null : nameOf(last),
+    missing: missingOf(answers),
+  };
+}
+
+const attentionMax = 200;
+
+async function readAttention({ asker }: Parts): Promise<AttentionList> {
+  const question = { kind: null, state: null, part: null, attention: true, after: "", limit: attentionMax };
+  const answers = await asker.all("operators.actors", question);
+  const actors = answers.flatMap(({ value }) => value?.rows ?? []).sort(byUrgency);
+  return {
+    actors: actors.slice(0, attentionMax),
+    total: answers.reduce((sum, { value }) => sum + (value?.total ?? 0), 0),
+    missing: missingOf(answers),
+  };
+}
+
+/** By id, by a part of one such as a push's own id, by the business that it begins with, or by state. */
+async function search(
+  { definitions, asker, known }: Parts,
+  text: string,
+  limit: number,
+): Promise<SearchResult> {
+  const found = new Map<string, ActorRow>();
+  const [askedKind, askedId] = kindIn(definitions, text);
+  const question = { kind: askedKind, state: null, part: askedId, attention: false, after: "", limit };
+  const answers = await asker.all("operators.actors", question);
+  const byState = await asker.all("operators.actors", { ...question, state: text, part: null });
+  for (const { value } of [...answers, ...byState])
+    for (const row of value?.rows ?? []) found.set(nameOf(row), row);
+  const kinds = definitions.filter(
+    ({ kind, durability }) => durability === "journal" && (askedKind ?? kind) === kind,
+  );
+  let isComplete = true;
+  for (const { kind } of kinds) {
+    if (found.size >= limit) {
+      isComplete = false;
+      break;
+    }
+    const stored = await known.find(kind, askedId, limit);
+    isComplete &&= stored.isComplete;
+    const fresh = stored.ids.filter((id) => !found.has(`${kind}/${id}`)).slice(0, limit - found.size);
+    const rows = await Promise.all(fresh.map((id) => known.row({ kind, id })));
+    for (const row of rows) if (row !== null) found.set(nameOf(row), row);
+  }
+  const actors = [...found.values()].sort(byUrgency).slice(0, limit);
+  return { actors, is_complete: isComplete && found.size <= limit, missing: missingOf(answers) };
+}
+
+/** The kind and the rest of a text such as `push/…`; a text without one means every kind. */
+function kindIn(definitions: readonly ActorDefinition[], text: string): [string | null, string] {
+  const slash = text.indexOf("/");
+  const kind = text.slice(0, Math.max(0, slash));
+  return definitions.some((each) => each.kind === kind) ? [kind, text.slice(slash + 1)] : [null, text];
+}
+
+async function readDetail(
+  { services, definitions, own, asker }: Parts,
+  ref: ActorRef,
+): Promise<ActorDetail | null> {
+  const definition = definitions.find(({ kind }) => kind === ref.kind);
+  if (definition === undefined) return null;
+  const { report, place } = await findReport(own, asker, ref);
+  if (report === null) return null;
+  const isJournaled = definition.durability === "journal";
+  const { actorStore: store, clock } = services;
+  const activations = isJournaled ? await readActivations(store, ref) : [];
+  const head = isJournaled ? await store.readHead(ref) : null;
+  const refused = await asker.all("operators.refusals", { ref });
+  const parts: DetailParts = {
+    states: leavesOf(report.state),
+    waits: waitsOf(report, clock.now()),
+    place,
+    durability: definition.durability,
+    machine_version: definition.schemaVersion,
+    stored_version: head === null || head.snapshot === null ? null : head.schemaVersion,
+    activations: activations.map(({ p, o, t }) => ({ epoch: p, owner: o, since: new Date(t).toISOString() })),
+    refused_writes: refused
+      .flatMap(({ value }): readonly RefusedWrite[] => value ?? [])
+      .sort((a, b) => compareTexts(b.at, a.at)),
+  };
+  return { ...report, ...parts };
+}
+
+/** The report of the node that has it; if that node does not answer, what the store has, and why (IN1). */
+async function findReport(
+  own: OwnNode,
+  asker: NodeAsker,
+  ref: ActorRef,
+): Promise<{ readonly report: ActorReport | null; readonly place: DetailParts["place"] }> {
+  const located = await asker.locate(ref);
+  const { region, node } = located;
+  if (located.at !== "node")
+    return { report: await own.actor(ref), place: { at: located.at, region, node, detail: located.detail } };
+  const answer = await asker.one(located.member, "operators.actor", { ref });
+  if (answer.fault === null)
+    return { report: answer.value, place: { at: "node", region, node, detail: null } };
+  return { report: await own.actor(ref), place: { at: "node", region, node, detail: answer.fault } };
+}
+
+function missingOf(
+  answers: readonly {
+    readonly incarnation: string;
+    readonly region: string;
+    readonly fault: string | null;
+  }[],
+): readonly MissingNode[] {
+  return answers.flatMap(({ incarnation, region, fault }) =>
+    fault === null ? [] : [{ incarnation, region, detail: fault }],
+  );
+}
+
+function toChart({ kind, machine, schemaVersion: version, durability }: ActorDefinition): MachineChart {
+  const { root, transitions, events } = chartOf(machine);
+  const states: MachineChart["states"][number][] = [];
+  const visit = ({ states: inner, ...state }: ChartState, parent: string | null): void => {
+    states.push({ ...state, parent });
+    for (const child of inner) visit(child, state.path);
+  };
+  visit(root, null);
+  return { kind, version, durability, states, transitions, events };
+}

@@ -1,0 +1,154 @@
+// Asks nodes of the cluster, this one among them, for what operators want to know.
+//   NA1. Every question to another node ends within two seconds: a node that does not answer is a fault in the answer, never an
+//        error of the whole.
+
+import type { Membership } from "../../cluster/membership.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { Member } from "../../storage/cluster-store.ts";
+import type { NodeServices } from "../services.ts";
+import type { Where } from "./look.ts";
+import type { NodeQuestions, OwnNode } from "./own-node.ts";
+
+type Question = keyof NodeQuestions;
+type Members<Q extends Question> = Parameters<NodeQuestions[Q]> extends readonly [infer M] ? M : object;
+
+export interface NodeAnswer<T> {
+  readonly incarnation: string;
+  readonly region: string;
+  /** Null if it did not answer. */
+  readonly value: T | null;
+  /** Why it did not answer; null if it did. */
+  readonly fault: string | null;
+}
+
+type KnownMember = Pick<Member, "incarnation" | "address" | "state"> & { readonly region: string };
+
+export type Place = Where &
+  (
+    | { readonly at: "here" | "nowhere"; readonly detail: string | null }
+    | { readonly at: "node"; readonly member: Member }
+  );
+
+export interface NodeAsker {
+  /** All members of all regions, this node first; a standalone node is the only one. */
+  members(): readonly KnownMember[];
+  /** Asks all nodes, or those of a region, or one. */
+  all<Q extends Question>(
+    type: Q,
+    question: Members<Q>,
+    only?: { readonly region: string | null; readonly node: string | null },
+  ): Promise<readonly NodeAnswer<ReturnType<NodeQuestions[Q]>>[]>;
+  one<Q extends Question>(
+    member: Member,
+    type: Q,
+    question: Members<Q>,
+  ): Promise<NodeAnswer<ReturnType<NodeQuestions[Q]>>>;
+  /** Where the actor lives now; looks its home up if necessary. */
+  locate(ref: ActorRef): Promise<Place>;
+  /** The same, as far as it is known without a look-up. */
+  whereIs(ref: ActorRef): Where;
+}
+
+const answerMs = 2_000;
+
+export function createNodeAsker(
+  services: Pick<NodeServices, "cluster" | "config" | "incarnation">,
+  own: OwnNode,
+): NodeAsker {
+  const { cluster } = services;
+  cluster?.answerOperators((question) => own.answer(question));
+  const one: NodeAsker["one"] = (member, type, question) =>
+    askOne(services, own, { member, type, question, region: regionOf(services, member) });
+  return {
+    members: () => membersOf(services, own),
+    one,
+    all: (type, question, only = { region: null, node: null }) =>
+      Promise.all(
+        membersOf(services, own)
+          .filter(({ region }) => only.region === null || region === only.region)
+          .filter(({ incarnation }) => only.node === null || incarnation === only.node)
+          .map((member) => askOne(services, own, { member, type, question, region: member.region })),
+      ),
+    locate: async (ref) => {
+      if (cluster === null) return { at: "here", ...own.where, detail: null };
+      const first = placeOf(services, own, ref);
+      if (first.at !== "nowhere" || first.detail !== "home_unknown") return first;
+      await cluster.placement.settle(ref).catch(() => {});
+      return placeOf(services, own, ref);
+    },
+    whereIs: (ref) => {
+      const { region, node } = placeOf(services, own, ref);
+      return { region, node };
+    },
+  };
+}
+
+interface Asked<Q extends Question> {
+  readonly member: Pick<Member, "incarnation">;
+  readonly region: string;
+  readonly type: Q;
+  readonly question: Members<Q>;
+}
+
+async function askOne<Q extends Question>(
+  { cluster }: Pick<NodeServices, "cluster">,
+  own: OwnNode,
+  { member, region, type, question }: Asked<Q>,
+): Promise<NodeAnswer<ReturnType<NodeQuestions[Q]>>> {
+  const { incarnation } = member;
+  const command = { ...(question as object), type };
+  try {
+    const target =
+      cluster === null || incarnation === own.where.node
+        ? null
+        : findMember(cluster.membership, region, incarnation);
+    const value =
+      target === null || cluster === null
+        ? await own.answer(command)
+        : await cluster.router.askNode(target, command, answerMs);
+    // A node answers a question as its release does; the shapes of the surface are checked in tests.
+    return { incarnation, region, value: value as ReturnType<NodeQuestions[Q]>, fault: null };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message.slice(0, 300) : "unknown";
+    return { incarnation, region, value: null, fault };
+  }
+}
+
+function findMember(membership: Membership, region: string, incarnation: string): Member {
+  const found = membership.view(region).members.find((each) => each.incarnation === incarnation);
+  if (found === undefined) throw new Error(`${incarnation} is not among the nodes of ${region}`);
+  return found;
+}
+
+function membersOf(
+  { cluster, config }: Pick<NodeServices, "cluster" | "config">,
+  own: OwnNode,
+): readonly KnownMember[] {
+  const { region, node } = own.where;
+  if (cluster === null) return [{ incarnation: node, region, address: "", state: "active" }];
+  const all = cluster.regionNames.flatMap((name) =>
+    cluster.membership.view(name).members.map((member) => ({ ...member, region: name })),
+  );
+  const isOwn = (each: KnownMember): boolean => each.incarnation === node && each.region === config.region;
+  return [...all.filter(isOwn), ...all.filter((each) => !isOwn(each))];
+}
+
+function regionOf({ cluster, config }: Pick<NodeServices, "cluster" | "config">, member: Member): string {
+  const found = cluster?.regionNames.find((name) =>
+    cluster.membership.view(name).members.some(({ incarnation }) => incarnation === member.incarnation),
+  );
+  return found ?? config.region;
+}
+
+function placeOf({ cluster }: Pick<NodeServices, "cluster">, own: OwnNode, ref: ActorRef): Place {
+  if (cluster === null) return { at: "here", ...own.where, detail: null };
+  try {
+    const located = cluster.placement.locate(ref);
+    if (located.at === "here") return { at: "here", ...own.where, detail: null };
+    const { at } = located;
+    if (at === "nowhere") return { at, region: null, node: null, detail: located.reason };
+    return { at, region: located.region, node: located.member.incarnation, member: located.member };
+  } catch {
+    return { at: "nowhere", region: null, node: null, detail: "name_unknown" };
+  }
+}

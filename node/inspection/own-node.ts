@@ -1,0 +1,215 @@
+// What one node says to operators of itself and of the actors that it has in memory. Other nodes ask for the same, so it leaves
+// out what operators are not shown (redact.ts).
+//   ON1. Nothing is counted or kept while nobody asks.
+//   ON2. An answer is bounded, however many actors there are.
+
+import { performance } from "node:perf_hooks";
+import type { Message } from "../../actors/messages/protocol.ts";
+import type { ActorReport } from "../../actors/system/definition.ts";
+import type { ActorRow, NodeState, RefusedWrite } from "../../ops/inspection-shapes.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { NodeServices } from "../services.ts";
+import { byUrgency, compareTexts, nameOf, rowOf } from "./look.ts";
+import { redact } from "./redact.ts";
+
+/** Which actors in memory are listed. Null stands for any. */
+export interface ActiveQuery {
+  readonly kind: string | null;
+  /** A path, which includes the states within it. */
+  readonly state: string | null;
+  /** A part of the id. */
+  readonly part: string | null;
+  /** Only those that need a look. */
+  readonly attention: boolean;
+  /** `kind/id` after which the page begins; empty for the first. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface ActivePage {
+  readonly rows: readonly ActorRow[];
+  /** Number of all that match, whatever the page. */
+  readonly total: number;
+}
+
+export interface OwnCounts {
+  readonly kinds: readonly {
+    readonly kind: string;
+    readonly active: number;
+    readonly states: readonly { readonly state: string; readonly count: number }[];
+  }[];
+  readonly attention: readonly {
+    readonly reason: NonNullable<ActorRow["attention"]>["reason"];
+    readonly count: number;
+  }[];
+}
+
+export type OwnNodeState = Pick<NodeState, "version" | "started_at" | "lease" | "load">;
+
+/** What nodes ask each other, with the answers. */
+export interface NodeQuestions {
+  "operators.node"(): OwnNodeState;
+  "operators.counts"(): OwnCounts;
+  "operators.actors"(question: ActiveQuery): ActivePage;
+  "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
+  "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
+}
+
+export interface OwnNode {
+  readonly where: { readonly region: string; readonly node: string };
+  state(): OwnNodeState;
+  counts(): OwnCounts;
+  actors(query: ActiveQuery): ActivePage;
+  actor(ref: ActorRef): Promise<ActorReport | null>;
+  refusals(ref: ActorRef): readonly RefusedWrite[];
+  /** Answers another node; throws for a question that it does not know. */
+  answer(question: Message): Promise<unknown>;
+}
+
+const pageMax = 200;
+
+export function createOwnNode(
+  services: Pick<NodeServices, "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence">,
+  version: string,
+): OwnNode {
+  const { actors, clock, config, fence } = services;
+  const startedAtMs = clock.now();
+  let lastUse = performance.eventLoopUtilization();
+  const where = (): OwnNode["where"] => ({ region: config.region, node: incarnationOf(services) });
+  const rows = function* (kind: string | null): Iterable<ActorRow> {
+    const here = where();
+    const nowMs = clock.now();
+    for (const glance of actors.glances())
+      if (kind === null || glance.ref.kind === kind) yield rowOf(glance, here, nowMs);
+  };
+  const own: OwnNode = {
+    get where() {
+      return where();
+    },
+    state: () => {
+      const use = performance.eventLoopUtilization(lastUse);
+      lastUse = performance.eventLoopUtilization();
+      return {
+        version,
+        started_at: new Date(startedAtMs).toISOString(),
+        lease: leaseOf(services),
+        load: loadOf(services, Math.min(100, Math.round(use.utilization * 100))),
+      };
+    },
+    counts: () => countsOf(rows(null)),
+    actors: (query) => pageOf(rows(query.kind), query),
+    actor: async (ref) => shown(await actors.inspect(ref)),
+    refusals: (ref) =>
+      fence.refusedCommits(ref).map(({ epoch, supersededBy, incarnation, atMs }) => ({
+        epoch,
+        superseded_by: supersededBy,
+        owner: `${config.region}/${incarnation}`,
+        at: new Date(atMs).toISOString(),
+      })),
+    answer: (question) => answer(own, question),
+  };
+  return own;
+}
+
+/** What an answer to another node is made from: the question's members are what a node of this deployment sent. */
+async function answer(own: OwnNode, question: Message): Promise<unknown> {
+  const { type, ...rest } = question;
+  const members: unknown = rest;
+  switch (type) {
+    case "operators.node":
+      return own.state();
+    case "operators.counts":
+      return own.counts();
+    case "operators.actors":
+      return own.actors(members as ActiveQuery);
+    case "operators.actor":
+      return own.actor((members as { readonly ref: ActorRef }).ref);
+    case "operators.refusals":
+      return own.refusals((members as { readonly ref: ActorRef }).ref);
+    default:
+      throw new Error(`this node does not know the question ${type}`);
+  }
+}
+
+function incarnationOf({ cluster, incarnation }: Pick<NodeServices, "cluster" | "incarnation">): string {
+  return cluster?.membership.self()?.incarnation ?? incarnation;
+}
+
+function leaseOf({ cluster }: Pick<NodeServices, "cluster">): NodeState["lease"] {
+  if (cluster === null) return { held: true, age_ms: null, remaining_ms: null };
+  const times = cluster.membership.leaseTimes();
+  if (times === null) return { held: false, age_ms: null, remaining_ms: null };
+  return { held: true, age_ms: Math.round(times.ageMs), remaining_ms: Math.round(times.remainingMs) };
+}
+
+function loadOf({ actors }: Pick<NodeServices, "actors">, busyPercent: number): NodeState["load"] {
+  const stats = actors.stats();
+  return {
+    active: stats.active,
+    mailboxed: stats.mailboxed,
+    outbox: stats.outboxPending,
+    activities_waiting: stats.activitiesWaiting,
+    quarantined: stats.quarantined.length,
+    commands: stats.commandsHandled,
+    commits: stats.commits,
+    crashes: stats.crashes,
+    refused_commits: stats.refusedCommits,
+    resident_bytes: process.memoryUsage.rss(),
+    busy_percent: busyPercent,
+  };
+}
+
+function countsOf(rows: Iterable<ActorRow>): OwnCounts {
+  const kinds = new Map<string, { active: number; states: Map<string, number> }>();
+  const attention = new Map<NonNullable<ActorRow["attention"]>["reason"], number>();
+  for (const { kind, states, attention: reason } of rows) {
+    const known = kinds.get(kind) ?? { active: 0, states: new Map<string, number>() };
+    kinds.set(kind, known);
+    known.active += 1;
+    for (const state of states) known.states.set(state, (known.states.get(state) ?? 0) + 1);
+    if (reason !== null) attention.set(reason.reason, (attention.get(reason.reason) ?? 0) + 1);
+  }
+  return {
+    kinds: [...kinds].map(([kind, { active, states }]) => ({
+      kind,
+      active,
+      states: [...states].map(([state, count]) => ({ state, count })),
+    })),
+    attention: [...attention].map(([reason, count]) => ({ reason, count })),
+  };
+}
+
+function pageOf(rows: Iterable<ActorRow>, query: ActiveQuery): ActivePage {
+  const { state, part, attention, after } = query;
+  const limit = Math.min(query.limit, pageMax);
+  const found: ActorRow[] = [];
+  let total = 0;
+  for (const row of rows) {
+    if (attention && row.attention === null) continue;
+    if (state !== null && !row.states.some((path) => path === state || path.startsWith(`${state}.`)))
+      continue;
+    if (part !== null && !row.id.includes(part)) continue;
+    total += 1;
+    if (compareTexts(nameOf(row), after) > 0) found.push(row);
+  }
+  const order = attention ? byUrgency : (a: ActorRow, b: ActorRow) => compareTexts(nameOf(a), nameOf(b));
+  return { rows: found.sort(order).slice(0, limit), total };
+}
+
+function shown(report: ActorReport | null): ActorReport | null {
+  if (report === null) return null;
+  return {
+    ...report,
+    context: redact(report.context),
+    lastEvents: report.lastEvents.map((event) => redact(event)),
+    outbox: report.outbox.map((effect) => ({ ...effect, lastError: brief(effect.lastError) })),
+    failure: brief(report.failure),
+  };
+}
+
+const briefMax = 300;
+
+/** The message of an error, which may quote what it was about. */
+function brief(text: string | null): string | null {
+  return text === null || text.length <= briefMax ? text : `${text.slice(0, briefMax)}…`;
+}

@@ -1,0 +1,48 @@
+// What operators are not shown: secrets, the bytes and texts of records, and the sessions of people. It is applied where a node
+// reads its own actors, so that nothing of it crosses to another node.
+//   RD1. A member with one of these names is replaced, whatever it contains; so is every long text and everything binary.
+//   RD2. Of a command that crashed an actor only its type and the names of its members are shown.
+//   RD3. What is left is bounded in depth and length.
+
+/** Names of members that may contain what nobody is shown (RD1). */
+const hiddenNames =
+  /^(?:session|mark|marks|token|tokens|nonce|nonces|secret|signature|sig|seal|seals|envelope|document|bytes|body|payload|content|texts?|title|description|authorization|grant|password|private_?key|jwk|d|largest|leaves|listings|plan|rows|page|own_names|session_label)$/i;
+const textLengthMax = 256;
+const itemsMax = 200;
+const depthMax = 12;
+
+const hidden = "(not shown)";
+
+/** The value as operators see it. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === "string")
+    return value.length <= textLengthMax ? value : `(${value.length} characters, not shown)`;
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Uint8Array) return `(${value.length} bytes, not shown)`;
+  if (depth >= depthMax) return "(nested too deeply, not shown)";
+  if (Array.isArray(value)) return cut(value.map((item) => redact(item, depth + 1)));
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => [
+    name,
+    name === "while_handling" ? outlineOf(member) : redactMember(name, member, depth),
+  ]);
+  return Object.fromEntries(members.slice(0, itemsMax));
+}
+
+function redactMember(name: string, member: unknown, depth: number): unknown {
+  // A number or a flag under such a name is a count or a setting.
+  const isPlain = member === null || typeof member === "number" || typeof member === "boolean";
+  return hiddenNames.test(name) && !isPlain ? hidden : redact(member, depth + 1);
+}
+
+function cut(items: readonly unknown[]): readonly unknown[] {
+  return items.length <= itemsMax
+    ? items
+    : [...items.slice(0, itemsMax), `(${items.length - itemsMax} more, not shown)`];
+}
+
+/** RD2. */
+function outlineOf(command: unknown): object {
+  if (typeof command !== "object" || command === null) return {};
+  const type = "type" in command ? String(command.type).slice(0, textLengthMax) : "";
+  return { type, members: Object.keys(command).slice(0, itemsMax) };
+}

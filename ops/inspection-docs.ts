@@ -1,0 +1,86 @@
+// What OpenAPI says about the reads of nodes and actors.
+
+import type { Operation } from "../api/route.ts";
+import {
+  actorCounts,
+  actorDetail,
+  actorPage,
+  attentionList,
+  journalPage,
+  machineChart,
+  machineList,
+  nodeList,
+  searchResult,
+  stateChanges,
+  stateThen,
+  whatIf,
+} from "./inspection-shapes.ts";
+import { parameter, read } from "./operation-docs.ts";
+
+const kind = parameter("path", "kind", "Kind of actor, such as push.");
+const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
+const limit = parameter("query", "limit", "1 to 200; 50 if it is left out.");
+const problems = ["not_found"] as const;
+
+const lists: readonly Operation[] = [
+  read("/ops/nodes", "All nodes: release, load and lease", nodeList),
+  read("/ops/counts", "How many actors there are, by kind, state and node", actorCounts),
+  read("/ops/attention", "The actors that need a look, the most urgent first", attentionList),
+  read("/ops/machines", "The machines of all kinds of actors, as they run", machineList),
+  read("/ops/machines/:kind", "The machine of a kind, as it runs", machineChart, {
+    parameters: [kind],
+    problems,
+  }),
+  read("/ops/actors", "Actors in memory on all nodes, or those of a kind that the store knows", actorPage, {
+    parameters: [
+      parameter("query", "scope", "active (in memory, which is the default) or known."),
+      parameter("query", "kind", "Only this kind; required for known ones."),
+      parameter("query", "state", "Only in this state, or one within it, such as working."),
+      parameter("query", "region", "Only of this region."),
+      parameter("query", "node", "Only of the node with this incarnation."),
+      parameter("query", "part", "Only ids that contain this."),
+      parameter("query", "after", "`next_after` of the previous page."),
+      limit,
+    ],
+  }),
+  read(
+    "/ops/search",
+    "Actors by id, by a part of it, by the business they belong to, or by state",
+    searchResult,
+    {
+      parameters: [parameter("query", "q", "2 to 256 characters; `kind/…` searches one kind only."), limit],
+    },
+  ),
+];
+
+const one: readonly Operation[] = [
+  read("/ops/actors/:kind/:id", "One actor: state, context, why it waits, owners, effects", actorDetail, {
+    ...{ parameters: ref, problems },
+  }),
+  read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
+    parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],
+    problems,
+  }),
+  read("/ops/actors/:kind/:id/states/:seq", "Its state after an event, or the newest", stateThen, {
+    parameters: [...ref, parameter("path", "seq", "Number of an event, or newest.")],
+    problems,
+  }),
+  read("/ops/actors/:kind/:id/changes", "The difference between its states after two events", stateChanges, {
+    parameters: [
+      ...ref,
+      parameter("query", "from", "Number of an event."),
+      parameter("query", "to", "Number of an event; the newest if it is left out."),
+    ],
+    problems,
+  }),
+  read("/ops/actors/:kind/:id/what-if", "What an event would do, without doing it", whatIf, {
+    parameters: [
+      ...ref,
+      parameter("query", "event", "The event, as JSON with its `type`."),
+      parameter("query", "seq", "Tried in the state after this event; in the newest if it is left out."),
+    ],
+    problems,
+  }),
+];
+
+export const inspectionOperations: readonly Operation[] = [...lists, ...one];

@@ -1,0 +1,371 @@
+// The shapes of what operators see of nodes and actors, as pages and scripts read them.
+
+import {
+  anyText,
+  anything,
+  described,
+  flag,
+  integer,
+  listOf,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  timestamp,
+} from "../protocol/shape.ts";
+
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+/** A state or event, whose form depends on the actor's machine. */
+const anyValue: Shape<unknown> = anything;
+const region = anyText;
+const incarnation = described(anyText, "Incarnation of a node, as `/ops/nodes` lists it.");
+
+export const attentionReasons = [
+  "quarantined",
+  "backing_off",
+  "unreadable",
+  "stalled",
+  "log_held",
+  "unwitnessed",
+  "outbox_failing",
+  "index_lag",
+  "held",
+] as const;
+export const actorStatuses = ["active", "passive", "backing_off", "quarantined"] as const;
+
+/** A node that did not answer, so that what it has in memory is missing. */
+const missingNode = object({ incarnation, region, detail: anyText });
+export type MissingNode = Of<typeof missingNode>;
+const missing = described(
+  listOf(missingNode),
+  "Nodes that did not answer in time: what they have in memory is missing here.",
+);
+
+const load = object({
+  active: described(count, "Actors in memory."),
+  mailboxed: described(count, "Messages and callers that wait."),
+  outbox: described(count, "Effects that are not settled."),
+  activities_waiting: count,
+  quarantined: count,
+  commands: described(count, "Handled since the process started; as the counters below."),
+  commits: count,
+  crashes: count,
+  refused_commits: count,
+  resident_bytes: count,
+  busy_percent: described(
+    integer({ min: 0, max: 100 }),
+    "Of the time of its event loop since the last look.",
+  ),
+});
+
+export const nodeState = named(
+  "NodeState",
+  object({
+    incarnation,
+    region,
+    address: described(nullable(anyText), "Of its transport; null for a standalone node."),
+    state: oneOf(["standalone", "joining", "active", "leaving"]),
+    is_self: described(flag, "Whether it is the node that answers."),
+    reachable: flag,
+    detail: described(nullable(anyText), "Why it was not reached; null if it was."),
+    version: described(nullable(anyText), "The release; null if it was not reached, as below."),
+    started_at: nullable(timestamp),
+    lease: nullable(
+      object({
+        held: flag,
+        age_ms: described(nullable(count), "Since it was last renewed; null for a node without one."),
+        remaining_ms: nullable(count),
+      }),
+    ),
+    load: nullable(load),
+  }),
+);
+export type NodeState = Of<typeof nodeState>;
+export const nodeList = object({ nodes: listOf(nodeState) });
+
+const stateCount = object({ state: anyText, count });
+export const actorCounts = named(
+  "ActorCounts",
+  object({
+    at: timestamp,
+    kinds: listOf(
+      object({
+        kind: anyText,
+        active: described(count, "In memory, on the nodes that answered."),
+        known: described(count, "Ever claimed, as the store lists them; counted at most every ten seconds."),
+        known_is_exact: described(flag, "False where there are more than were counted."),
+        states: described(listOf(stateCount), "Of the active ones, by the paths of their states."),
+        nodes: listOf(object({ incarnation, region, count })),
+      }),
+    ),
+    attention: listOf(object({ reason: oneOf(attentionReasons), count })),
+    missing,
+  }),
+);
+export type ActorCounts = Of<typeof actorCounts>;
+
+const wait = object({
+  code: described(anyText, "Stable: what it waits for. `nothing`: it is over; `calls`: it only answers."),
+  words: anyText,
+  until: described(nullable(timestamp), "When it goes on by itself; null where it does not."),
+  attention: nullable(object({ reason: oneOf(attentionReasons), since: nullable(timestamp) })),
+});
+export type WaitState = Of<typeof wait>;
+
+export const actorRow = named(
+  "ActorRow",
+  object({
+    kind: anyText,
+    id: anyText,
+    business_uuid: described(
+      nullable(anyText),
+      "The party that it belongs to; null where it belongs to a region.",
+    ),
+    region: described(nullable(region), "Where it lives, as far as the answering node knows."),
+    node: described(nullable(incarnation), "The node that has it in memory; null if none was found."),
+    status: oneOf(actorStatuses),
+    states: described(listOf(anyText), "The paths of its states, such as `working.queued`; none if unknown."),
+    head: described(count, "Number of its commits."),
+    mailbox: count,
+    outbox: count,
+    waits: described(nullable(anyText), "Why it waits, in words; null if unknown."),
+    attention: nullable(object({ reason: oneOf(attentionReasons), since: nullable(timestamp) })),
+  }),
+);
+export type ActorRow = Of<typeof actorRow>;
+
+export const actorPage = named(
+  "ActorPage",
+  object({
+    scope: oneOf(["active", "known"]),
+    actors: listOf(actorRow),
+    next_after: described(nullable(anyText), "For the next page; null on the last."),
+    missing,
+  }),
+);
+export type ActorPage = Of<typeof actorPage>;
+
+export const attentionList = named(
+  "AttentionList",
+  object({
+    actors: described(listOf(actorRow), "Those that need a look, the most urgent first, 200 at most."),
+    total: count,
+    missing,
+  }),
+);
+export type AttentionList = Of<typeof attentionList>;
+
+export const searchResult = named(
+  "SearchResult",
+  object({
+    actors: listOf(actorRow),
+    is_complete: described(flag, "False where more was left unread than is read for one search."),
+    missing,
+  }),
+);
+export type SearchResult = Of<typeof searchResult>;
+
+const activation = object({
+  epoch: count,
+  owner: described(anyText, "`region/incarnation` of the node."),
+  since: described(timestamp, "When it first committed."),
+});
+
+const refusedWrite = object({
+  epoch: described(count, "Of the activation that was refused."),
+  superseded_by: count,
+  owner: anyText,
+  at: timestamp,
+});
+export type RefusedWrite = Of<typeof refusedWrite>;
+
+/** What the detail of an actor has besides its report. */
+const detailMembers = {
+  states: described(listOf(anyText), "The paths of its states; none if unknown."),
+  waits: described(listOf(wait), "Why it waits: one entry for each state, then one for each failing effect."),
+  place: object({
+    at: oneOf(["here", "node", "nowhere"]),
+    region: nullable(region),
+    node: described(nullable(incarnation), "The node where it lives now."),
+    detail: described(
+      nullable(anyText),
+      "Why the node did not answer, so that the report is what the store has; null if it answered.",
+    ),
+  }),
+  durability: oneOf(["journal", "memory"]),
+  machine_version: described(count, "Version of the machine that this release runs."),
+  stored_version: described(nullable(count), "Version that wrote the snapshot; null where there is none."),
+  activations: described(listOf(activation), "The newest 32 that wrote anything, the newest first."),
+  refused_writes: described(
+    listOf(refusedWrite),
+    "Writes of earlier owners that the fence refused, as far as running nodes remember them.",
+  ),
+};
+const detailParts = object(detailMembers);
+export type DetailParts = Of<typeof detailParts>;
+
+export const actorDetail = named(
+  "ActorDetail",
+  object({
+    ref: object({ kind: anyText, id: anyText }),
+    status: oneOf(actorStatuses),
+    state: described(anyValue, "As its machine names it."),
+    context: described(anyValue, "What its machine keeps, without what operators are not shown."),
+    epoch: count,
+    head: described(count, "Number of its commits."),
+    owner: described(
+      anyText,
+      "`region/incarnation` of the node that claimed the epoch; empty without a journal.",
+    ),
+    mailbox: described(count, "Messages and callers that wait in memory."),
+    timers: listOf(object({ id: anyText, dueMs: integer({ min: -1e15, max: 1e15 }), event: anyText })),
+    outbox: described(
+      listOf(
+        object({
+          seq: count,
+          to: anyText,
+          attempts: count,
+          lastError: nullable(anyText),
+          sinceMs: described(
+            nullable(count),
+            "When it was decided; null where an earlier release decided it.",
+          ),
+        }),
+      ),
+      "Effects that are not acknowledged yet.",
+    ),
+    lastEvents: described(listOf(anyValue), "The newest events, oldest first."),
+    failure: nullable(anyText),
+    ...detailMembers,
+  }),
+);
+export type ActorDetail = Of<typeof actorDetail>;
+
+const chartState = object({
+  id: anyText,
+  path: described(anyText, "The path of keys, such as `working.queued`; empty for the root."),
+  key: anyText,
+  type: oneOf(["atomic", "compound", "parallel", "final", "history"]),
+  initial: nullable(anyText),
+  entry: listOf(anyText),
+  exit: listOf(anyText),
+  parent: described(nullable(anyText), "Path of the state that it is in; null for the root."),
+});
+export const machineChart = named(
+  "MachineChart",
+  object({
+    kind: anyText,
+    version: count,
+    durability: oneOf(["journal", "memory"]),
+    states: described(listOf(chartState), "All states, each after the one that it is in."),
+    transitions: listOf(
+      object({
+        from: described(anyText, "Path of a state."),
+        to: described(listOf(anyText), "Paths of states; none where it leaves the state as it is."),
+        event: described(anyText, "Empty where it is taken at once."),
+        delay: described(nullable(anyText), "Its name, or its milliseconds."),
+        guard: nullable(anyText),
+        actions: listOf(anyText),
+        reenters: flag,
+      }),
+    ),
+    events: described(listOf(anyText), "Types of the events that it takes."),
+  }),
+);
+export type MachineChart = Of<typeof machineChart>;
+export const machineList = object({ machines: listOf(machineChart) });
+
+const journalEvent = object({
+  seq: count,
+  at: timestamp,
+  commit: described(
+    nullable(count),
+    "Number of the commit; null for one of an earlier release, as the epoch.",
+  ),
+  epoch: nullable(count),
+  type: anyText,
+  event: described(anyValue, "Without what operators are not shown."),
+  from: described(nullable(listOf(anyText)), "Paths of the states before; null if unknown."),
+  to: nullable(listOf(anyText)),
+});
+
+const unreadable = described(
+  nullable(anyText),
+  "Why states are unknown, for instance because a later release wrote them; null if they are known.",
+);
+const prunedUpTo = described(count, "The last event that only the snapshot contains: earlier ones are gone.");
+
+export const journalPage = named(
+  "JournalPage",
+  object({
+    kind: anyText,
+    id: anyText,
+    head: described(count, "Number of commits."),
+    last_seq: described(count, "Of the last event that was read."),
+    pruned_up_to: prunedUpTo,
+    events: described(listOf(journalEvent), "The newest before `before`, in their order."),
+    next_before: described(nullable(count), "For the page of earlier events; null on the last."),
+    unreadable,
+  }),
+);
+export type JournalPage = Of<typeof journalPage>;
+
+const statePoint = {
+  seq: described(count, "The state is the one after this event."),
+  at: nullable(timestamp),
+  state: described(anyValue, "As its machine names it; null if unknown."),
+  states: listOf(anyText),
+  context: described(anyValue, "Without what operators are not shown; null if unknown."),
+};
+export const stateThen = named(
+  "StateThen",
+  object({ kind: anyText, id: anyText, ...statePoint, pruned_up_to: prunedUpTo, unreadable }),
+);
+export type StateThen = Of<typeof stateThen>;
+
+const change = object({
+  pointer: described(anyText, "RFC 6901, in an object with `state` and `context`."),
+  before: described(optional(anyValue), "Absent where there was none."),
+  after: described(optional(anyValue), "Absent where there is none."),
+});
+export const stateChanges = named(
+  "StateChanges",
+  object({
+    kind: anyText,
+    id: anyText,
+    from: object(statePoint),
+    to: object(statePoint),
+    changes: listOf(change),
+    is_complete: described(flag, "False where there are more changes than are listed."),
+    pruned_up_to: prunedUpTo,
+    unreadable,
+  }),
+);
+export type StateChanges = Of<typeof stateChanges>;
+
+export const whatIf = named(
+  "WhatIf",
+  object({
+    kind: anyText,
+    id: anyText,
+    event: anyValue,
+    taken: described(flag, "Whether the machine would take it in this state. Nothing was committed."),
+    before: object(statePoint),
+    after: object(statePoint),
+    changes: listOf(change),
+    is_complete: flag,
+    actions: described(
+      listOf(
+        object({ kind: oneOf(["effect", "schedule", "cancel"]), name: anyText, delay_ms: nullable(count) }),
+      ),
+      "What it would do: effects, and timers that it would set or cancel.",
+    ),
+    fault: described(nullable(anyText), "Why the machine fails at it; null if it does not."),
+    pruned_up_to: prunedUpTo,
+    unreadable,
+  }),
+);
+export type WhatIf = Of<typeof whatIf>;

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { refuse } from "../protocol/result.ts";
+import type { Inspection } from "./inspection.ts";
+import { noInspection, openOps } from "./ops.fixture.ts";
+
+/** Notes what the routes ask. */
+function noting(): { readonly asked: unknown[]; readonly inspection: Inspection } {
+  const asked: unknown[] = [];
+  const noted =
+    (name: string) =>
+    async (...given: readonly unknown[]) => {
+      asked.push([name, ...given.map((each) => (each instanceof Object ? { ...each } : each))]);
+      return refuse("unknown", "This actor does not exist.");
+    };
+  const inspection: Inspection = {
+    ...noInspection,
+    list: async (query) => {
+      asked.push(["list", query]);
+      return noInspection.list(query);
+    },
+    search: async (...given) => {
+      asked.push(["search", ...given]);
+      return noInspection.search(...given);
+    },
+    detail: async (ref) => {
+      asked.push(["detail", { ...ref }]);
+      return null;
+    },
+    past: {
+      journal: noted("journal"),
+      stateAt: noted("stateAt"),
+      changes: noted("changes"),
+      whatIf: noted("whatIf"),
+    },
+  };
+  return { asked, inspection };
+}
+
+const any = { scope: "active", kind: null, state: null, region: null, node: null, part: null, after: "" };
+const ref = { kind: "push", id: "b.p" };
+
+describe("operators", () => {
+  it("each member of a read reaches what answers it", async () => {
+    const { asked, inspection } = noting();
+    const server = openOps({ inspection });
+    const actor = "/ops/actors/push/b.p";
+    const event = { type: "push.failed", code: "x" };
+    const reads: readonly (readonly [string, unknown])[] = [
+      ["/ops/actors", ["list", { ...any, limit: 50 }]],
+      [
+        "/ops/actors?kind=push&state=held&region=eu-west1&node=n&part=p&after=push/a&limit=7",
+        [
+          "list",
+          {
+            ...any,
+            kind: "push",
+            state: "held",
+            region: "eu-west1",
+            node: "n",
+            part: "p",
+            after: "push/a",
+            limit: 7,
+          },
+        ],
+      ],
+      ["/ops/actors?scope=known&kind=push", ["list", { ...any, scope: "known", kind: "push", limit: 50 }]],
+      ["/ops/search?q=bat_1&limit=3", ["search", "bat_1", 3]],
+      [actor, ["detail", ref]],
+      [`${actor}/journal`, ["journal", ref, { before: Number.MAX_SAFE_INTEGER, limit: 50 }]],
+      [`${actor}/journal?before=9&limit=2`, ["journal", ref, { before: 9, limit: 2 }]],
+      [`${actor}/states/4`, ["stateAt", { ...ref, seq: "4" }, 4]],
+      [`${actor}/states/newest`, ["stateAt", { ...ref, seq: "newest" }, null]],
+      [`${actor}/changes?from=2`, ["changes", ref, 2, null]],
+      [`${actor}/changes?from=2&to=5`, ["changes", ref, 2, 5]],
+      [`${actor}/what-if?event=${encodeURIComponent(JSON.stringify(event))}`, ["whatIf", ref, event, null]],
+      [`${actor}/what-if?event=1&seq=3`, ["whatIf", ref, 1, 3]],
+    ];
+    for (const [url, expected] of reads) {
+      await server.inject(url);
+      expect([url, asked.at(-1)]).toEqual([url, expected]);
+    }
+    expect(asked).toHaveLength(reads.length);
+    expect((await server.inject("/ops/machines/nothing")).statusCode).toBe(404);
+  });
+
+  it.each([
+    ["/ops/actors?limit=0", "/query/limit"],
+    ["/ops/actors?limit=201", "/query/limit"],
+    ["/ops/actors?limit=ten", "/query/limit"],
+    ["/ops/actors?scope=all", "/query/scope"],
+    ["/ops/actors?scope=known", "/query/kind"],
+    ["/ops/actors?scope=known&kind=push&node=n", "/query/scope"],
+    ["/ops/search?q=a", "/query/q"],
+    [`/ops/search?q=${"a".repeat(257)}`, "/query/q"],
+    ["/ops/actors/push/b.p/journal?before=-1", "/query/before"],
+    ["/ops/actors/push/b.p/journal?limit=999", "/query/limit"],
+    ["/ops/actors/push/b.p/states/first", "/path/seq"],
+    ["/ops/actors/push/b.p/changes", "/query/from"],
+    ["/ops/actors/push/b.p/changes?from=1&to=x", "/query/to"],
+    ["/ops/actors/push/b.p/what-if?event={}&seq=x", "/query/seq"],
+  ])("are told what is wrong with %s", async (url, pointer) => {
+    const answer = await openOps().inject(url);
+    expect([answer.statusCode, answer.json().code, answer.json().pointer]).toEqual([
+      400,
+      "request_invalid",
+      pointer,
+    ]);
+  });
+
+  it.each(["no_journal", "seq_pruned", "seq_unknown", "event_invalid"] as const)(
+    "are told why an actor's past cannot be shown: %s",
+    async (code) => {
+      const past = { ...noInspection.past, journal: async () => refuse(code, "A reason.") };
+      const answer = await openOps({ inspection: { ...noInspection, past } }).inject(
+        "/ops/actors/push/x/journal",
+      );
+      expect([answer.statusCode, answer.json()]).toMatchObject([
+        400,
+        { code: "request_invalid", reason: code },
+      ]);
+    },
+  );
+});

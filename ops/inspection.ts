@@ -1,0 +1,216 @@
+// What operators read of nodes and actors: lists, searches, one actor with why it waits, its journal, and its states at earlier
+// points. Everything here is a read; nothing wakes or changes an actor.
+
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Result } from "../protocol/result.ts";
+import type {
+  ActorCounts,
+  ActorDetail,
+  ActorPage,
+  AttentionList,
+  JournalPage,
+  MachineChart,
+  NodeState,
+  SearchResult,
+  StateChanges,
+  StateThen,
+  WhatIf,
+} from "./inspection-shapes.ts";
+import { sendProblem } from "./reply.ts";
+
+interface Ref {
+  readonly kind: string;
+  readonly id: string;
+}
+
+export interface ActorQuery {
+  /** `active`: those in memory, on all nodes. `known`: those that the store lists, of one kind. */
+  readonly scope: "active" | "known";
+  readonly kind: string | null;
+  readonly state: string | null;
+  readonly region: string | null;
+  readonly node: string | null;
+  /** A part of the id. */
+  readonly part: string | null;
+  readonly after: string;
+  readonly limit: number;
+}
+
+type Past<T> = Result<T, "unknown" | "no_journal" | "seq_pruned" | "seq_unknown" | "event_invalid">;
+
+/** What the routes need; the node implements it over the cluster. */
+export interface Inspection {
+  nodes(): Promise<readonly NodeState[]>;
+  counts(): Promise<ActorCounts>;
+  list(query: ActorQuery): Promise<ActorPage>;
+  attention(): Promise<AttentionList>;
+  search(text: string, limit: number): Promise<SearchResult>;
+  /** Null for an actor that never existed. */
+  detail(ref: Ref): Promise<ActorDetail | null>;
+  machines(): readonly MachineChart[];
+  readonly past: {
+    journal(ref: Ref, page: { readonly before: number; readonly limit: number }): Promise<Past<JournalPage>>;
+    stateAt(ref: Ref, seq: number | null): Promise<Past<StateThen>>;
+    changes(ref: Ref, from: number, to: number | null): Promise<Past<StateChanges>>;
+    whatIf(ref: Ref, event: unknown, seq: number | null): Promise<Past<WhatIf>>;
+  };
+}
+
+const pageDefault = 50;
+const pageMax = 200;
+const searchLengthMin = 2;
+const searchLengthMax = 256;
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** The schema of a query that has these members, each a text. */
+function query(...names: readonly string[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { querystring: { type: "object", properties, additionalProperties: false } };
+}
+
+/** Adds the routes. */
+export function addInspectionRoutes(server: FastifyInstance, inspection: Inspection): void {
+  server.get("/ops/nodes", async () => ({ nodes: await inspection.nodes() }));
+  server.get("/ops/counts", async () => inspection.counts());
+  server.get("/ops/attention", async () => inspection.attention());
+  server.get("/ops/machines", async () => ({ machines: inspection.machines() }));
+  server.get<{ Params: Ref }>("/ops/machines/:kind", async ({ params }, reply) => {
+    const found = inspection.machines().find(({ kind }) => kind === params.kind);
+    return found ?? sendProblem(reply, "not_found", "There is no such kind of actor.");
+  });
+  server.get<{ Querystring: Query }>(
+    "/ops/actors",
+    { schema: query("scope", "kind", "state", "region", "node", "part", "after", "limit") },
+    async (request, reply) => {
+      const read = readQuery(request.query);
+      return read.ok ? inspection.list(read.value) : refuseQuery(reply, read);
+    },
+  );
+  server.get<{ Querystring: Query }>(
+    "/ops/search",
+    { schema: query("q", "limit") },
+    async (request, reply) => {
+      const { q = "", limit } = request.query;
+      const size = readInteger(limit, { fallback: pageDefault, min: 1, max: pageMax });
+      if (size === null) return refuseLimit(reply);
+      if (q.length >= searchLengthMin && q.length <= searchLengthMax) return inspection.search(q, size);
+      const detail = `\`q\` must have ${searchLengthMin} to ${searchLengthMax} characters.`;
+      return sendProblem(reply, "request_invalid", detail, { pointer: "/query/q" });
+    },
+  );
+  server.get<{ Params: Ref }>("/ops/actors/:kind/:id", async ({ params }, reply) => {
+    const detail = await inspection.detail(params);
+    return detail ?? sendProblem(reply, "not_found", "This actor does not exist.");
+  });
+  addPast(server, inspection.past);
+}
+
+function addPast(server: FastifyInstance, past: Inspection["past"]): void {
+  server.get<{ Params: Ref; Querystring: Query }>(
+    "/ops/actors/:kind/:id/journal",
+    { schema: query("before", "limit") },
+    async (request, reply) => {
+      const before = readSeq(request.query["before"], Number.MAX_SAFE_INTEGER);
+      const limit = readInteger(request.query["limit"], { fallback: pageDefault, min: 1, max: pageMax });
+      if (limit === null) return refuseLimit(reply);
+      if (before === null) return refuseSeq(reply, "before");
+      return tell(reply, await past.journal(request.params, { before, limit }));
+    },
+  );
+  server.get<{ Params: Ref & { readonly seq: string } }>(
+    "/ops/actors/:kind/:id/states/:seq",
+    async ({ params }, reply) => {
+      const seq = params.seq === "newest" ? undefined : readSeq(params.seq, null);
+      if (seq === null) return refuseSeq(reply, "seq", "/path/seq");
+      return tell(reply, await past.stateAt(params, seq ?? null));
+    },
+  );
+  server.get<{ Params: Ref; Querystring: Query }>(
+    "/ops/actors/:kind/:id/changes",
+    { schema: query("from", "to") },
+    async (request, reply) => {
+      const from = readSeq(request.query["from"], null);
+      const to = readSeq(request.query["to"], undefined);
+      if (from === null) return refuseSeq(reply, "from");
+      if (to === null) return refuseSeq(reply, "to");
+      return tell(reply, await past.changes(request.params, from, to ?? null));
+    },
+  );
+  server.get<{ Params: Ref; Querystring: Query }>(
+    "/ops/actors/:kind/:id/what-if",
+    { schema: query("event", "seq") },
+    async (request, reply) => {
+      const seq = readSeq(request.query["seq"], undefined);
+      if (seq === null) return refuseSeq(reply, "seq");
+      const event = parseEvent(request.query["event"] ?? "");
+      return tell(reply, await past.whatIf(request.params, event, seq ?? null));
+    },
+  );
+}
+
+function readQuery(given: Query): Result<ActorQuery> {
+  const { scope = "active", kind = null, state = null, region = null, node = null } = given;
+  const { part = null, after = "" } = given;
+  const limit = readInteger(given["limit"], { fallback: pageDefault, min: 1, max: pageMax });
+  const fault = (detail: string, name: string): Result<ActorQuery> => ({
+    ...{ ok: false, code: "request_invalid", detail, pointer: `/query/${name}` },
+  });
+  if (limit === null) return fault(limitDetail, "limit");
+  if (scope !== "active" && scope !== "known") return fault("`scope` must be active or known.", "scope");
+  if (scope === "known" && kind === null) return fault("`kind` is required where `scope` is known.", "kind");
+  if (scope === "known" && (node !== null || part !== null))
+    return fault("`node` and `part` select actors in memory, so `scope` must be active.", "scope");
+  return { ok: true, value: { scope, kind, state, region, node, part, after, limit } };
+}
+
+const limitDetail = `\`limit\` must be an integer from 1 to ${pageMax}.`;
+
+function refuseLimit(reply: FastifyReply): FastifyReply {
+  return sendProblem(reply, "request_invalid", limitDetail, { pointer: "/query/limit" });
+}
+
+function refuseSeq(reply: FastifyReply, name: string, pointer = `/query/${name}`): FastifyReply {
+  const detail = `\`${name}\` must be the number of an event.`;
+  return sendProblem(reply, "request_invalid", detail, { pointer });
+}
+
+function refuseQuery(reply: FastifyReply, fault: Result<ActorQuery> & { readonly ok: false }): FastifyReply {
+  const { pointer = "/query" } = fault;
+  return sendProblem(reply, "request_invalid", fault.detail, { pointer });
+}
+
+function tell<T>(reply: FastifyReply, found: Past<T>): FastifyReply {
+  if (found.ok) return reply.send(found.value);
+  const { code, detail } = found;
+  return code === "unknown"
+    ? sendProblem(reply, "not_found", detail)
+    : sendProblem(reply, "request_invalid", detail, { reason: code });
+}
+
+/** The number of an event; `fallback` where none is given, null for a text that is none. */
+function readSeq<F extends number | null | undefined>(
+  text: string | undefined,
+  fallback: F,
+): number | F | null {
+  if (text === undefined) return fallback;
+  return readInteger(text, { fallback: 0, min: 0, max: Number.MAX_SAFE_INTEGER });
+}
+
+function readInteger(
+  text: string | undefined,
+  { fallback, min, max }: { readonly fallback: number; readonly min: number; readonly max: number },
+): number | null {
+  if (text === undefined) return fallback;
+  const number = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= min && number <= max ? number : null;
+}
+
+/** Undefined for a text that is no JSON, which is refused like any other value that is not an event. */
+function parseEvent(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -23,6 +23,9 @@ import { keyCommands } from "./keys/commands.ts";
 import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
+import { opsAct } from "./ops/act.ts";
+import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
+import { opsShow, opsWatch } from "./ops/show.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
@@ -79,6 +82,7 @@ const commands: readonly Command[] = [
   ],
   ...adsCommands,
   ...holdCommands,
+  ...[opsNodes, opsList, opsSearch, opsShow, opsWatch, opsAct],
   ...keyCommands,
 ];
 

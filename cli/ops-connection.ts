@@ -23,6 +23,13 @@ export interface OpsConnection {
   readonly url: string;
   get(path: string): Promise<Readonly<Record<string, unknown>>>;
   post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
+  /** The events of a live view, until it ends. Throws like the other two. */
+  live(path: string): AsyncIterable<LiveEvent>;
+}
+
+export interface LiveEvent {
+  readonly event: string;
+  readonly data: unknown;
 }
 
 /** Long enough for requests that query every region. */
@@ -51,6 +58,44 @@ export async function connectOps(args: Arguments, context: CommandContext): Prom
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       }),
+    live: (path) => events(new URL(path, url), token),
+  };
+}
+
+/** Far more than one event has. */
+const eventLengthMax = 16 * 1024 * 1024;
+
+async function* events(url: URL, token: string): AsyncIterable<LiveEvent> {
+  const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
+  const connection = new AbortController();
+  try {
+    const answer = await fetch(url, { headers, redirect: "error", signal: connection.signal }).catch(
+      unreached(url),
+    );
+    if (answer.status !== 200 || answer.body === null)
+      throw problemOf(answer.status, parseBody(await answer.text()));
+    const decoder = new TextDecoder();
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    for (let text = ""; ; ) {
+      const { done, value } = await reader.read().catch(unreached(url));
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      const whole = text.split("\n\n");
+      text = whole.pop() ?? "";
+      if (text.length > eventLengthMax) throw new RangeError("The answer is not a stream of events.");
+      for (const each of whole) {
+        const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(each) ?? [];
+        if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
+      }
+    }
+  } finally {
+    connection.abort();
+  }
+}
+
+function unreached(url: URL): (cause: unknown) => never {
+  return (cause) => {
+    throw new SvcConnectionError(`No answer came from ${url.origin}.`, { effect: "not_applied", cause });
   };
 }
 
@@ -90,8 +135,12 @@ async function request(
   }
   const body = parseBody(text);
   if (status === 200 && body !== null) return body;
+  throw problemOf(status, body);
+}
+
+function problemOf(status: number, body: Readonly<Record<string, unknown>> | null): SvcProblemError {
   const { code, detail, retry_after_seconds: seconds } = body ?? {};
-  throw new SvcProblemError({
+  return new SvcProblemError({
     status,
     code: typeof code === "string" ? code : "unexpected_answer",
     detail: typeof detail === "string" ? detail : "",

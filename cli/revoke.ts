@@ -2,6 +2,7 @@
 // will be revoked, and asks for confirmation.
 
 import type { Arguments, Command, CommandContext } from "./command.ts";
+import { isConfirmed, requiredText } from "./confirmation.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
 import type { Terminal } from "./terminal.ts";
@@ -66,7 +67,7 @@ type Planner = (names: readonly string[], args: Arguments) => Plan;
 
 async function runRevoke(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const plan = planOf(args);
-  const act = { by: required(args, "by"), reason: required(args, "reason") };
+  const act = { by: requiredText(args, "by", revoke), reason: requiredText(args, "reason", revoke) };
   const ops = await connectOps(args, context);
   const { terminal } = context;
   const subject = plan.shown === null ? null : await ops.get(plan.shown);
@@ -126,11 +127,11 @@ const endings: Readonly<Record<string, { readonly last: string; readonly will: s
 };
 
 function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan {
-  const status = required(args, "status");
+  const status = requiredText(args, "status", revoke);
   const ending = Object.hasOwn(endings, status) ? endings[status] : undefined;
   if (ending === undefined)
     throw new UsageError(`--status is ${JSON.stringify(status)}; use revoked, closed or withdrawn.`);
-  const reason = required(args, "status-reason");
+  const reason = requiredText(args, "status-reason", revoke);
   const from = momentOf(args, "effective-from");
   const shown = `/ops/certificates/${encodeURIComponent(uuid)}`;
   return {
@@ -162,12 +163,6 @@ function planGrant([grant = ""]: readonly string[]): Plan {
   return { shown: null, path: "/ops/grants/revoke", members: { grant }, will };
 }
 
-function required(args: Arguments, name: string): string {
-  const text = args.text(name);
-  if (text === null || text.trim() === "") throw new UsageError(`--${name} is missing. See: svc help revoke`);
-  return text;
-}
-
 /** A moment in the format that the service uses. */
 function momentOf(args: Arguments, name: string): string | null {
   const text = args.text(name);
@@ -178,12 +173,6 @@ function momentOf(args: Arguments, name: string): string | null {
   throw new UsageError(
     `--${name} is ${JSON.stringify(text)}; use a moment with its zone, such as 2026-11-21T03:00:00Z.`,
   );
-}
-
-async function isConfirmed({ question }: CommandContext): Promise<boolean> {
-  const answer = await question("Type yes to continue: ");
-  if (answer === null) throw new UsageError("Nobody can be asked here; use --yes if that is what you want.");
-  return answer.trim() === "yes";
 }
 
 /** The members of the target, one per line. */

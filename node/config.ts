@@ -3,7 +3,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
-import { type AddressRange, parseRange } from "../std/ip-address.ts";
+import type { AddressRange } from "../std/ip-address.ts";
 import { type AdConfig, parseAds } from "./ad-config.ts";
 import { parseBackground } from "./background.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type DomainConfig, parseDomains } from "./domains/domain-config.ts";
+import { parseProxies } from "./host-list.ts";
 import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type LogConfig, parseLog } from "./log-config.ts";
@@ -247,23 +248,6 @@ function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): Nod
     urls[surface as SurfaceUrl] = url.origin;
   }
   return Object.freeze(urls);
-}
-
-function parseProxies(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly AddressRange[] {
-  const text = env[name];
-  if (text === undefined) return [];
-  return Object.freeze(
-    text.split(",").map((each) => {
-      const range = parseRange(each.trim());
-      const use = "use addresses and CIDR ranges, comma-separated, such as 10.0.1.7,2001:db8:1::/64";
-      if (range === null) throw new ConfigError(name, `names ${JSON.stringify(each.trim())}; ${use}`);
-      if (range.prefix > 0) return range;
-      throw new ConfigError(name, `trusts every address with ${JSON.stringify(each.trim())}; ${use}`);
-    }),
-  );
 }
 
 function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {

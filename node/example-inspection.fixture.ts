@@ -2,7 +2,24 @@
 
 import { formOf } from "./example-forms.fixture.ts";
 
-type AskOps = (path: string, route: string) => Promise<void>;
+type AskOps = (path: string, route: string, body?: object, method?: string) => Promise<void>;
+
+/** Stands for the operators' token, which no example shows. */
+export const tokenPlace = "the-token-of-the-operators";
+
+/** The first event of a live view, as it comes; the rest is not waited for. */
+async function firstEvent(url: string): Promise<string> {
+  const stop = new AbortController();
+  const { body } = await fetch(url, { signal: stop.signal });
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of body as ReadableStream<Uint8Array>) {
+    text += decoder.decode(part, { stream: true });
+    if (text.includes("\n\n")) break;
+  }
+  stop.abort();
+  return `${text.split("\n")[0]}\ndata: …`;
+}
 
 export async function inspectionExamples(
   askOps: AskOps,
@@ -22,10 +39,22 @@ export async function inspectionExamples(
     [`/what-if?event=${event}&seq=1`, "/what-if"],
   ])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}${path}`, `/ops/actors/:kind/:id${route}`);
+  const act = { by: "Ada at the desk", reason: "It is looked at." };
+  for (const name of ["retry", "release", "cancel", "passivate"])
+    await askOps(`/ops/actors/push/${encodeURIComponent(id)}/${name}`, `/ops/actors/:kind/:id/${name}`, {
+      expected: { status: "active" },
+      ...act,
+    });
+  const drain = { expected: { state: "active" }, ...act };
+  await askOps("/ops/nodes/f00dfeed1234/drain", "/ops/nodes/:incarnation/drain", drain);
+  await askOps("/ops/session", "/ops/session");
+  await askOps("/ops/session", "/ops/session", { token: tokenPlace, right: "read", by: "Ada at the desk" });
+  await askOps("/ops/session", "/ops/session", undefined, "DELETE");
 }
 
 /** What an operator sees of actors depends on what each was doing: only the members are compared. */
-const momentary = /^GET \/ops\/(?:nodes|counts|attention|search|actors(?:\/:kind\/:id.*)?)$/;
+const momentary =
+  /^(?:GET \/ops\/(?:nodes|counts|attention|search|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
 
 export function comparedForm(
   key: string,
@@ -36,4 +65,13 @@ export function comparedForm(
     status,
     Object.keys(body as object).sort(),
   ]);
+}
+
+export async function liveExamples(
+  base: string,
+  id: string,
+  note: (key: string, text: string) => void,
+): Promise<void> {
+  note("GET /ops/live/counts", await firstEvent(`${base}/ops/live/counts`));
+  note("GET /ops/live/actors/:kind/:id", await firstEvent(`${base}/ops/live/actors/push/${id}`));
 }

@@ -33,7 +33,7 @@ import {
 } from "./attack.fixture.ts";
 import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { shortened, shownMax } from "./example-forms.fixture.ts";
-import { comparedForm, inspectionExamples } from "./example-inspection.fixture.ts";
+import { comparedForm, inspectionExamples, liveExamples, tokenPlace } from "./example-inspection.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
 import { toolCalls } from "./example-tools.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
@@ -92,13 +92,19 @@ async function ask(base: string, caller: TestCaller | null, request: Asked) {
   return answer;
 }
 
-async function askOps(path: string, route: string, body?: object): Promise<void> {
+async function askOps(
+  path: string,
+  route: string,
+  body?: object,
+  method = body === undefined ? "GET" : "POST",
+): Promise<void> {
   const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
-  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers };
+  const content = body === undefined ? {} : { "content-type": "application/json" };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body).replace(tokenPlace, token) };
+  const init = { method, ...sent, headers: { ...content, authorization: `Bearer ${token}` } };
   const response = await contractFetch(`${node.running.urls.ops_url}${path}`, init);
   const answer = { status: response.status, text: await response.text() };
-  note(`${body === undefined ? "GET" : "POST"} ${route}`, answer, body && JSON.stringify(body));
+  note(`${method} ${route}`, answer, body && JSON.stringify(body));
 }
 
 async function publishing(): Promise<string> {
@@ -320,6 +326,7 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
   await inspectionExamples(askOps, { id, pushId });
+  await liveExamples(node.running.urls.ops_url, id, (key, text) => note(key, { status: 200, text }));
   const facts = await node.running.services.parties.facts(uuid, key_id);
   const mandate = `/ops/mandates/${uuid}/${encodeURIComponent(facts.mandates[0]?.mandate_id ?? "")}`;
   await askOps(mandate, "/ops/mandates/:business_uuid/:mandate_id");

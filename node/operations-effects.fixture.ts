@@ -12,6 +12,31 @@ export const operations: Readonly<Record<string, Proof>> = {
   ),
   ...Object.fromEntries(
     [
+      ...["retry", "passivate", "release", "cancel"].flatMap((act) =>
+        ["path kind", "path id", "body /expected", "body /by", "body /reason"]
+          .concat(["status", "states", "head"].map((name) => `body /expected/${name}`))
+          .map((member) => `actors/{kind}/{id}/${act} ${member}`),
+      ),
+      ...["path incarnation", "body /expected", "body /expected/state", "body /by", "body /reason"].map(
+        (member) => `nodes/{incarnation}/drain ${member}`,
+      ),
+    ].map((key) => [
+      `POST /ops/${key}`,
+      {
+        shownBy: "ops/actor-acts.test.ts: each member of an act reaches what does it, and the audit log: %s",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["token", "right", "by"].map((name) => [
+      `POST /ops/session body /${name}`,
+      {
+        shownBy: "ops/access.test.ts: has the right of its token at most, and less where that was asked for",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
       ...["kind", "state", "region", "node", "part", "scope", "after", "limit"].map(
         (name) => `actors query ${name}`,
       ),
@@ -23,6 +48,7 @@ export const operations: Readonly<Record<string, Proof>> = {
       ...["from", "to"].map((name) => `actors/{kind}/{id}/changes query ${name}`),
       ...["event", "seq"].map((name) => `actors/{kind}/{id}/what-if query ${name}`),
       "actors/{kind}/{id}/states/{seq} path seq",
+      ...["kind", "id"].map((name) => `live/actors/{kind}/{id} path ${name}`),
     ].map((key) => [
       `GET /ops/${key}`,
       { shownBy: "ops/inspection.test.ts: each member of a read reaches what answers it" },

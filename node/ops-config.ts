@@ -6,9 +6,9 @@ import { stat } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { keepFirst } from "../crypto/durable-file.ts";
-import type { OpsAccess } from "../ops/guard.ts";
+import type { OpsAccess, OpsProxy } from "../ops/guard.ts";
 import { ConfigError } from "./config-error.ts";
-import { parseHosts } from "./host-list.ts";
+import { parseHosts, parseProxies } from "./host-list.ts";
 
 export interface OpsConfig {
   readonly host: string;
@@ -18,6 +18,9 @@ export interface OpsConfig {
   readonly hosts: readonly string[];
   /** Absolute path of the file that holds the token; created if missing. */
   readonly tokenFile: string;
+  /** Absolute path of the file that holds the token for reading; null if there is none. */
+  readonly readTokenFile: string | null;
+  readonly proxy: OpsProxy | null;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -31,13 +34,48 @@ export const opsTokenFile = "ops-token";
 export function parseOpsConfig(env: Env, node: { readonly home: string; readonly host: string }): OpsConfig {
   const listen = env["SVC_OPS_LISTEN"];
   const tokenFile = env["SVC_OPS_TOKEN_FILE"];
+  const readTokenFile = env["SVC_OPS_READ_TOKEN_FILE"];
   return Object.freeze({
     ...(listen === undefined
       ? { host: isLoopback(node.host) ? node.host : "127.0.0.1", port: null }
       : parseListen(listen)),
     hosts: parseHosts("SVC_OPS_HOSTS", env, "ops.internal:7304"),
     tokenFile: tokenFile === undefined ? join(resolve(node.home), opsTokenFile) : resolve(tokenFile),
+    readTokenFile: readTokenFile === undefined ? null : resolve(readTokenFile),
+    proxy: parseProxy(env),
   });
+}
+
+/** The proxy that says who operators are; null unless its addresses are set. */
+function parseProxy(env: Env): OpsProxy | null {
+  const addresses = parseProxies("SVC_OPS_PROXIES", env);
+  const readGroups = parseGroups("SVC_OPS_READ_GROUPS", env);
+  const actGroups = parseGroups("SVC_OPS_ACT_GROUPS", env);
+  const groups = [...readGroups, ...actGroups];
+  if (addresses.length === 0 && groups.length > 0)
+    throw new ConfigError("SVC_OPS_PROXIES", "is not set; name the proxies that say who is in which group");
+  if (addresses.length === 0) return null;
+  if (groups.length === 0)
+    throw new ConfigError("SVC_OPS_READ_GROUPS", "and SVC_OPS_ACT_GROUPS name no group; nobody could enter");
+  return {
+    ...{ addresses, readGroups, actGroups },
+    userHeader: parseHeader("SVC_OPS_PROXY_USER_HEADER", env, "x-forwarded-user"),
+    groupsHeader: parseHeader("SVC_OPS_PROXY_GROUPS_HEADER", env, "x-forwarded-groups"),
+  };
+}
+
+function parseGroups(name: string, env: Env): readonly string[] {
+  const text = env[name];
+  if (text === undefined) return [];
+  const groups = text.split(",").map((each) => each.trim());
+  if (groups.every((each) => each !== "" && each.length <= 200)) return groups;
+  throw new ConfigError(name, "has an empty name; use groups as the proxy sends them, comma-separated");
+}
+
+function parseHeader(name: string, env: Env, fallback: string): string {
+  const header = (env[name] ?? fallback).toLowerCase();
+  if (/^[a-z0-9][a-z0-9-]{0,63}$/.test(header)) return header;
+  throw new ConfigError(name, `is ${JSON.stringify(header)}; use the name of a header, such as ${fallback}`);
 }
 
 function parseListen(text: string): { readonly host: string; readonly port: number } {
@@ -55,22 +93,30 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
 }
 
-/** Reads the token, or creates one if missing. Throws {@link ConfigError} for one that others can read or guess. */
-export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port: number): Promise<OpsAccess> {
-  const token = (await keepFirst(tokenFile, `${randomBytes(32).toString("base64url")}\n`)).trim();
-  if (((await stat(tokenFile)).mode & 0o077) !== 0) {
-    throw new ConfigError("SVC_OPS_TOKEN_FILE", `${tokenFile} can be read by others; give it mode 0600`);
-  }
-  const fault = tokenFault(token);
-  if (fault !== null) {
+/** Reads the tokens, or creates them if missing. Throws {@link ConfigError} for one that others can read or guess. */
+export async function loadOpsAccess(config: OpsConfig, port: number): Promise<OpsAccess> {
+  const { host, hosts, tokenFile, readTokenFile, proxy } = config;
+  const token = await loadToken("SVC_OPS_TOKEN_FILE", tokenFile);
+  const readToken = readTokenFile === null ? null : await loadToken("SVC_OPS_READ_TOKEN_FILE", readTokenFile);
+  if (readToken === token)
     throw new ConfigError(
-      "SVC_OPS_TOKEN_FILE",
-      `${tokenFile} ${fault}; remove it and start again to create a new one`,
+      "SVC_OPS_READ_TOKEN_FILE",
+      "has the token that gives the right to act; use another",
     );
-  }
   const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];
   const own = names.map((name) => `${name.includes(":") ? `[${name}]` : name}:${port}`);
-  return { hosts: [...new Set([...own, ...hosts])], token, isLoopback: isLoopback(host) };
+  const isLocal = isLoopback(host);
+  return { hosts: [...new Set([...own, ...hosts])], token, readToken, proxy, isLoopback: isLocal };
+}
+
+async function loadToken(setting: string, file: string): Promise<string> {
+  const token = (await keepFirst(file, `${randomBytes(32).toString("base64url")}\n`)).trim();
+  if (((await stat(file)).mode & 0o077) !== 0) {
+    throw new ConfigError(setting, `${file} can be read by others; give it mode 0600`);
+  }
+  const fault = tokenFault(token);
+  if (fault === null) return token;
+  throw new ConfigError(setting, `${file} ${fault}; remove it and start again to create a new one`);
 }
 
 /** What is wrong with a token; null if it is acceptable. */

@@ -101,6 +101,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   /** Looks at the domains of endpoints; null if this node does not. */
   readonly domainProbe: CountedProbe | null;
   readonly parties: Parties;
+  /** Has the process hand its actors over and end, as a signal to end does. */
+  readonly drain: () => void;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   /** Secret bytes for the codes of cursors, the same on all nodes. */
@@ -129,6 +131,8 @@ export interface NodePlatform {
   readonly domainProbe?: DomainProbe;
   /** Required if the configuration has a cluster. */
   readonly secrets?: ClusterSecrets | null;
+  /** See {@link NodeServices.drain}. */
+  readonly drain?: () => void;
 }
 
 export async function openNodeServices(
@@ -156,14 +160,13 @@ export async function openNodeServices(
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    ...{ cluster, fence, register, logWitnesses, domainProbe: domainProbeOf(config, platform) },
+    ...{ cluster, fence, register, logWitnesses, drain: platform.drain ?? stopProcess },
+    domainProbe: domainProbeOf(config, platform),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     ...{ keyStore, ...derivedFrom(recordIdKey) },
-    hostedSigner: createHostedKeys({
-      ...{ store: keyStore, register, recordIdKey, environment: config.environment },
-    }),
+    hostedSigner: hostedSignerOf(config, { store: keyStore, register, recordIdKey }),
   };
   const abandoned: AbandonedDeps = {
     actors,
@@ -200,6 +203,17 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+function hostedSignerOf(
+  { environment }: NodeConfig,
+  parts: Omit<Parameters<typeof createHostedKeys>[0], "environment">,
+): NodeServices["hostedSigner"] {
+  return createHostedKeys({ ...parts, environment });
+}
+
+function stopProcess(): void {
+  process.kill(process.pid, "SIGTERM");
 }
 
 function witnessOf(

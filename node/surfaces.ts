@@ -181,7 +181,7 @@ function opsOf(
       ...edgeReadings(edge),
     ],
     ready: () => readiness(services),
-    inspection: createInspection(services, { version: release, definitions: nodeDefinitions(services) }),
+    ...createInspection(services, { version: release, definitions: nodeDefinitions(services) }),
     stalledPushes: () => services.stalled.list(),
     purges: {
       late: () => services.latePurges.list(),

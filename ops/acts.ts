@@ -2,10 +2,11 @@
 // log.
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
-//   A3. Of a request only what its schema describes is recorded, and no grant: the log gives its readers no means to act.
+//   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
 //   A4. Callers without a token add a bounded number of lines (refused-strangers.ts).
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Admission } from "./guard.ts";
 import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
 import type { Act } from "./shapes.ts";
@@ -20,8 +21,10 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The answer in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
-    /** Whether the guard let it pass; an action passes only with the token. */
+    /** Whether the guard let it pass; an action passes only with the right to act. */
     isLetIn: boolean;
+    /** What the request may do, and how that was shown; null before the guard has judged it. */
+    admission: Admission | null;
   }
 }
 
@@ -50,6 +53,7 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   });
   server.decorateRequest("outcome", null);
   server.decorateRequest("isLetIn", false);
+  server.decorateRequest("admission", null);
   server.addHook("preHandler", (request, reply, done) => {
     try {
       if (isAct(request) && !request.is404) {
@@ -74,9 +78,12 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
 
 /** The parts of a request that may be recorded (A3). */
 function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
-  const { id, method, ip, routeOptions, params } = request;
-  const what = { request_id: id, from: ip, act: `${method} ${routeOptions.url ?? "unmatched"}` };
+  const { id, method, ip, routeOptions, params, admission } = request;
+  const { via = "nothing", user = null } = admission ?? {};
+  const shown = user === null ? { via } : { via, user };
+  const what = { request_id: id, from: ip, ...shown, act: `${method} ${routeOptions.url ?? "unmatched"}` };
   if (!isUnderstood) return what;
-  const { by, reason, grant: _grant, ...asked } = request.body as Act & Readonly<Record<string, unknown>>;
+  const body = (request.body ?? {}) as Act & Readonly<Record<string, unknown>>;
+  const { by, reason, grant: _grant, token: _token, ...asked } = body;
   return { ...what, by, reason, params, asked };
 }

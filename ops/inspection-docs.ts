@@ -1,6 +1,8 @@
 // What OpenAPI says about the reads of nodes and actors.
 
-import type { Operation } from "../api/route.ts";
+import type { Operation, Parameter } from "../api/route.ts";
+import { anyText, type Shape } from "../protocol/shape.ts";
+import { actorActBody, actorActNames, actorActOutcome, actorActs, drainBody } from "./actor-acts.ts";
 import {
   actorCounts,
   actorDetail,
@@ -83,4 +85,38 @@ const one: readonly Operation[] = [
   }),
 ];
 
-export const inspectionOperations: readonly Operation[] = [...lists, ...one];
+const stream = { mediaType: "text/event-stream", problems };
+const live: readonly Operation[] = [
+  read(
+    "/ops/live/counts",
+    "Server-Sent Events: `counts`, as /ops/counts, whenever they change",
+    anyText,
+    stream,
+  ),
+  read(
+    "/ops/live/actors/:kind/:id",
+    "Server-Sent Events: `actor`, as /ops/actors/{kind}/{id}, whenever it changes; `gone`; `fault` while it cannot be read",
+    anyText,
+    { ...stream, parameters: ref },
+  ),
+];
+
+const acts: readonly Operation[] = [
+  ...actorActNames.map((act) => acting(`/ops/actors/:kind/:id/${act}`, actorActs[act], actorActBody, ref)),
+  acting("/ops/nodes/:incarnation/drain", "Has a node hand its actors over and stop", drainBody, [
+    parameter("path", "incarnation", "Incarnation of the node, as /ops/nodes lists it."),
+  ]),
+];
+
+function acting(
+  path: string,
+  summary: string,
+  body: Shape<unknown>,
+  parameters: readonly Parameter[],
+): Operation {
+  const answers = { 200: { description: "What was done", body: actorActOutcome } };
+  const doc = { summary, parameters, body, answers, problems: ["not_found", "state_changed"] as const };
+  return { method: "POST", path, tags: [], doc };
+}
+
+export const inspectionOperations: readonly Operation[] = [...lists, ...one, ...live, ...acts];

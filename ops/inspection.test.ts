@@ -66,6 +66,7 @@ describe("operators", () => {
       ["/ops/actors?scope=known&kind=push", ["list", { ...any, scope: "known", kind: "push", limit: 50 }]],
       ["/ops/search?q=bat_1&limit=3", ["search", "bat_1", 3]],
       [actor, ["detail", ref]],
+      ["/ops/live/actors/push/b.p", ["detail", ref]],
       [`${actor}/journal`, ["journal", ref, { before: Number.MAX_SAFE_INTEGER, limit: 50 }]],
       [`${actor}/journal?before=9&limit=2`, ["journal", ref, { before: 9, limit: 2 }]],
       [`${actor}/states/4`, ["stateAt", { ...ref, seq: "4" }, 4]],

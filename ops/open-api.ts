@@ -16,6 +16,7 @@ import { blockState, changed, groupState } from "./block-shapes.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { certificateEnds } from "./revocations.ts";
+import { sessionBody, sessionState } from "./session-routes.ts";
 import {
   actList,
   actorList,
@@ -33,14 +34,21 @@ import {
   stalledPushes,
 } from "./shapes.ts";
 
+const openAddresses = ["/healthz", "/readyz", "/ops/session"];
+
 const terms: SurfaceTerms = {
   securitySchemes: {
     operatorsToken: { type: "http", scheme: "bearer", description: "The token of the operators." },
+    operatorsSession: { type: "apiKey", in: "cookie", name: "svc_ops", description: "A browser's session." },
   },
   security: ({ path }) => ({
-    security: path === "/healthz" || path === "/readyz" ? [] : [{ operatorsToken: [] }],
+    security: openAddresses.includes(path) ? [] : [{ operatorsToken: [] }, { operatorsSession: [] }],
   }),
-  problems: () => ["token_invalid", "host_not_allowed", ...platformProblems, "unavailable"],
+  problems: () => [
+    ...(["token_invalid", "right_missing", "origin_not_allowed", "host_not_allowed"] as const),
+    ...platformProblems,
+    "unavailable",
+  ],
   headers: () => ({ required: ["Request-Id", "Cache-Control"], optional: [] }),
   examples: examples as Examples,
 };
@@ -154,6 +162,19 @@ const blocks: readonly Operation[] = [
   }),
 ];
 
+const opened = { 200: { description: "The session, and what it may do", body: sessionState } };
+const session: readonly Operation[] = [
+  read("/ops/session", "What this request may do, and how that was shown", sessionState),
+  {
+    ...{ method: "POST", path: "/ops/session", tags: [] },
+    doc: { summary: "Opens a browser's session with a token", body: sessionBody, answers: opened },
+  },
+  {
+    ...{ method: "DELETE", path: "/ops/session", tags: [] },
+    doc: { summary: "Ends the browser's session", answers: opened },
+  },
+];
+
 const cluster: readonly Operation[] = [
   read(
     "/ops/cluster",
@@ -178,6 +199,6 @@ export function openApiOf(isClustered: boolean): JsonObject {
     description: "Health, state, revocations, accounts and blocks, for the operators of a node.",
     servers: [],
   };
-  const acts = [...revocations, ...ledgers, ...blocks];
+  const acts = [...session, ...revocations, ...ledgers, ...blocks];
   return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -8,6 +8,7 @@ import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
+import type { ActorActing } from "./actor-acts.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
@@ -81,6 +82,11 @@ export const noInspection: Inspection = {
   past: { journal: never, stateAt: never, changes: never, whatIf: never },
 };
 
+export const noActing: ActorActing = {
+  act: async () => ({ refused: "unknown" }),
+  drain: async () => ({ refused: "unknown" }),
+};
+
 /** The surface; its answers are checked against its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   const server = buildOps({
@@ -91,6 +97,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     readings: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspection: noInspection,
+    acting: noActing,
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],

@@ -7,7 +7,7 @@ import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
-import { noBlocks, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
+import { noActing, noBlocks, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 
 const token = "an-operators-token-of-32-characters";
@@ -20,6 +20,7 @@ const server = buildOps({
   readings: () => [],
   ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspection: noInspection,
+  acting: noActing,
   stalledPushes: () => [],
   purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
   listActors: async () => [],

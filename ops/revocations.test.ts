@@ -163,7 +163,7 @@ describe("the audit log", () => {
   it("has each act before it begins, with who, why and from where, and then what became of it (A1, A2)", async () => {
     const [, request_id] = await post("/ops/keys/k/revoke", act);
     const asked = {
-      ...{ request_id, from: "127.0.0.1", act: "POST /ops/keys/:key_id/revoke" },
+      ...{ request_id, from: "127.0.0.1", via: "token", act: "POST /ops/keys/:key_id/revoke" },
       ...{ ...act, params: { key_id: "k" }, asked: {} },
     };
     const outcome = { changed: true, since, key: keyFacts };

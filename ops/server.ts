@@ -24,17 +24,21 @@ import type { Blocks } from "../service/blocks.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
+import { type ActorActing, addActorActs } from "./actor-acts.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
-import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
+import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
 import { addInspectionRoutes, type Inspection } from "./inspection.ts";
 import { addLedgerRoutes } from "./ledgers.ts";
+import { addLiveRoutes, type LiveTiming } from "./live.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
+import { addSessionRoutes } from "./session-routes.ts";
+import { createOpsSessions, type OpsSessions } from "./sessions.ts";
 import type { ReadyReport, StalledPush } from "./shapes.ts";
 
 export interface OpsDeps {
@@ -42,10 +46,14 @@ export interface OpsDeps {
   /** The prefix of the request ids of this run of the node. */
   readonly incarnation: string;
   readonly access: OpsAccess;
+  /** The clock of sessions: Unix milliseconds. */
+  readonly nowMs?: () => number;
   readonly metrics: Metrics;
   readonly readings: () => readonly Reading[] | Promise<readonly Reading[]>;
   readonly ready: () => Promise<ReadyReport>;
   readonly inspection: Inspection;
+  readonly acting: ActorActing;
+  readonly live?: LiveTiming;
   /** The ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   /** The pushes that stall on this node, those that stall longest first. */
@@ -105,7 +113,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });
-  addManners(server, deps.access);
+  const { access, nowMs = Date.now } = deps;
+  const sessions = createOpsSessions({ nowMs, isSecure: !access.isLoopback });
+  addManners(server, access, sessions);
   addAudit(server, deps.audit);
   // The check runs before a body is read, which nobody would look at.
   server.addHook("onRequest", (request, reply, done) => {
@@ -114,31 +124,36 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   });
   addReads(server, deps);
   addInspectionRoutes(server, deps.inspection);
+  addActorActs(server, deps.acting);
+  addLiveRoutes(server, deps.inspection, deps.live);
+  addSessionRoutes(server, { access, sessions });
   addPurgeRoutes(server, deps.purges);
   addRevocationRoutes(server, deps.revocations);
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
-      return sendProblem(reply, "request_invalid", error.message);
-    const failure = failureAnswer(error);
-    if (failure !== null) {
-      request.log.warn({ request_id: request.id, err: error }, "not answered now");
-      const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
-      return sendProblem(reply, code, detail, extras);
-    }
-    if (error.name === "RegisterRefused")
-      return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
-    request.log.error({ request_id: request.id, err: error }, "failed");
-    return sendProblem(
-      reply,
-      "internal_error",
-      "The service failed; its log has the cause under the request id.",
-    );
-  });
+  server.setErrorHandler<FastifyError>(answerFailure);
   return server;
+}
+
+function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
+    return sendProblem(reply, "request_invalid", error.message);
+  const failure = failureAnswer(error);
+  if (failure !== null) {
+    request.log.warn({ request_id: request.id, err: error }, "not answered now");
+    const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
+    return sendProblem(reply, code, detail, extras);
+  }
+  if (error.name === "RegisterRefused")
+    return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
+  request.log.error({ request_id: request.id, err: error }, "failed");
+  return sendProblem(
+    reply,
+    "internal_error",
+    "The service failed; its log has the cause under the request id.",
+  );
 }
 
 /** Fills up as routes are added. */
@@ -203,7 +218,7 @@ function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): Platf
   };
 }
 
-function addManners(server: FastifyInstance, access: OpsAccess): void {
+function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSessions): void {
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id).header("cache-control", "no-store");
     const fault = headFault(request.raw, false);
@@ -212,29 +227,34 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
       sendProblem(reply, code, detail, extras);
       return;
     }
-    const refusal = judgeOpsRequest(access, {
-      method: request.method,
-      path: request.url.split("?", 1)[0] ?? "",
-      host: addressedHost(request.raw) ?? undefined,
-      authorization: request.headers.authorization,
+    const path = request.url.split("?", 1)[0] ?? "";
+    const judged = judgeOpsRequest(access, sessions, {
+      ...{ method: request.method, path, host: addressedHost(request.raw) ?? undefined },
+      peer: request.socket.remoteAddress,
+      header: (name) => {
+        const value = request.headers[name];
+        return Array.isArray(value) ? value.join(",") : value;
+      },
     });
-    if (refusal !== null) {
-      refuseAccess(reply, refusal);
+    if (!judged.ok) {
+      refuseAccess(reply, judged.code);
       return;
     }
-    request.isLetIn = true;
+    request.admission = judged.admission;
+    // What a session is opened with is judged where it is read.
+    request.isLetIn = path !== sessionPath || judged.admission.right !== null;
     done();
   });
 }
 
-function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_invalid"): void {
-  if (code === "token_invalid") {
-    reply.header("www-authenticate", 'Bearer realm="operations"');
-    sendProblem(reply, code, "Send the operators' token as «Authorization: Bearer …».");
-  } else
-    sendProblem(
-      reply,
-      code,
-      "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
-    );
+const refusals: Readonly<Record<OpsRefusal, string>> = {
+  token_invalid: "Send the operators' token as «Authorization: Bearer …», or open a session with it.",
+  right_missing: "This changes something, and what was sent gives the right to read alone.",
+  origin_not_allowed: "A page of another origin caused this request; use the operators' own pages.",
+  host_not_allowed: "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
+};
+
+function refuseAccess(reply: FastifyReply, code: OpsRefusal): void {
+  if (code === "token_invalid") reply.header("www-authenticate", challenge);
+  sendProblem(reply, code, refusals[code]);
 }

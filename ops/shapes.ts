@@ -39,7 +39,7 @@ export const reasonLengthMax = 500;
  */
 const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
 const plainTextForm = new RegExp(`^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`, "u");
-const plainText = (lengthMax: number, description: string) =>
+export const plainText = (lengthMax: number, description: string) =>
   described(
     matching(plainTextForm, "text without control characters", {
       maxLength: lengthMax,
@@ -47,7 +47,7 @@ const plainText = (lengthMax: number, description: string) =>
     description,
   );
 
-const actMembers = {
+export const actMembers = {
   by: plainText(byLengthMax, "Who asks for it: a person, or a system for which a person is responsible."),
   reason: plainText(reasonLengthMax, "Why. It is kept with the act."),
 };

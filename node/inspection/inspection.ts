@@ -5,6 +5,7 @@
 import type { ActorDefinition, ActorReport } from "../../actors/system/definition.ts";
 import { readActivations } from "../../actors/system/journal-walk.ts";
 import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
+import type { ActorActing } from "../../ops/actor-acts.ts";
 import type { ActorQuery, Inspection } from "../../ops/inspection.ts";
 import type {
   ActorCounts,
@@ -22,15 +23,16 @@ import type {
 import { attentionReasons } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
+import { createActing } from "./acting.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 
-export type InspectedServices = Pick<
+type InspectedServices = Pick<
   NodeServices,
-  "actors" | "actorStore" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "pause"
+  "actors" | "actorStore" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "pause" | "drain"
 >;
 
 interface Parts {
@@ -45,7 +47,7 @@ interface Parts {
 export function createInspection(
   services: InspectedServices,
   { version, definitions }: { readonly version: string; readonly definitions: readonly ActorDefinition[] },
-): Inspection {
+): { readonly inspection: Inspection; readonly acting: ActorActing } {
   const { actorStore: store, clock, pause } = services;
   const own = createOwnNode(services, version);
   const asker = createNodeAsker(services, own);
@@ -57,7 +59,7 @@ export function createInspection(
   });
   const parts: Parts = { services, definitions, own, asker, known };
   const charts = definitions.map(toChart);
-  return {
+  const inspection: Inspection = {
     nodes: () => readNodes(parts),
     counts: () => readCounts(parts),
     list: (query) => readList(parts, query),
@@ -67,6 +69,7 @@ export function createInspection(
     machines: () => charts,
     past: createJournalReads({ store, definitions, pause }),
   };
+  return { inspection, acting: createActing(own.acting, asker) };
 }
 
 async function readNodes({ services, own, asker }: Parts): Promise<readonly NodeState[]> {

@@ -6,9 +6,11 @@
 import { performance } from "node:perf_hooks";
 import type { Message } from "../../actors/messages/protocol.ts";
 import type { ActorReport } from "../../actors/system/definition.ts";
+import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
 import type { ActorRow, NodeState, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
+import { createOwnActing, type OwnActing } from "./acting.ts";
 import { byUrgency, compareTexts, nameOf, rowOf } from "./look.ts";
 import { redact } from "./redact.ts";
 
@@ -53,6 +55,12 @@ export interface NodeQuestions {
   "operators.actors"(question: ActiveQuery): ActivePage;
   "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
   "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
+  "operators.act"(question: {
+    readonly ref: ActorRef;
+    readonly act: ActorAct;
+    readonly expected: ExpectedState;
+  }): ActResult;
+  "operators.drain"(question: { readonly expected: { readonly state: string } }): ActResult;
 }
 
 export interface OwnNode {
@@ -62,6 +70,7 @@ export interface OwnNode {
   actors(query: ActiveQuery): ActivePage;
   actor(ref: ActorRef): Promise<ActorReport | null>;
   refusals(ref: ActorRef): readonly RefusedWrite[];
+  readonly acting: OwnActing;
   /** Answers another node; throws for a question that it does not know. */
   answer(question: Message): Promise<unknown>;
 }
@@ -69,7 +78,7 @@ export interface OwnNode {
 const pageMax = 200;
 
 export function createOwnNode(
-  services: Pick<NodeServices, "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence">,
+  services: Pick<NodeServices, "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain">,
   version: string,
 ): OwnNode {
   const { actors, clock, config, fence } = services;
@@ -106,6 +115,7 @@ export function createOwnNode(
         owner: `${config.region}/${incarnation}`,
         at: new Date(atMs).toISOString(),
       })),
+    acting: createOwnActing(services),
     answer: (question) => answer(own, question),
   };
   return own;
@@ -126,6 +136,12 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.actor((members as { readonly ref: ActorRef }).ref);
     case "operators.refusals":
       return own.refusals((members as { readonly ref: ActorRef }).ref);
+    case "operators.act": {
+      const { ref, act, expected } = members as Parameters<NodeQuestions["operators.act"]>[0];
+      return own.acting.act(ref, act, expected);
+    }
+    case "operators.drain":
+      return own.acting.drain((members as Parameters<NodeQuestions["operators.drain"]>[0]).expected);
     default:
       throw new Error(`this node does not know the question ${type}`);
   }

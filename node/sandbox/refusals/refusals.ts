@@ -25,6 +25,8 @@ export const untried: Readonly<Record<string, string>> = {
   internal_error: "It is a fault of the service, which nobody can request.",
   ad_expired: "Ten minutes have to pass between a pool and its render.",
   unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
+  right_missing: "It needs a token that an operator gave the right to read alone.",
+  state_changed: "It needs the operators' token, and an actor that goes on meanwhile.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/cancelled":
     "A push has to be cancelled before anything of it is published: while it is held, or waits.",

@@ -177,6 +177,14 @@ const questions: readonly Refusal[] = [
       ),
   },
   {
+    name: "origin_not_allowed",
+    how: "A request to the operators' address that a page of another origin caused.",
+    attempt: async ({ send, sandbox }) =>
+      refusedBy(
+        await send({ url: `${sandbox.ops_url}/healthz`, headers: { origin: "https://elsewhere.example" } }),
+      ),
+  },
+  {
     name: "host_not_allowed",
     how: "A request to the operators' address under another host name.",
     attempt: async ({ send, sandbox }) =>

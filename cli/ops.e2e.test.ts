@@ -1,0 +1,81 @@
+// `svc ops` on a running sandbox: what an operator sees of its actors, and does to them.
+
+import { spawn } from "node:child_process";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { root } from "../tools/process.ts";
+import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
+
+let sandbox: RunningSandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+const ops = (...words: readonly string[]) => sandbox.svc("ops", ...words);
+const why = ["--by", "Ada", "--reason", "A test."];
+type Json = ReturnType<typeof JSON.parse>;
+const linesOf = (output: string): readonly Json[] =>
+  output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+it("lists nodes, counts and actors", async () => {
+  const nodes = await ops("nodes", "--json");
+  expect(nodes.code, nodes.output).toBe(0);
+  expect(linesOf(nodes.output)).toEqual([expect.objectContaining({ state: "standalone", reachable: true })]);
+  expect((await ops("nodes")).output).toMatch(/^NODE +REGION +STATE/);
+  expect((await ops("list")).output).toMatch(/^business +\d+ +\d+ +.*active \d+/m);
+  const kept = linesOf((await ops("list", "business", "--known", "--json")).output);
+  expect(kept.length).toBeGreaterThan(1);
+  expect(kept.every(({ kind }) => kind === "business")).toBe(true);
+  expect((await ops("list", "push", "--known", "--limit", "1")).output.trim().split("\n")).toHaveLength(2);
+  const found = await ops("search", kept[0].id, "--json");
+  expect(linesOf(found.output).map(({ id }) => id)).toContain(kept[0].id);
+  expect((await ops("search", "no-actor-has-this")).code).toBe(1);
+});
+
+it("shows one actor, its journal, an earlier state, and what an event would do", async () => {
+  const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
+  const name = `push/${push.id}`;
+  const shown = await ops("show", name);
+  expect(shown.code, shown.output).toBe(0);
+  expect(shown.output).toContain("It is complete");
+  expect((await ops("show", name, "--journal")).output).toMatch(/push\.accepted +received → /);
+  expect((await ops("show", name, "--at", "0")).output).toContain("After event 0: received");
+  const event = '{"type":"push.failed","code":"x","detail":"y","at_ms":1}';
+  const tried = await ops("show", name, "--what-if", event, "--at", "1");
+  expect([tried.code, tried.output]).toEqual([0, expect.stringContaining("→ failed")]);
+  expect((await ops("show", "push/nothing")).code).toBe(3);
+  expect((await ops("show", "nothing")).code).toBe(2);
+});
+
+it("acts on what it showed, and on nothing that nobody confirmed", async () => {
+  const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
+  const name = `push/${push.id}`;
+  expect((await ops("act", "release", name)).output).toContain("--by is missing");
+  expect((await ops("act", "release", name, ...why)).output).toContain("use --yes");
+  expect((await ops("act", "dance", name, ...why, "--yes")).output).toContain("is not an act");
+  const refused = await ops("act", "release", name, ...why, "--yes");
+  expect([refused.code, refused.output]).toEqual([3, expect.stringContaining("not quarantined")]);
+  const [active] = linesOf((await ops("list", "region", "--json")).output);
+  const retried = await ops("act", "retry", `region/${active.id}`, ...why, "--yes");
+  expect([retried.code, retried.output]).toEqual([0, expect.stringContaining("Done: retried.")]);
+});
+
+it("watches until it is told to stop", async () => {
+  const args = ["cli/main.ts", "ops", "watch", "--json", "--home", sandbox.home];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const first = await new Promise<string>((resolve) => {
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      if (text.includes("\n")) resolve(text.split("\n")[0] ?? "");
+    });
+  });
+  expect(JSON.parse(first)).toMatchObject({ event: "counts", data: { missing: [] } });
+  child.kill("SIGINT");
+  expect(await ended).toBe(0);
+});

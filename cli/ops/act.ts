@@ -1,0 +1,115 @@
+// `svc ops act`: acts on one actor or node, after showing it and asking. If it is not as it was shown by then, nothing is done.
+
+import type { Arguments, Command, CommandContext } from "../command.ts";
+import { isConfirmed, requiredText } from "../confirmation.ts";
+import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import { connectOps, type OpsConnection, opsOptions } from "../ops-connection.ts";
+import { visible } from "../terminal.ts";
+import { actorAddress } from "./actor-name.ts";
+
+type Shown = Readonly<Record<string, unknown>>;
+
+export const opsAct: Command = {
+  name: "ops act",
+  usage: "ACT KIND/ID",
+  summary: "retry, cancel, release or passivate an actor, drain a node, move a home … (for operators)",
+  details: [
+    "  svc ops act retry|passivate|release|cancel KIND/ID",
+    "  svc ops act drain NODE",
+    "  svc ops act move PARTY_UUID REGION        svc ops act rebuild COLLECTION",
+    "  svc ops act declare-dead REGION [--successor REGION]    svc ops act put-in REGION    svc ops act rejoin REGION",
+    "",
+    "  Shows an actor or a node as it is and asks; what is not as it was shown by then stays as it is. The audit log records who and why.",
+  ],
+  options: {
+    by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
+    reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
+    successor: { type: "string", value: "REGION", help: "declare-dead: the region that takes over" },
+    yes: { type: "boolean", help: "do not ask" },
+    json: { type: "boolean", help: "print the answer as JSON" },
+    ...opsOptions,
+  },
+  run: runAct,
+};
+
+interface Plan {
+  readonly path: string;
+  readonly members: Shown;
+  /** What is shown before the question. */
+  readonly lines: readonly string[];
+}
+
+const onActor = ["retry", "passivate", "release", "cancel"];
+
+async function runAct(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const act = { by: requiredText(args, "by", opsAct), reason: requiredText(args, "reason", opsAct) };
+  const { terminal } = context;
+  const ops = await connectOps(args, context);
+  const plan = await planOf(args, ops);
+  terminal.note(`At ${ops.url}:`);
+  for (const line of plan.lines) terminal.note(visible(`  ${line}`));
+  if (!args.flag("yes") && !(await isConfirmed(context))) {
+    terminal.note("Nothing was changed.");
+    return exitCodes.negative;
+  }
+  const answer = await ops.post(plan.path, { ...plan.members, ...act });
+  terminal.print(args.flag("json") ? JSON.stringify(answer) : `Done: ${visible(String(answer["outcome"]))}.`);
+  return exitCodes.done;
+}
+
+async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
+  const [act = "", ...names] = args.positionals;
+  const [name = "", second = ""] = names;
+  const count = act === "move" ? 2 : 1;
+  if (names.length !== count) throw new UsageError("See: svc help ops act");
+  if (onActor.includes(act)) return planActor(act, name, ops);
+  if (act === "drain") return planDrain(name, ops);
+  const region = { region: name };
+  const plans: Readonly<Record<string, Plan>> = {
+    move: {
+      ...{ path: "/ops/cluster/moves", members: { party: name, to: second } },
+      lines: [`The home of ${name} moves to ${second}.`],
+    },
+    rebuild: {
+      ...{ path: "/ops/cluster/rebuild", members: { collection: name } },
+      lines: [`The index of ${name} of this node's region is rebuilt beside the one that serves.`],
+    },
+    "declare-dead": {
+      ...{ path: "/ops/cluster/declare-dead", members: { ...region, successor: args.text("successor") } },
+      lines: [`The region ${name} is declared dead: ${args.text("successor") ?? "nobody"} takes over.`],
+    },
+    "put-in": {
+      path: "/ops/cluster/put-in",
+      members: region,
+      lines: [`The data centre of ${name} is added again.`],
+    },
+    rejoin: { path: "/ops/cluster/rejoin", members: region, lines: [`The region ${name} takes part again.`] },
+  };
+  const plan = Object.hasOwn(plans, act) ? plans[act] : undefined;
+  if (plan !== undefined) return plan;
+  throw new UsageError(`${JSON.stringify(act)} is not an act. See: svc help ops act`);
+}
+
+async function planActor(act: string, name: string, ops: OpsConnection): Promise<Plan> {
+  const address = `/ops/actors/${actorAddress(name)}`;
+  const { status, states, head, waits } = await ops.get(address);
+  const why = (waits as readonly Shown[]).map(({ words }) => String(words));
+  const seen = (states as readonly string[]).join(" ");
+  return {
+    path: `${address}/${act}`,
+    members: { expected: { status, states, head } },
+    lines: [`${act} ${name}, which is ${status}${seen === "" ? "" : `, in ${seen}`}.`, ...why],
+  };
+}
+
+async function planDrain(incarnation: string, ops: OpsConnection): Promise<Plan> {
+  const nodes = (await ops.get("/ops/nodes"))["nodes"] as readonly Shown[];
+  const found = nodes.find((node) => node["incarnation"] === incarnation);
+  if (found === undefined) throw new UsageError(`There is no node ${incarnation}. See: svc ops nodes`);
+  const { state, region } = found;
+  return {
+    path: `/ops/nodes/${encodeURIComponent(incarnation)}/drain`,
+    members: { expected: { state } },
+    lines: [`The node ${incarnation} of ${region}, which is ${state}, hands its actors over and stops.`],
+  };
+}

@@ -1,0 +1,166 @@
+// `svc ops show` and `svc ops watch`: one actor as it is now, as it was, and as it goes on.
+
+import { jsonOption } from "../business-options.ts";
+import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
+import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
+import { connectOps, type LiveEvent, opsOptions } from "../ops-connection.ts";
+import { formatTable, type Terminal, visible } from "../terminal.ts";
+import { actorAddress } from "./actor-name.ts";
+
+type Shown = Readonly<Record<string, unknown>>;
+
+export const opsShow: Command = {
+  name: "ops show",
+  usage: "KIND/ID",
+  summary: "show one actor: its state, why it waits, its owners and its journal (for operators)",
+  details: [
+    "  --at SEQ shows its state after that event of its journal; --what-if JSON what an event would do, without doing it.",
+    "  The actor is neither woken nor changed.",
+  ],
+  options: {
+    journal: { type: "boolean", help: "its newest events, with the states around each" },
+    at: { type: "string", value: "SEQ", help: "its state after this event" },
+    "what-if": { type: "string", value: "JSON", help: 'an event such as {"type":"push.failed"}' },
+    json: jsonOption,
+    ...opsOptions,
+  },
+  run: runShow,
+};
+
+export const opsWatch: Command = {
+  name: "ops watch",
+  usage: "[KIND/ID]",
+  summary: "follow one actor, or the counts of all, until Ctrl-C (for operators)",
+  details: ["  A node that stops meanwhile is noted, and the view goes on when it answers again."],
+  options: { json: jsonOption, ...opsOptions },
+  run: runWatch,
+};
+
+async function runShow(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const address = `/ops/actors/${actorAddress(onlyArgument(args, opsShow))}`;
+  const [at, event] = [args.text("at"), args.text("what-if")];
+  const ops = await connectOps(args, context);
+  if (event !== null) {
+    const seq = at === null ? "" : `&seq=${encodeURIComponent(at)}`;
+    const answer = await ops.get(`${address}/what-if?event=${encodeURIComponent(event)}${seq}`);
+    if (args.flag("json")) terminal.print(JSON.stringify(answer));
+    else printTried(terminal, answer);
+    return answer["taken"] === true ? exitCodes.done : exitCodes.negative;
+  }
+  const path =
+    at !== null ? `/states/${encodeURIComponent(at)}` : args.flag("journal") ? "/journal?limit=50" : "";
+  const answer = await ops.get(`${address}${path}`);
+  if (args.flag("json")) terminal.print(JSON.stringify(answer));
+  else if (at !== null) printState(terminal, answer);
+  else if (args.flag("journal")) printJournal(terminal, answer);
+  else printActor(terminal, answer);
+  return exitCodes.done;
+}
+
+const retryMs = 2_000;
+
+async function runWatch(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const [name = null, ...more] = args.positionals;
+  if (more.length > 0) throw new UsageError("Only one actor is expected. See: svc help ops watch");
+  const path = name === null ? "/ops/live/counts" : `/ops/live/actors/${actorAddress(name)}`;
+  const ops = await connectOps(args, context);
+  context.onStop(() => exitCodes.done);
+  for (;;) {
+    try {
+      for await (const event of ops.live(path)) printEvent(context.terminal, args, event);
+    } catch (error) {
+      if (!(error instanceof Error && error.name === "SvcConnectionError")) throw error;
+      context.terminal.note(`${error.message} Trying again …`);
+    }
+    await context.wait(retryMs);
+  }
+}
+
+function printEvent(terminal: Terminal, args: Arguments, { event, data }: LiveEvent): void {
+  if (args.flag("json")) {
+    terminal.print(JSON.stringify({ event, data }));
+    return;
+  }
+  if (event === "fault") terminal.note(`Not readable now: ${visible(String((data as Shown)["detail"]))}`);
+  else if (event === "gone") terminal.note("The actor exists no more.");
+  else if (event === "counts") {
+    const kinds = (data as Shown)["kinds"] as readonly Shown[];
+    const active = kinds.map(({ kind, active: count }) => `${kind} ${count}`).join("  ");
+    terminal.print(`${(data as Shown)["at"]}  ${active}`);
+  } else {
+    const { head, status, states, waits } = data as Shown;
+    const why = (waits as readonly Shown[]).map(({ words }) => words).join(" ");
+    terminal.print(visible(`#${head} ${status} ${(states as readonly string[]).join(" ")}  ${why}`));
+  }
+}
+
+function printActor(terminal: Terminal, actor: Shown): void {
+  const { ref, status, states, place, epoch, owner, head, mailbox, failure } = actor;
+  const { kind, id } = ref as Shown;
+  const { region, node, at, detail } = place as Shown;
+  const where = at === "nowhere" ? `nowhere (${detail})` : `${node} in ${region}`;
+  const lines = [
+    terminal.bold(visible(`${kind}/${id}`)),
+    `  ${status}, in ${(states as readonly string[]).join(" ")}, on ${where}`,
+    `  ${head} commits, epoch ${epoch} of ${owner}, ${mailbox} waiting in its mailbox`,
+    ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
+    ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),
+    "Why it waits",
+    ...(actor["waits"] as readonly Shown[]).map(({ words }) => visible(`  ${words}`)),
+    ...section("Timers", actor["timers"], ({ dueMs, id: timer }) => `${timeOf(dueMs)}  ${timer}`),
+    ...section("Effects", actor["outbox"], ({ to, attempts, lastError, sinceMs }) =>
+      [to, `since ${timeOf(sinceMs)}`, `${attempts} failures`, lastError ?? ""].join("  "),
+    ),
+    ...section("Owners", actor["activations"], ({ epoch: of, owner: by, since }) => `${of}  ${since}  ${by}`),
+    ...section(
+      "Refused writes",
+      actor["refused_writes"],
+      ({ epoch: of, owner: by, at: when }) => `${of}  ${when}  ${by}`,
+    ),
+  ];
+  for (const line of lines) terminal.print(line);
+}
+
+function section(title: string, items: unknown, lineOf: (item: Shown) => string): readonly string[] {
+  const all = items as readonly Shown[];
+  return all.length === 0 ? [] : [title, ...all.map((item) => visible(`  ${lineOf(item)}`))];
+}
+
+function timeOf(ms: unknown): string {
+  return typeof ms === "number" ? new Date(ms).toISOString() : "an unknown time";
+}
+
+function printJournal(terminal: Terminal, journal: Shown): void {
+  const rows = (journal["events"] as readonly Shown[]).map(({ seq, at, commit, epoch, type, from, to }) => [
+    ...[seq, at, commit, epoch].map((each) => String(each ?? "")),
+    String(type),
+    `${pathsOf(from)} → ${pathsOf(to)}`,
+  ]);
+  const header = ["SEQ", "TIME", "COMMIT", "EPOCH", "EVENT", "STATES"];
+  if (rows.length > 0) for (const line of formatTable(header, rows, terminal.columns)) terminal.print(line);
+  const { pruned_up_to, unreadable } = journal;
+  if (Number(pruned_up_to) > 0) terminal.note(`Events up to ${pruned_up_to} are only in the snapshot.`);
+  if (unreadable !== null) terminal.note(visible(`States are unknown: ${unreadable}`));
+}
+
+function pathsOf(paths: unknown): string {
+  return paths === null ? "?" : (paths as readonly string[]).join(" ");
+}
+
+function printState(terminal: Terminal, { seq, at, states, context, unreadable }: Shown): void {
+  terminal.print(`After event ${seq}${at === null ? "" : ` (${at})`}: ${pathsOf(states)}`);
+  for (const line of JSON.stringify(context, null, 2).split("\n")) terminal.print(visible(line));
+  if (unreadable !== null) terminal.note(visible(`The state is unknown: ${unreadable}`));
+}
+
+function printTried(terminal: Terminal, tried: Shown): void {
+  const { taken, before, after, changes, actions, fault } = tried;
+  const [one, other] = [before, after].map((each) => pathsOf((each as Shown)["states"]));
+  terminal.print(taken === true ? `${one} → ${other}` : `It would not be taken in ${one}.`);
+  if (fault !== null) terminal.note(visible(`The machine fails at it: ${fault}`));
+  for (const { pointer, before: was, after: becomes } of changes as readonly Shown[])
+    terminal.print(visible(`  ${pointer}: ${JSON.stringify(was)} → ${JSON.stringify(becomes)}`));
+  for (const { kind, name } of actions as readonly Shown[]) terminal.print(visible(`  ${kind} ${name}`));
+  terminal.note("Nothing was done.");
+}

@@ -1,0 +1,102 @@
+// Acts of operators on one actor or node, done by the node that has it.
+//   AC1. The state that the operator expects is compared where the act is done, in the same turn of the event loop.
+//   AC2. An act whose answer from another node is lost may have been done: the failure says so, and nothing is repeated.
+
+import { businessRef, partsOf } from "../../actors/messages/refs.ts";
+import { leavesOf } from "../../machines/chart.ts";
+import type { ActorAct, ActorActing, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { NodeServices } from "../services.ts";
+import type { NodeAsker } from "./node-asker.ts";
+
+type ActingServices = Pick<NodeServices, "actors" | "cluster" | "config" | "incarnation" | "drain">;
+
+/** Acts on this node's own actors. */
+export interface OwnActing {
+  act(ref: ActorRef, act: ActorAct, expected: ExpectedState): Promise<ActResult>;
+  drain(expected: { readonly state: string }): ActResult;
+}
+
+export function createOwnActing(services: ActingServices): OwnActing {
+  const { actors } = services;
+  return {
+    act: async (ref, act, expected) => {
+      const report = await actors.inspect(ref);
+      if (report === null) return { refused: "unknown" };
+      const changed = changeOf(report, expected);
+      if (changed !== null) return { refused: "state_changed", detail: changed };
+      if (act === "cancel") return cancel(services, ref);
+      if (act === "release")
+        return report.status === "quarantined" && actors.release(ref)
+          ? { outcome: "released" }
+          : notPossible("the actor is not quarantined.");
+      if (act === "retry")
+        return actors.retryNow(ref)
+          ? { outcome: "retried" }
+          : notPossible(
+              "the actor is neither in memory nor waits for a restart; the store finds it due by itself.",
+            );
+      return actors.passivate(ref) ? { outcome: "leaving" } : notPossible("the actor is not in memory.");
+    },
+    drain: ({ state }) => {
+      const now =
+        services.cluster === null ? "standalone" : (services.cluster.membership.self()?.state ?? "leaving");
+      if (now !== state) return { refused: "state_changed", detail: `The node is ${now} by now.` };
+      services.drain();
+      return { outcome: "draining" };
+    },
+  };
+}
+
+export function createActing(own: OwnActing, asker: NodeAsker): ActorActing {
+  return {
+    act: async (ref, act, expected) => {
+      const place = await asker.locate(ref);
+      if (place.at === "nowhere" && place.detail !== null && place.detail !== "name_unknown")
+        throw away(place.detail, "not_applied");
+      if (place.at !== "node") return own.act(ref, act, expected);
+      const { value, fault } = await asker.one(place.member, "operators.act", { ref, act, expected });
+      if (value === null) throw away(fault ?? "unknown", "unknown");
+      return value;
+    },
+    drain: async (incarnation, expected) => {
+      const [answer] = await asker.all("operators.drain", { expected }, { region: null, node: incarnation });
+      if (answer === undefined) return { refused: "unknown" };
+      if (answer.value === null) throw away(answer.fault ?? "unknown", "unknown");
+      return answer.value;
+    },
+  };
+}
+
+function away(detail: string, effect: Unavailable["effect"]): Unavailable {
+  return new Unavailable(`the actor's node does not answer: ${detail}`, {
+    ...{ reason: "node", retryAfterSeconds: 2, effect },
+  });
+}
+
+function notPossible(detail: string): ActResult {
+  return { refused: "not_possible", detail };
+}
+
+/** What is different from what the operator saw; null if nothing is. */
+function changeOf(
+  report: { readonly status: string; readonly state: unknown; readonly head: number },
+  { status, states, head }: ExpectedState,
+): string | null {
+  if (report.status !== status) return `The actor is ${report.status} by now.`;
+  if (head !== undefined && report.head !== head) return `The actor has made ${report.head} commits by now.`;
+  const now = leavesOf(report.state);
+  if (states === undefined || [...states].sort().join() === [...now].sort().join()) return null;
+  return `The actor is in ${now.join(", ")} by now.`;
+}
+
+/** Its business decides, since that also decides when the first records are published (service/cancel-push.ts). */
+async function cancel({ actors }: ActingServices, { kind, id }: ActorRef): Promise<ActResult> {
+  const { party, own } = partsOf(id);
+  if (kind !== "push" || party === "") return notPossible("only a push can be cancelled.");
+  const { status } = await actors.ask(businessRef(party), { type: "push.cancel", push_id: own });
+  return status === "cancelled"
+    ? { outcome: "cancelled" }
+    : notPossible("records of the push are already being published, or it is over.");
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { parseRange } from "../std/ip-address.ts";
+import type { ClusterOps } from "./cluster.ts";
+import type { OpsAccess } from "./guard.ts";
+import { act, authorization, openOps, token } from "./ops.fixture.ts";
+
+const readToken = "a-token-for-reading-of-32-characters";
+const reading = `Bearer ${readToken}`;
+const cluster = { state: () => ({}), rejoin: async () => "rejoined" } as unknown as ClusterOps;
+const rejoin = {
+  method: "POST",
+  url: "/ops/cluster/rejoin",
+  payload: { ...act, region: "us-east1" },
+} as const;
+const proxy = {
+  addresses: [parseRange("10.9.0.0/16")].flatMap((range) => (range === null ? [] : [range])),
+  ...{ userHeader: "x-forwarded-user", groupsHeader: "x-forwarded-groups" },
+  ...{ readGroups: ["watchers"], actGroups: ["operators"] },
+};
+const access = { hosts: ["localhost:80"], token, readToken, isLoopback: true };
+const open = (changes: Partial<OpsAccess> = {}, more: object = {}) =>
+  openOps({ access: { ...access, ...changes }, cluster, ...more });
+const codeOf = (answer: { statusCode: number; json(): { code?: string } }): readonly unknown[] => [
+  answer.statusCode,
+  answer.json().code,
+];
+
+describe("the right to read", () => {
+  it("is not the right to act (G2)", async () => {
+    const server = open({ isLoopback: false });
+    expect(
+      (await server.inject({ url: "/ops/counts", headers: { authorization: reading } })).statusCode,
+    ).toBe(200);
+    const answer = await server.inject({ ...rejoin, headers: { authorization: reading } });
+    expect(codeOf(answer)).toEqual([403, "right_missing"]);
+    expect((await server.inject({ ...rejoin, headers: { authorization } })).statusCode).toBe(200);
+  });
+
+  it("is not given by an empty token", async () => {
+    for (const empty of [null, ""]) {
+      const server = open({ isLoopback: false, readToken: empty });
+      for (const headers of [{}, { authorization: "Bearer " }, { authorization: reading }])
+        expect(codeOf(await server.inject({ url: "/ops/counts", headers }))).toEqual([401, "token_invalid"]);
+    }
+  });
+});
+
+describe("a request that a page of another origin caused (G4)", () => {
+  it.each([
+    [{ origin: "https://attacker.example" }],
+    [{ origin: "null" }],
+    [{ origin: "http://localhost:81" }],
+    [{ "sec-fetch-site": "cross-site" }],
+    [{ "sec-fetch-site": "same-site" }],
+    [{ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" }],
+  ])("is refused: %j", async (headers) => {
+    for (const url of ["/ops/counts", "/healthz", "/ops/session"])
+      expect(codeOf(await open().inject({ url, headers }))).toEqual([403, "origin_not_allowed"]);
+    const acting = await open().inject({ ...rejoin, headers: { ...headers, authorization } });
+    expect(codeOf(acting)).toEqual([403, "origin_not_allowed"]);
+  });
+
+  it("is let through where a person followed a link to a page, and never acts", async () => {
+    const link = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    };
+    expect((await open().inject({ url: "/ops/counts", headers: link })).statusCode).toBe(200);
+    const posted = await open().inject({ ...rejoin, headers: { ...link, authorization } });
+    expect(codeOf(posted)).toEqual([403, "origin_not_allowed"]);
+  });
+
+  it.each([
+    [{}],
+    [{ origin: "http://localhost" }],
+    [{ origin: "http://LOCALHOST:80" }],
+    [{ "sec-fetch-site": "same-origin" }],
+    [{ "sec-fetch-site": "none" }],
+  ])("is not one of this surface's own: %j", async (headers) => {
+    expect((await open().inject({ url: "/ops/counts", headers })).statusCode).toBe(200);
+  });
+});
+
+describe("a browser's session", () => {
+  const begin = async (server: ReturnType<typeof open>, payload: object) => {
+    const answer = await server.inject({ method: "POST", url: "/ops/session", payload });
+    const header = String(answer.headers["set-cookie"] ?? "");
+    return { answer, header, cookie: header.split(";")[0] ?? "" };
+  };
+  const own = { origin: "http://localhost" };
+
+  it("begins with a token, which no script can read, and acts only for the surface's own pages (G5)", async () => {
+    const server = open({ isLoopback: false });
+    const { answer, header, cookie } = await begin(server, { token, by: "Ada" });
+    expect(answer.json()).toMatchObject({ right: "act", via: "session", user: "Ada" });
+    expect(header).toMatch(
+      /^svc_ops=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=28800; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    expect((await server.inject({ url: "/ops/counts", headers: { cookie } })).statusCode).toBe(200);
+    expect((await server.inject({ ...rejoin, headers: { cookie, ...own } })).statusCode).toBe(200);
+    const fetched = { cookie, "sec-fetch-site": "same-origin" };
+    expect((await server.inject({ ...rejoin, headers: fetched })).statusCode).toBe(200);
+    expect(codeOf(await server.inject({ ...rejoin, headers: { cookie } }))).toEqual([
+      403,
+      "origin_not_allowed",
+    ]);
+  });
+
+  it("has the right of its token at most, and less where that was asked for", async () => {
+    const server = open({ isLoopback: false });
+    for (const payload of [{ token: readToken }, { token, right: "read" }]) {
+      const { answer, cookie } = await begin(server, payload);
+      expect(answer.json().right).toBe("read");
+      const acting = await server.inject({ ...rejoin, headers: { cookie, ...own } });
+      expect(codeOf(acting)).toEqual([403, "right_missing"]);
+    }
+    expect(codeOf((await begin(server, { token: readToken, right: "act" })).answer)).toEqual([
+      403,
+      "right_missing",
+    ]);
+    const { answer, header } = await begin(server, { token: `${token}x` });
+    expect([codeOf(answer), header]).toEqual([[401, "token_invalid"], ""]);
+  });
+
+  it("ends after eight hours, after an idle one, and when it is ended (SE2)", async () => {
+    let nowMs = 1_000_000;
+    const server = open({ isLoopback: false }, { nowMs: () => nowMs });
+    const status = async (cookie: string): Promise<number> =>
+      (await server.inject({ url: "/ops/counts", headers: { cookie } })).statusCode;
+    const { cookie: used } = await begin(server, { token });
+    const { cookie: idle } = await begin(server, { token });
+    for (let hour = 0; hour < 8; hour += 0.5) {
+      expect(await status(used)).toBe(200);
+      nowMs += 1_800_000;
+    }
+    expect([await status(used), await status(idle)]).toEqual([401, 401]);
+    const { cookie } = await begin(server, { token });
+    const ended = await server.inject({ method: "DELETE", url: "/ops/session", headers: { cookie, ...own } });
+    expect(String(ended.headers["set-cookie"])).toMatch(/^svc_ops=; .*Max-Age=0/);
+    expect(await status(cookie)).toBe(401);
+  });
+
+  it("is bounded in number: a new one ends the one that was used longest ago (SE3)", async () => {
+    const server = open({ isLoopback: false });
+    const { cookie: first } = await begin(server, { token });
+    const { cookie: second } = await begin(server, { token });
+    await server.inject({ url: "/ops/counts", headers: { cookie: first } });
+    for (let more = 0; more < 255; more += 1) await begin(server, { token });
+    expect((await server.inject({ url: "/ops/counts", headers: { cookie: second } })).statusCode).toBe(401);
+    expect((await server.inject({ url: "/ops/counts", headers: { cookie: first } })).statusCode).toBe(200);
+  });
+
+  it("leaves no token in the audit log, and says in it how an act was admitted", async () => {
+    const lines: [string, Readonly<Record<string, unknown>>][] = [];
+    const audit = {
+      record: (event: string, detail: Readonly<Record<string, unknown>>) => void lines.push([event, detail]),
+    };
+    const server = open({}, { audit });
+    const { cookie } = await begin(server, { token, by: "Ada" });
+    await begin(server, { token: "guessed-by-somebody-who-has-none" });
+    await server.inject({ ...rejoin, headers: { cookie, ...own } });
+    const text = JSON.stringify(lines);
+    expect(text).not.toContain(token);
+    expect(text).not.toContain("guessed-by-somebody");
+    expect(text).not.toContain(cookie.slice(8));
+    expect(lines.at(-1)).toMatchObject([
+      "ops.acted",
+      { via: "session", user: "Ada", by: act.by, reason: act.reason },
+    ]);
+    expect(lines.map(([event]) => event)).toContain("ops.refused");
+  });
+});
+
+describe("a proxy that says who operators are (G6)", () => {
+  const asks = (
+    remoteAddress: string,
+    headers: Readonly<Record<string, string>>,
+    request: { readonly url: string } = { url: "/ops/counts" },
+  ) => open({ proxy }).inject({ ...request, remoteAddress, headers });
+
+  it("is believed on its own addresses only", async () => {
+    const said = { "x-forwarded-user": "ada", "x-forwarded-groups": "all, operators" };
+    expect((await asks("10.9.1.1", said)).statusCode).toBe(200);
+    expect((await asks("10.9.1.1", said, rejoin)).statusCode).toBe(200);
+    expect(codeOf(await asks("10.8.1.1", said))).toEqual([401, "token_invalid"]);
+    expect(codeOf(await asks("127.0.0.1", said))).toEqual([401, "token_invalid"]);
+  });
+
+  it("gives each group its right, and nobody else any", async () => {
+    const watcher = { "x-forwarded-user": "bo", "x-forwarded-groups": "watchers" };
+    expect((await asks("10.9.1.1", watcher)).statusCode).toBe(200);
+    expect(codeOf(await asks("10.9.1.1", watcher, rejoin))).toEqual([403, "right_missing"]);
+    for (const headers of [
+      { "x-forwarded-user": "cy", "x-forwarded-groups": "others" },
+      { "x-forwarded-user": "cy" },
+      { "x-forwarded-groups": "operators" },
+      { "x-forwarded-user": "a\u202eb", "x-forwarded-groups": "operators" },
+    ])
+      expect((await asks("10.9.1.1", headers)).statusCode).toBe(401);
+    const { right, via, user } = (await asks("10.9.1.1", watcher, { url: "/ops/session" })).json();
+    expect([right, via, user]).toEqual(["read", "proxy", "bo"]);
+  });
+
+  it("ends reading without a name on loopback, which is where it may come from itself (G3)", async () => {
+    expect(codeOf(await asks("127.0.0.1", {}))).toEqual([401, "token_invalid"]);
+    expect((await asks("127.0.0.1", {}, { url: "/healthz" })).statusCode).toBe(200);
+    expect((await asks("127.0.0.1", { authorization })).statusCode).toBe(200);
+  });
+});

@@ -1,0 +1,163 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Inspection } from "./inspection.ts";
+import { watchersMax } from "./live.ts";
+import { noInspection, openOps, report, since } from "./ops.fixture.ts";
+
+type Server = ReturnType<typeof openOps>;
+const opened: Server[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close();
+});
+
+const timing = { everyMs: 5, beatMs: 10_000, lastsMs: 60_000 };
+
+async function listen(inspection: Partial<Inspection>, live = timing): Promise<string> {
+  const hosts: string[] = [];
+  const access = { hosts, token: "x".repeat(32), isLoopback: true };
+  const server = openOps({ access, inspection: { ...noInspection, ...inspection }, live });
+  opened.push(server);
+  const base = await server.listen({ port: 0, host: "127.0.0.1" });
+  hosts.push(new URL(base).host);
+  return base;
+}
+
+interface View {
+  next(): Promise<{ readonly event: string; readonly data: unknown } | null>;
+  end(): Promise<void>;
+}
+
+async function watch(url: string): Promise<View> {
+  const stop = new AbortController();
+  const answer = await fetch(url, { signal: stop.signal });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  return {
+    next: async () => {
+      for (;;) {
+        const at = rest.indexOf("\n\n");
+        if (at >= 0) {
+          const [, event = "", data = ""] = /^event: (\w+)\ndata: (.*)$/s.exec(rest.slice(0, at)) ?? [];
+          rest = rest.slice(at + 2);
+          if (event !== "") return { event, data: JSON.parse(data) };
+          continue;
+        }
+        const { done, value } = await reader.read();
+        if (done) return null;
+        rest += decoder.decode(value, { stream: true });
+      }
+    },
+    end: async () => {
+      stop.abort();
+      await reader.cancel().catch(() => {});
+    },
+  };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds() && waited < 20_000; waited += 5) await pause(5);
+  expect(holds()).toBe(true);
+}
+
+describe("a live view", () => {
+  it("is read once for all who watch, is sent when it changed, and is not read while nobody watches (LV1)", async () => {
+    let reads = 0;
+    let total = 1;
+    const base = await listen({
+      counts: async () => {
+        reads += 1;
+        const kind = { kind: "push", active: total, known: 9, known_is_exact: true, states: [], nodes: [] };
+        return { at: new Date(reads).toISOString(), kinds: [kind], attention: [], missing: [] };
+      },
+    });
+    const [one, other] = [await watch(`${base}/ops/live/counts`), await watch(`${base}/ops/live/counts`)];
+    for (const view of [one, other])
+      expect(await view.next()).toMatchObject({ event: "counts", data: { kinds: [{ active: 1 }] } });
+    const before = reads;
+    await until(() => reads > before + 3);
+    total = 2;
+    for (const view of [one, other])
+      expect(await view.next()).toMatchObject({ data: { kinds: [{ active: 2 }] } });
+    await one.end();
+    await other.end();
+    // A reading takes place every five milliseconds while somebody watches.
+    let [last, still] = [-1, 0];
+    await until(() => {
+      still = last === reads ? still + 1 : 0;
+      last = reads;
+      return still > 40;
+    });
+  });
+
+  it("says that a node failed, and goes on by itself (LV4)", async () => {
+    let isAway = true;
+    const detail: Inspection["detail"] = async () => {
+      asked += 1;
+      if (isAway && asked > 1) throw new Error("the node does not answer");
+      return report;
+    };
+    let asked = 0;
+    const base = await listen({ detail });
+    const view = await watch(`${base}/ops/live/actors/push/bat_1`);
+    expect(await view.next()).toEqual({
+      event: "fault",
+      data: { code: "unavailable", detail: "the node does not answer" },
+    });
+    isAway = false;
+    expect(await view.next()).toEqual({ event: "actor", data: report });
+    await view.end();
+  });
+
+  it("says that an actor is gone, and is refused of one that never was", async () => {
+    let isThere = true;
+    const base = await listen({ detail: async () => (isThere ? report : null) });
+    const view = await watch(`${base}/ops/live/actors/push/bat_1`);
+    expect(await view.next()).toMatchObject({ event: "actor" });
+    isThere = false;
+    expect(await view.next()).toEqual({ event: "gone", data: null });
+    await view.end();
+    expect((await fetch(`${base}/ops/live/actors/push/bat_1`)).status).toBe(404);
+  });
+
+  it("is one of a bounded number, and ends after a while (LV3)", async () => {
+    const base = await listen({}, { ...timing, lastsMs: 1_500 });
+    const views = await Promise.all(
+      Array.from({ length: watchersMax }, () => watch(`${base}/ops/live/counts`)),
+    );
+    const refused = await fetch(`${base}/ops/live/counts`);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      503,
+      { code: "unavailable", reason: "watchers" },
+    ]);
+    for (const view of views) {
+      expect(await view.next()).toMatchObject({ event: "counts", data: { at: since } });
+      expect(await view.next()).toBeNull();
+    }
+    const again = await watch(`${base}/ops/live/counts`);
+    await again.end();
+  });
+
+  it("keeps only the newest for a watcher that takes nothing (LV2)", async () => {
+    let number = 0;
+    const text = "x".repeat(100_000);
+    const detail: Inspection["detail"] = async () => {
+      number += 1;
+      return { ...report, head: number, context: text };
+    };
+    const base = await listen({ detail }, { ...timing, everyMs: 1 });
+    const slow = await watch(`${base}/ops/live/actors/push/bat_1`);
+    await until(() => number > 400);
+    const heads: number[] = [];
+    for (let at = 0; at < 200; at += 1) {
+      const seen = await slow.next();
+      heads.push((seen?.data as { readonly head: number } | undefined)?.head ?? 0);
+      if ((heads.at(-1) ?? 0) > 400) break;
+    }
+    // What was buffered on the way came first; then, without all in between, the newest.
+    expect(heads.at(-1)).toBeGreaterThan(400);
+    expect(heads.length).toBeLessThan(200);
+    await slow.end();
+  });
+});

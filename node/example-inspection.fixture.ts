@@ -39,6 +39,8 @@ export async function inspectionExamples(
     [`/what-if?event=${event}&seq=1`, "/what-if"],
   ])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}${path}`, `/ops/actors/:kind/:id${route}`);
+  const [business = ""] = id.split(".");
+  await askOps(`/ops/pushes/${business}/${pushId}/road`, "/ops/pushes/:business_uuid/:push_id/road");
   const act = { by: "Ada at the desk", reason: "It is looked at." };
   for (const name of ["retry", "release", "cancel", "passivate"])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}/${name}`, `/ops/actors/:kind/:id/${name}`, {
@@ -54,7 +56,7 @@ export async function inspectionExamples(
 
 /** What an operator sees of actors depends on what each was doing: only the members are compared. */
 const momentary =
-  /^(?:GET \/ops\/(?:nodes|counts|attention|search|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
+  /^(?:GET \/ops\/(?:nodes|counts|attention|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
 
 export function comparedForm(
   key: string,

@@ -18,6 +18,7 @@ import {
   whatIf,
 } from "./inspection-shapes.ts";
 import { parameter, read } from "./operation-docs.ts";
+import { pushRoad } from "./push-road-shape.ts";
 
 const kind = parameter("path", "kind", "Kind of actor, such as push.");
 const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
@@ -58,6 +59,13 @@ const lists: readonly Operation[] = [
 const one: readonly Operation[] = [
   read("/ops/actors/:kind/:id", "One actor: state, context, why it waits, owners, effects", actorDetail, {
     ...{ parameters: ref, problems },
+  }),
+  read("/ops/pushes/:business_uuid/:push_id/road", "The road of a push over all actors, by time", pushRoad, {
+    parameters: [
+      parameter("path", "business_uuid", "UUID of the business."),
+      parameter("path", "push_id", "Id of the push."),
+    ],
+    problems,
   }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],

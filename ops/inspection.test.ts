@@ -22,6 +22,10 @@ function noting(): { readonly asked: unknown[]; readonly inspection: Inspection 
       asked.push(["search", ...given]);
       return noInspection.search(...given);
     },
+    road: async (...given) => {
+      asked.push(["road", ...given]);
+      return null;
+    },
     detail: async (ref) => {
       asked.push(["detail", { ...ref }]);
       return null;
@@ -67,6 +71,7 @@ describe("operators", () => {
       ["/ops/search?q=bat_1&limit=3", ["search", "bat_1", 3]],
       [actor, ["detail", ref]],
       ["/ops/live/actors/push/b.p", ["detail", ref]],
+      ["/ops/pushes/b/p/road", ["road", "b", "p"]],
       [`${actor}/journal`, ["journal", ref, { before: Number.MAX_SAFE_INTEGER, limit: 50 }]],
       [`${actor}/journal?before=9&limit=2`, ["journal", ref, { before: 9, limit: 2 }]],
       [`${actor}/states/4`, ["stateAt", { ...ref, seq: "4" }, 4]],

@@ -16,6 +16,7 @@ import type {
   StateThen,
   WhatIf,
 } from "./inspection-shapes.ts";
+import type { PushRoad } from "./push-road-shape.ts";
 import { sendProblem } from "./reply.ts";
 
 interface Ref {
@@ -48,6 +49,8 @@ export interface Inspection {
   /** Null for an actor that never existed. */
   detail(ref: Ref): Promise<ActorDetail | null>;
   machines(): readonly MachineChart[];
+  /** Null for a push that was never accepted. */
+  road(businessUuid: string, pushId: string): Promise<PushRoad | null>;
   readonly past: {
     journal(ref: Ref, page: { readonly before: number; readonly limit: number }): Promise<Past<JournalPage>>;
     stateAt(ref: Ref, seq: number | null): Promise<Past<StateThen>>;
@@ -103,6 +106,13 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
     const detail = await inspection.detail(params);
     return detail ?? sendProblem(reply, "not_found", "This actor does not exist.");
   });
+  server.get<{ Params: { business_uuid: string; push_id: string } }>(
+    "/ops/pushes/:business_uuid/:push_id/road",
+    async ({ params }, reply) => {
+      const road = await inspection.road(params.business_uuid, params.push_id);
+      return road ?? sendProblem(reply, "not_found", "This push was never accepted.");
+    },
+  );
   addPast(server, inspection.past);
 }
 

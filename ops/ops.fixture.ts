@@ -79,6 +79,7 @@ export const noInspection: Inspection = {
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => [],
+  road: async () => null,
   past: { journal: never, stateAt: never, changes: never, whatIf: never },
 };
 

@@ -156,7 +156,24 @@ describe("a node shows its operators", () => {
     expect((await read(`/ops/actors/push/${id}/states/newest`)).json).toEqual(newest);
   });
 
+  it("the road of a push over all actors, by time, with the node of each step", async () => {
+    const { steps, pruned } = (await read(`/ops/pushes/${business.party.uuid}/${pushId}/road`)).json;
+    const whats = steps.map(({ what }: { what: string }) => what);
+    expect(whats[0]).toBe("received");
+    expect(whats).toEqual(
+      expect.arrayContaining(["charged", "numbered", "accepted", "stored", "indexed", "finished"]),
+    );
+    expect(whats.indexOf("accepted")).toBeLessThan(whats.indexOf("stored"));
+    const times = steps.map(({ at }: { at: string }) => at);
+    expect(times).toEqual([...times].sort());
+    const stored = steps.find(({ what }: { what: string }) => what === "stored");
+    const { incarnation, config } = node.running.services;
+    expect(stored).toMatchObject({ chunk: 0, node: incarnation, region: config.region, actor: `push/${id}` });
+    expect(pruned).toEqual([]);
+  });
+
   it.each([
+    [`/ops/pushes/x/y/road`, 404, "not_found"],
     ["/ops/actors/push/nothing", 404, "not_found"],
     ["/ops/actors/nothing/x", 404, "not_found"],
     ["/ops/actors/push/nothing/journal", 404, "not_found"],

@@ -29,6 +29,7 @@ import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
+import { readPushRoad } from "./push-road.ts";
 
 type InspectedServices = Pick<
   NodeServices,
@@ -67,6 +68,7 @@ export function createInspection(
     search: (text, limit) => search(parts, text, limit),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
+    road: (uuid, pushId) => readPushRoad({ store, definitions, pause }, uuid, pushId),
     past: createJournalReads({ store, definitions, pause }),
   };
   return { inspection, acting: createActing(own.acting, asker) };

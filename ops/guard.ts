@@ -2,7 +2,8 @@
 //   G1. A request names a host that this surface answers for, so that a page open in an operator's browser cannot reach it
 //       under its own name (DNS rebinding).
 //   G2. Every request that changes something needs the right to act, on every address.
-//   G3. On an address that others can reach, everything needs the right to read except the two reads that a load balancer makes.
+//   G3. On an address that others can reach, everything needs the right to read except the two reads that a load balancer makes
+//       and the page for signing in.
 //       On loopback reading needs nothing, unless a proxy is trusted: then a request from loopback may be anybody's.
 //   G4. A request that a page of another origin caused is refused, whatever it carries, except that a link may be followed to a page.
 //   G5. What a browser sends by itself (its session) acts only in a request that says that a page of this surface made it.
@@ -62,6 +63,8 @@ export type Judgement =
   | { readonly ok: false; readonly code: OpsRefusal };
 
 const openPaths = ["/healthz", "/readyz"];
+/** The page for signing in, and the assets of pages: they are the same for everybody and show nothing of the service. */
+const openPages = /^\/ui\/(?:sign-in|assets\/[^/]+)$/;
 /** Opening and ending a session are judged by what they present (sessions.ts). */
 export const sessionPath = "/ops/session";
 /** The value of WWW-Authenticate (RFC 9110 §11.6.1). */
@@ -83,7 +86,10 @@ export function judgeOpsRequest(access: OpsAccess, sessions: OpsSessions, reques
     if (admission.via === "session" && !isOwnPage(access, request)) return refused("origin_not_allowed");
     return { ok: true, admission };
   }
-  const isFree = openPaths.includes(path) || (access.isLoopback && (access.proxy ?? null) === null);
+  const isFree =
+    openPaths.includes(path) ||
+    openPages.test(path) ||
+    (access.isLoopback && (access.proxy ?? null) === null);
   return isFree || admission.right !== null ? { ok: true, admission } : refused("token_invalid");
 }
 

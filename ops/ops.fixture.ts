@@ -112,6 +112,8 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   });
   const contract = contractOf(openApiOf((changes.cluster ?? null) !== null) as unknown as OpenApiDocument);
   server.addHook("onSend", async (request, reply, payload) => {
+    // Pages are for people, and are no part of the document.
+    if (request.url === "/" || request.url.startsWith("/ui/")) return payload;
     const text = Buffer.isBuffer(payload) ? payload.toString() : typeof payload === "string" ? payload : "";
     const headers = { get: (name: string) => headerText(reply.getHeader(name)) };
     // The body of an answer to HEAD is dropped after this.

@@ -34,6 +34,8 @@ import { addLedgerRoutes } from "./ledgers.ts";
 import { addLiveRoutes, type LiveTiming } from "./live.ts";
 import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
+import { addPages } from "./pages/routes.ts";
+import { signInPath, uiBase } from "./pages/views/frame.ts";
 import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
@@ -132,6 +134,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
+  addPages(server, deps);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setErrorHandler<FastifyError>(answerFailure);
   return server;
@@ -237,7 +240,7 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
       },
     });
     if (!judged.ok) {
-      refuseAccess(reply, judged.code);
+      refuseAccess(request, reply, judged.code);
       return;
     }
     request.admission = judged.admission;
@@ -254,7 +257,13 @@ const refusals: Readonly<Record<OpsRefusal, string>> = {
   host_not_allowed: "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
 };
 
-function refuseAccess(reply: FastifyReply, code: OpsRefusal): void {
+/** A browser that asks for a page is led to where one signs in. */
+function refuseAccess(request: FastifyRequest, reply: FastifyReply, code: OpsRefusal): void {
+  const { method, url } = request;
+  if (code === "token_invalid" && method === "GET" && (url === "/" || url.startsWith(uiBase))) {
+    reply.redirect(signInPath(url), 303);
+    return;
+  }
   if (code === "token_invalid") reply.header("www-authenticate", challenge);
   sendProblem(reply, code, refusals[code]);
 }

@@ -18,6 +18,7 @@ const tsc = binOf("typescript", "tsc");
 export const sourceChecks: readonly Step[] = [
   checkStep("types", [tsc, "-p", "tsconfig.json"]),
   checkStep("types of the pure folders", [tsc, "-p", "tsconfig.pure.json"]),
+  checkStep("types of what runs in browsers", [tsc, "-p", "tsconfig.browser.json"]),
   checkStep("format and lint", [
     binOf("@biomejs/biome", "biome"),
     "check",

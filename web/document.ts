@@ -1,12 +1,14 @@
 // The document around a page's content, and the headers with which it is sent. Content is a tree of Preact nodes, so text
 // is always escaped: no page puts HTML together from strings.
 //   WD1. A self-contained document loads nothing and runs nothing: its one style is allowed by its hash.
-//   WD2. No page can be framed, sends a referrer, or is taken for another media type.
+//   WD2. An application's document loads its own script and style and talks to its own host; no text becomes a script (Trusted Types).
+//   WD3. No page can be framed, sends a referrer, or is taken for another media type.
 
 import { createHash } from "node:crypto";
 import type { ComponentChildren } from "preact";
-import { h } from "preact";
+import { Fragment, h } from "preact";
 import { renderToString } from "preact-render-to-string";
+import type { Assets } from "./assets.ts";
 import { documentStyle } from "./stylesheet.ts";
 
 export interface Page {
@@ -19,7 +21,7 @@ export interface Page {
 const everyPage = { "content-type": "text/html; charset=utf-8", "referrer-policy": "no-referrer" };
 const nothingElse = "base-uri 'none'; frame-ancestors 'none'";
 
-/** The headers of a self-contained document (WD1, WD2). */
+/** The headers of a self-contained document (WD1, WD3). */
 export const selfContainedHeaders: Readonly<Record<string, string>> = Object.freeze({
   ...everyPage,
   "content-security-policy": `default-src 'none'; style-src 'sha256-${sha256(documentStyle)}'; form-action 'none'; ${nothingElse}`,
@@ -29,6 +31,27 @@ export const selfContainedHeaders: Readonly<Record<string, string>> = Object.fre
 export function selfContainedPage({ title, language, content }: Page): string {
   const body = h("body", null, h("main", null, h("h1", null, title), content));
   return documentOf({ title, language }, `<style>${documentStyle}</style>`, renderToString(body));
+}
+
+/** The headers of an application's document (WD2, WD3). */
+export const applicationHeaders: Readonly<Record<string, string>> = Object.freeze({
+  ...everyPage,
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; " +
+    `require-trusted-types-for 'script'; trusted-types 'none'; ${nothingElse}`,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+});
+
+/** The body is `content` alone: an application has a frame of its own around it. */
+export function applicationPage(page: Page, { style, icon, script }: Assets): string {
+  const loaded = [
+    h("link", { rel: "stylesheet", href: style.path }),
+    h("link", { rel: "icon", href: icon.path }),
+    script === null ? null : h("script", { type: "module", src: script.path }),
+  ];
+  const head = renderToString(h(Fragment, null, loaded));
+  return documentOf(page, head, renderToString(h("body", { class: "application" }, page.content)));
 }
 
 /** `head` and `body` are HTML. */

@@ -46,3 +46,63 @@ export function time(timestamp: string | null, otherwise = "–"): ComponentChil
   if (timestamp === null) return otherwise;
   return h("time", { dateTime: timestamp }, `${instant.format(new Date(timestamp))} UTC`);
 }
+
+const moment = new Intl.DateTimeFormat("en-GB", {
+  ...{ day: "2-digit", month: "short", timeZone: "UTC" },
+  ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 },
+} as Intl.DateTimeFormatOptions);
+
+/** An instant in short, to the millisecond, for tables. */
+export function shortTime(timestamp: string | null, otherwise = "–"): ComponentChild {
+  if (timestamp === null) return otherwise;
+  return h("time", { dateTime: timestamp, title: timestamp }, moment.format(new Date(timestamp)));
+}
+
+const numbers = new Intl.NumberFormat("en-GB");
+
+export function shownNumber(value: number): string {
+  return numbers.format(value);
+}
+
+/** A short word with a tone; the word says everything (G1). */
+export function badge(tone: Tone | "lit" | "", words: string): ComponentChild {
+  return h("span", { class: tone === "" ? "badge" : `badge ${tone}` }, words);
+}
+
+export interface Column {
+  readonly name: string;
+  readonly kind?: "number" | "words" | "nowrap";
+}
+
+export interface Row {
+  readonly key: string;
+  readonly cells: readonly ComponentChild[];
+  readonly isChosen?: boolean;
+}
+
+/** A table that is scrolled by itself where the screen is narrow; its caption is for those who cannot see it. */
+export function dataTable(caption: string, columns: readonly Column[], rows: readonly Row[]): ComponentChild {
+  const classOf = (at: number) => columns[at]?.kind ?? "";
+  const head = columns.map(({ name }, at) => h("th", { scope: "col", class: classOf(at) }, name));
+  const body = rows.map(({ key, cells, isChosen = false }) =>
+    h(
+      "tr",
+      { key, class: isChosen ? "chosen" : "", ...(isChosen ? { "aria-current": "true" as const } : {}) },
+      cells.map((cell, at) => h("td", { class: classOf(at) }, cell)),
+    ),
+  );
+  const table = h(
+    "table",
+    { class: columns.length > 3 ? "wide" : "" },
+    h("caption", null, caption),
+    h("thead", null, h("tr", null, head)),
+    h("tbody", null, body),
+  );
+  // It can be focused, so that it can be scrolled without a mouse.
+  return h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table);
+}
+
+/** A part of a page under a heading. */
+export function section(id: string, name: string, ...content: ComponentChildren[]): ComponentChild {
+  return h("section", { class: "card", "aria-labelledby": id }, h("h2", { id }, name), content);
+}

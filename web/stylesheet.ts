@@ -9,3 +9,6 @@ function sheet(name: string): string {
 
 /** For a page that is one column of text. */
 export const documentStyle: string = sheet("tokens") + sheet("document");
+
+/** For pages that are worked with: wide, dense, and live. */
+export const applicationStyle: string = documentStyle + sheet("application");

@@ -75,7 +75,11 @@ export const importTable: readonly ImportRow[] = [
   },
   { of: "verifier", may: ["protocol"], packages: [] },
   { of: "client", may: ["protocol", "verifier"], packages: ["*", "node:*"] },
-  { of: "web", may: ["protocol"], packages: ["preact", "preact/*", "preact-render-to-string", "node:*"] },
+  {
+    of: "web",
+    may: ["protocol"],
+    packages: ["preact", "preact/*", "preact-render-to-string", "rolldown", "node:*"],
+  },
   {
     of: "api",
     may: ["protocol", "collections", "service", "web"],

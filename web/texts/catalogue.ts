@@ -1,13 +1,23 @@
 // Every text that a page shows, in one typed catalogue: another language is one more value of this type. Sentences that are
 // signed are not here; they are part of what is signed (protocol/certificate.ts).
 
+import { operations } from "./en/operations.ts";
 import { certificate, record } from "./en/public.ts";
+
+export type Language = "en";
 
 export interface Texts {
   /** The language tag (BCP 47). */
-  readonly language: string;
+  readonly language: Language;
   readonly record: typeof record;
   readonly certificate: typeof certificate;
+  readonly operations: typeof operations;
 }
 
-export const english: Texts = { language: "en", record, certificate };
+export const english: Texts = { language: "en", record, certificate, operations };
+
+const languages: Readonly<Record<Language, Texts>> = { en: english };
+
+export function textsOf(language: Language): Texts {
+  return languages[language];
+}

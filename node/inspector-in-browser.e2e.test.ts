@@ -1,0 +1,281 @@
+// The operators' pages in a real browser: what is live moves, time can be travelled, everything works from the keyboard, axe-core
+// has nothing to object to, and the page's own policy is never broken.
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBrowser } from "../tools/browser.ts";
+import { freePorts, surfacePorts } from "../tools/free-ports.ts";
+import { faultsOf, openBrowser, openPage, type View } from "./inspector.fixture.ts";
+import { openBusiness, product, sealAndPublish, type TestBusiness } from "./publishing.fixture.ts";
+import { type RunningNode, startNode } from "./start.ts";
+
+const isThere = findBrowser() !== null;
+if (!isThere) console.warn("NOT TESTED: no Chromium on this machine, so no page of operators was looked at.");
+const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
+
+let home = "";
+let node: RunningNode;
+let browser: Browser;
+let business: TestBusiness;
+let push = "";
+/** The sequence number of the last batch. */
+let seq = 0;
+
+beforeAll(async () => {
+  if (!isThere) return;
+  home = await mkdtemp(join(tmpdir(), "svc-inspector-"));
+  node = await startNode({ home, portBase: 0, logLevel: "error" });
+  await node.seeded;
+  business = await openBusiness(node.services);
+  push = await publish("one");
+  browser = await openBrowser();
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await node?.[Symbol.asyncDispose]();
+  if (home !== "") await rm(home, { recursive: true, force: true });
+});
+
+/** Publishes a product and returns the id of the push's actor. */
+async function publish(id: string): Promise<string> {
+  seq += 1;
+  const outcome = await sealAndPublish(node.services, business, [product(id)], { seq });
+  if (outcome.kind !== "answer") throw new Error(outcome.problem.detail);
+  const { batch_id } = JSON.parse(String(outcome.body)) as { readonly batch_id: string };
+  return `${business.party.uuid}.${batch_id}`;
+}
+
+const wide: View = { width: 1280, scheme: "light" };
+const urlOf = (path: string) => `${node.urls.ops_url}${path}`;
+const actorUrl = (kind: string, id: string) => urlOf(`/ui/actors/${kind}/${encodeURIComponent(id)}`);
+
+const pages: readonly (readonly [string, () => string])[] = [
+  ["overview", () => urlOf("/ui/")],
+  ["actors", () => urlOf("/ui/actors?kind=push&scope=known")],
+  ["search", () => urlOf(`/ui/search?q=${business.party.uuid}`)],
+  ["actor", () => `${actorUrl("push", push)}?at=1`],
+  ["region", () => urlOf("/ui/actors?kind=region")],
+  ["log", () => actorUrl("log-sequencer", "svc-log")],
+  ["push", () => urlOf(`/ui/pushes/${encodeURIComponent(push)}`)],
+  ["sign-in", () => urlOf("/ui/sign-in")],
+  ["not-there", () => actorUrl("push", "no.such")],
+];
+const views: readonly View[] = [wide, { width: 1280, scheme: "dark" }, { width: 360, scheme: "light" }];
+
+describe.each(views)("%o", (view) => {
+  inBrowser(
+    "everybody can read every page, which keeps its own policy and is not wider than the screen",
+    async () => {
+      for (const [name, url] of pages) {
+        await using opened = await openPage(browser, url(), view);
+        expect(await faultsOf(opened.page), name).toEqual([]);
+        const expected = name === "not-there" ? [expect.stringContaining("404")] : [];
+        expect(opened.complaints, name).toEqual(expected);
+      }
+    },
+    300_000,
+  );
+});
+
+const litStates = (page: Page): Promise<readonly string[]> =>
+  page
+    .locator(".chart .lit.leaf")
+    .evaluateAll((found) => found.map((each) => each.getAttribute("data-state") ?? ""));
+
+inBrowser(
+  "the current state is lit, and going back in time lights what was",
+  async () => {
+    await using opened = await openPage(browser, actorUrl("push", push), wide);
+    const { page } = opened;
+    await page.locator("[data-live=on]").waitFor();
+    expect(await litStates(page)).toEqual(["complete"]);
+    await page.getByRole("link", { name: "1", exact: true }).click();
+    await page.getByRole("heading", { name: "State after event 1" }).waitFor();
+    expect(await litStates(page)).toEqual(["working.queued"]);
+    expect(new URL(page.url()).searchParams.get("at")).toBe("1");
+    // The same point is a page of its own, which the server makes.
+    await page.reload();
+    expect(await litStates(page)).toEqual(["working.queued"]);
+    await page.locator("[data-live=on]").waitFor();
+    await page.getByRole("slider").press("ArrowRight");
+    await page.getByRole("heading", { name: "State after event 2" }).waitFor();
+    await page.getByRole("button", { name: "Now" }).press("Enter");
+    await page.getByRole("heading", { name: "State now" }).waitFor();
+    expect(await litStates(page)).toEqual(["complete"]);
+  },
+  120_000,
+);
+
+inBrowser(
+  "two points are compared, and an event is tried without being done",
+  async () => {
+    await using opened = await openPage(browser, actorUrl("push", push), wide);
+    const { page } = opened;
+    await page.locator("[data-live=on]").waitFor();
+    await page.getByLabel("From event").fill("1");
+    await page.getByLabel("To event").fill("2");
+    await page.getByRole("button", { name: "Compare" }).click();
+    const changes = page.getByRole("region", { name: "What changed from event 1 to event 2" });
+    await changes.waitFor();
+    expect(await changes.innerText()).toContain("/context/chunksSettled");
+    const tried = page.locator("form").filter({ has: page.getByRole("button", { name: "Try it" }) });
+    await tried.getByRole("combobox").selectOption("chunk.settled");
+    await tried.getByRole("button", { name: "Try it" }).click();
+    await tried.getByText("The machine does not take this event in this state.").waitFor();
+    await page.getByRole("link", { name: "1", exact: true }).click();
+    await page.getByRole("heading", { name: "State after event 1" }).waitFor();
+    await tried.getByRole("combobox").selectOption("push.failed");
+    await tried
+      .getByRole("textbox")
+      .fill('{"type":"push.failed","error":{"code":"x","detail":"y"},"at_ms":1}');
+    await tried.getByRole("button", { name: "Try it" }).click();
+    await tried.getByText("The machine takes it and is then in failed.").waitFor();
+    expect((await node.services.actors.inspect({ kind: "push", id: push }))?.state).toBe("complete");
+  },
+  120_000,
+);
+
+inBrowser(
+  "what happens is shown without loading the page again",
+  async () => {
+    await using watched = await openPage(browser, actorUrl("business", business.party.uuid), wide);
+    await using overview = await openPage(browser, urlOf("/ui/"), wide);
+    await watched.page.locator("[data-live=on]").waitFor();
+    await overview.page.locator("[data-live=on]").waitFor();
+    const journal = watched.page.getByRole("region", { name: "Events of the journal" });
+    const before = await journal.locator("tbody tr").count();
+    await publish("two");
+    await expect.poll(() => journal.locator("tbody tr").count(), { timeout: 60_000 }).toBeGreaterThan(before);
+    await expect
+      .poll(() => overview.page.locator("tr", { hasText: "push" }).innerText(), { timeout: 60_000 })
+      .toMatch(/complete \d/);
+  },
+  180_000,
+);
+
+inBrowser(
+  "everything is reached from the keyboard",
+  async () => {
+    await using opened = await openPage(browser, urlOf("/ui/"), wide);
+    const { page } = opened;
+    const focused = () => page.evaluate("document.activeElement.textContent || document.activeElement.name");
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("Skip to the content");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("content");
+    await page.getByRole("searchbox").focus();
+    await page.keyboard.type(push.split(".")[1] ?? "");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: push }).waitFor();
+    await page.getByRole("link", { name: push }).press("Enter");
+    await page.getByRole("heading", { name: "Statechart" }).waitFor();
+  },
+  120_000,
+);
+
+inBrowser(
+  "the road of a push names every step with its actor",
+  async () => {
+    await using opened = await openPage(browser, urlOf(`/ui/pushes/${encodeURIComponent(push)}`), wide);
+    const road = await opened.page.getByRole("region", { name: "Steps of the push" }).innerText();
+    for (const step of [
+      "charged to its key",
+      "numbered by its business",
+      "received and accepted",
+      "judged, signed and stored · chunk 1",
+      "searchable",
+    ])
+      expect(road).toContain(step);
+  },
+  120_000,
+);
+
+inBrowser(
+  "a page says that its node is gone, keeps what it had, and goes on by itself when it is back",
+  async () => {
+    const other = await mkdtemp(join(tmpdir(), "svc-inspector-"));
+    const base = await freePorts(surfacePorts);
+    const start = () => startNode({ home: other, portBase: base, logLevel: "error" });
+    let running = await start();
+    try {
+      await running.seeded;
+      await using opened = await openPage(browser, `${running.urls.ops_url}/ui/`, wide);
+      const { page } = opened;
+      await page.locator("[data-live=on]").waitFor();
+      await running[Symbol.asyncDispose]();
+      await page.locator("[data-live=lost]").waitFor();
+      expect(await page.getByRole("region", { name: "Nodes by region" }).innerText()).toContain("standalone");
+      running = await start();
+      await page.locator("[data-live=on]").waitFor({ timeout: 60_000 });
+    } finally {
+      await running[Symbol.asyncDispose]();
+      await rm(other, { recursive: true, force: true });
+    }
+  },
+  240_000,
+);
+
+inBrowser(
+  "an act needs a session, a name, a reason and a second look, and is recorded",
+  async () => {
+    await using opened = await openPage(browser, actorUrl("business", business.party.uuid), wide);
+    const { page } = opened;
+    const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
+    const doIt = async (): Promise<void> => {
+      await page.locator("[data-live=on]").waitFor();
+      await act.getByLabel("What to do").selectOption("passivate");
+      await act.getByLabel("Your name").fill("Ada");
+      await act.getByLabel("Reason").fill("it is in the way");
+      await act.getByRole("button", { name: "Continue" }).click();
+      await act.getByText("Are you sure").waitFor();
+      await act.getByRole("button", { name: "Yes, do it" }).click();
+    };
+    await doIt();
+    await act.getByRole("link", { name: "Sign in to act" }).click();
+    await page.getByLabel("Operators' token").fill("not the token of the operators of this node");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This is not a token of the operators.").waitFor();
+    await page.getByLabel("Operators' token").fill((await readFile(join(home, "ops-token"), "utf8")).trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Why it waits" }).waitFor();
+    await doIt();
+    await act.getByText("Done: leaving.").waitFor();
+    const recorded = (await readFile(join(home, "audit.log"), "utf8")).split("\n");
+    expect(
+      recorded.findLast((line) => line.includes("passivate") && line.includes("it is in the way")),
+    ).toContain("Ada");
+  },
+  120_000,
+);
+
+/** The pictures in docs. */
+const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
+  ["overview", "overview", wide],
+  ["overview-dark", "overview", { width: 1280, scheme: "dark" }],
+  ["actors", "actors", wide],
+  ["search", "search", wide],
+  ["actor", "actor", wide],
+  ["actor-dark", "log", { width: 1280, scheme: "dark" }],
+  ["actor-on-a-phone", "actor", { width: 390, scheme: "light" }],
+  ["push", "push", wide],
+  ["sign-in", "sign-in", wide],
+];
+
+it.runIf(process.env["SVC_WRITE_PICTURES"] !== undefined)(
+  "writes the pictures in docs",
+  async () => {
+    for (const [name, of, view] of pictures) {
+      const [, url] = pages.find(([each]) => each === of) ?? ["", () => ""];
+      await using opened = await openPage(browser, url(), view);
+      if (["overview", "actor", "log"].includes(of)) await opened.page.locator("[data-live=on]").waitFor();
+      const path = new URL(`../docs/inspector/${name}.png`, import.meta.url).pathname;
+      const fullPage = of !== "actors" && of !== "search" && of !== "sign-in";
+      await opened.page.screenshot({ path, fullPage });
+    }
+  },
+  120_000,
+);

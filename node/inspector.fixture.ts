@@ -1,0 +1,48 @@
+// Operators' pages in a real browser, on a node that runs. For tests and for the pictures in docs.
+
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { findBrowser } from "../tools/browser.ts";
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = findBrowser() ?? "";
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+export interface View {
+  readonly width: number;
+  readonly scheme: "light" | "dark";
+}
+
+export interface OpenedPage extends AsyncDisposable {
+  readonly page: Page;
+  /** What the browser complained of: errors of scripts, and everything that the policy of the page refused. */
+  readonly complaints: readonly string[];
+}
+
+export async function openPage(browser: Browser, url: string, view: View): Promise<OpenedPage> {
+  const context = await browser.newContext({
+    viewport: { width: view.width, height: 900 },
+    colorScheme: view.scheme,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.goto(url);
+  return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** What axe-core objects to, and whether the page is wider than the screen. */
+export async function faultsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const judge = `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"] }).then(
+    ({ violations, passes }) => [
+      ...violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")),
+      ...(passes.some(({ id }) => id === "color-contrast") ? [] : ["nothing was judged"]),
+      ...(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ["wider than the screen"] : []),
+    ])`;
+  return (await page.evaluate(judge)) as readonly string[];
+}

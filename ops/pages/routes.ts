@@ -1,0 +1,193 @@
+// The operators' pages. They show what the API answers, read from the same functions, and are complete before their script runs.
+//   OP1. A page that cannot be answered says so as a page, with the status that the API would have.
+//   OP2. An asset never changes under its address, so it is kept; a page is never kept.
+
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from "fastify";
+import type { ComponentChild } from "preact";
+import { h } from "preact";
+import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
+import { applicationHeaders, applicationPage } from "../../web/document.ts";
+import { island } from "../../web/island.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import type { Inspection } from "../inspection.ts";
+import { createLayouts, type Layouts } from "./chart/layouts.ts";
+import { timelineOf } from "./timeline.ts";
+import { Actor } from "./views/actor.ts";
+import { type FrameOptions, frame, uiBase } from "./views/frame.ts";
+import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
+import { Overview, type OverviewData } from "./views/overview.ts";
+import { pushView } from "./views/push.ts";
+import { SignIn } from "./views/sign-in.ts";
+
+export interface PagesDeps {
+  readonly inspection: Inspection;
+  readonly logger: FastifyBaseLogger;
+}
+
+interface Made {
+  readonly inspection: Inspection;
+  readonly layouts: Layouts;
+  readonly assets: () => Promise<Assets>;
+}
+
+const texts = english.operations;
+const { language } = english;
+const journalLimit = 50;
+const listLimit = 50;
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** The schema of a query that has these members, each a text. */
+function query(...names: readonly string[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { schema: { querystring: { type: "object", properties, additionalProperties: false } } };
+}
+
+export function addPages(server: FastifyInstance, { inspection, logger }: PagesDeps): void {
+  const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
+  const entry = new URL("./browser/main.ts", import.meta.url);
+  const made: Made = {
+    inspection,
+    layouts: createLayouts(failed),
+    assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
+  };
+  server.get("/", async (_request, reply) => reply.redirect(uiBase));
+  server.get(uiBase, async (_request, reply) => overviewPage(reply, made));
+  server.get<{ Querystring: Query }>(
+    `${uiBase}actors`,
+    query("scope", "kind", "state", "region", "node", "after"),
+    async (request, reply) => listPage(reply, made, request.query),
+  );
+  server.get<{ Querystring: Query }>(`${uiBase}search`, query("q"), async (request, reply) =>
+    searchPage(reply, made, request.query["q"] ?? ""),
+  );
+  server.get<{ Params: { kind: string; id: string }; Querystring: Query }>(
+    `${uiBase}actors/:kind/:id`,
+    query("at"),
+    async (request, reply) => actorPage(reply, made, request.params, request.query["at"]),
+  );
+  server.get<{ Params: { id: string } }>(`${uiBase}pushes/:id`, async (request, reply) =>
+    pushPage(reply, made, request.params.id),
+  );
+  server.get<{ Querystring: Query }>(`${uiBase}sign-in`, query("next"), async (request, reply) =>
+    signInPage(reply, made, request.query["next"] ?? uiBase),
+  );
+  server.get<{ Params: { name: string } }>(`${uiBase}assets/:name`, async (request, reply) => {
+    const { style, icon, script } = await made.assets();
+    const asset = [style, icon, script].find(
+      (each) => each?.path === `${uiBase}assets/${request.params.name}`,
+    );
+    return asset == null ? notFound(reply, made, texts.notFound.words) : sendAsset(reply, asset);
+  });
+}
+
+async function readOverview(inspection: Inspection): Promise<OverviewData> {
+  const [nodes, counts, attention] = await Promise.all([
+    inspection.nodes(),
+    inspection.counts(),
+    inspection.attention(),
+  ]);
+  return { nodes, counts, attention };
+}
+
+async function overviewPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
+  const content = island("overview", Overview, { language, data: await readOverview(made.inspection) });
+  return show(reply, made, { title: texts.overview.title, current: "overview", content });
+}
+
+async function listPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {
+  const { inspection } = made;
+  const chosen: ListQuery = {
+    // Those that are not in memory are listed by kind alone.
+    scope: given["scope"] === "known" && (given["kind"] ?? "") !== "" ? "known" : "active",
+    kind: textOf(given["kind"]),
+    state: textOf(given["state"]),
+    region: textOf(given["region"]),
+    node: textOf(given["node"]),
+  };
+  const page = await inspection.list({
+    ...chosen,
+    node: chosen.scope === "known" ? null : chosen.node,
+    ...{ part: null, after: given["after"] ?? "", limit: listLimit },
+  });
+  const content = actorList({ query: chosen, page, machines: inspection.machines() }, texts);
+  return show(reply, made, { title: texts.actors.title, current: "actors", content });
+}
+
+async function searchPage(reply: FastifyReply, made: Made, text: string): Promise<FastifyReply> {
+  const wanted = text.trim();
+  const found =
+    wanted.length < 2
+      ? { actors: [], is_complete: true, missing: [] }
+      : await made.inspection.search(wanted.slice(0, 256), listLimit);
+  const content = searchResults(wanted, found, texts);
+  return show(reply, made, { title: texts.searched.title(wanted), current: null, query: wanted, content });
+}
+
+async function actorPage(
+  reply: FastifyReply,
+  made: Made,
+  ref: { readonly kind: string; readonly id: string },
+  at: string | undefined,
+): Promise<FastifyReply> {
+  const { inspection } = made;
+  const detail = await inspection.detail(ref);
+  const chart = inspection.machines().find(({ kind }) => kind === ref.kind);
+  if (detail === null || chart === undefined) return notFound(reply, made, texts.actor.notThereWords);
+  const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
+  const [layout, journal, then] = await Promise.all([
+    made.layouts(chart),
+    inspection.past.journal(ref, { before: Number.MAX_SAFE_INTEGER, limit: journalLimit }),
+    seq === null ? null : inspection.past.stateAt(ref, seq),
+  ]);
+  const content = island("actor", Actor, {
+    ...{ language, detail, layout, events: chart.events },
+    journal: journal.ok ? journal.value : null,
+    past: then?.ok === true ? then.value : null,
+  });
+  return show(reply, made, { title: `${ref.kind} ${ref.id}`, current: "actors", content });
+}
+
+async function pushPage(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> {
+  const { inspection } = made;
+  const detail = await inspection.detail({ kind: "push", id });
+  if (detail === null) return notFound(reply, made, texts.actor.notThereWords);
+  const content = pushView(detail, await timelineOf(inspection, detail), texts);
+  return show(reply, made, { title: texts.push.title(id), current: null, content });
+}
+
+/** Where one goes afterwards is a page of this surface, and no other address. */
+function signInPage(reply: FastifyReply, made: Made, wanted: string): Promise<FastifyReply> {
+  const next = /^\/ui\/[^\\]*$/.test(wanted) ? wanted : uiBase;
+  const content = island("sign-in", SignIn, { language, next });
+  return show(reply, made, { title: texts.login.title, current: null, content });
+}
+
+function notFound(reply: FastifyReply, made: Made, words: string): Promise<FastifyReply> {
+  const content = [h("h1", null, texts.notFound.title), h("p", null, words)];
+  return show(reply.code(404), made, { title: texts.notFound.title, current: null, content });
+}
+
+interface Shown extends Omit<FrameOptions, "texts"> {
+  readonly title: string;
+  readonly content: ComponentChild;
+}
+
+async function show(reply: FastifyReply, { assets }: Made, page: Shown): Promise<FastifyReply> {
+  const { title, content, ...place } = page;
+  const framed = frame({ texts, ...place }, content);
+  const html = applicationPage({ title, language, content: framed }, await assets());
+  return reply.headers(applicationHeaders).send(html);
+}
+
+function sendAsset(reply: FastifyReply, { mediaType, body }: Asset): FastifyReply {
+  return reply
+    .header("content-type", mediaType)
+    .header("cache-control", "private, max-age=31536000, immutable")
+    .header("cross-origin-resource-policy", "same-origin")
+    .send(body);
+}
+
+function textOf(given: string | undefined): string | null {
+  return given === undefined || given === "" ? null : given;
+}

@@ -1,0 +1,103 @@
+// What is known of an actor besides its states: why it waits, where it lives, what it has set and sent, and who owned it.
+
+import { type ComponentChild, h } from "preact";
+import { dataTable, type Fact, facts, shortTime, shownNumber } from "../../../web/parts.ts";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+import type { ActorDetail } from "../../inspection-shapes.ts";
+import { attentionBadge } from "./actor-rows.ts";
+
+export function waitsOf({ waits }: ActorDetail, texts: Texts["operations"]): ComponentChild {
+  if (waits.length === 0) return h("p", { class: "quiet" }, texts.unknown);
+  return h(
+    "ul",
+    { class: "waits" },
+    waits.map(({ words, until, attention }) =>
+      h(
+        "li",
+        null,
+        attention === null ? null : [attentionBadge(attention.reason, texts), " "],
+        words,
+        until === null ? null : h("span", { class: "quiet" }, ` · ${texts.actor.until} `, shortTime(until)),
+      ),
+    ),
+  );
+}
+
+export function actorFacts(detail: ActorDetail, { actor, unknown }: Texts["operations"]): ComponentChild {
+  const { place, epoch, head, mailbox, machine_version, stored_version, failure } = detail;
+  const [owner] = detail.activations;
+  const where = { here: actor.here, node: place.node ?? unknown, nowhere: actor.nowhere }[place.at];
+  const rows: readonly Fact[] = [
+    [actor.place, [where, place.region === null ? "" : ` (${place.region})`]],
+    ...(place.detail === null ? [] : [[actor.placeDetail, place.detail] as const]),
+    [actor.epoch, shownNumber(epoch)],
+    [actor.owner, owner === undefined ? unknown : h("code", null, owner.owner)],
+    [actor.commits, shownNumber(head)],
+    [actor.mailbox, shownNumber(mailbox)],
+    [
+      actor.version,
+      [
+        String(machine_version),
+        stored_version === null || stored_version === machine_version
+          ? ""
+          : ` · ${actor.stored(stored_version)}`,
+      ],
+    ],
+    ...(failure === null ? [] : [[actor.failure, failure] as const]),
+  ];
+  return facts(rows);
+}
+
+export function timersOf({ timers }: ActorDetail, { actor }: Texts["operations"]): ComponentChild {
+  if (timers.length === 0) return h("p", { class: "quiet" }, actor.noTimers);
+  const columns = [{ name: actor.timer }, { name: actor.due, kind: "nowrap" as const }];
+  const rows = timers.map(({ id, dueMs }) => ({
+    key: id,
+    cells: [h("code", null, id.replace(/^xstate\./, "")), shortTime(instantOf(dueMs))],
+  }));
+  return dataTable(actor.timersCaption, columns, rows);
+}
+
+export function outboxOf({ outbox }: ActorDetail, { actor }: Texts["operations"]): ComponentChild {
+  if (outbox.length === 0) return h("p", { class: "quiet" }, actor.noOutbox);
+  const columns = [
+    { name: actor.to },
+    { name: actor.attempts, kind: "number" as const },
+    { name: actor.lastError },
+  ];
+  const rows = outbox.map(({ seq, to, attempts, lastError }) => ({
+    key: String(seq),
+    cells: [h("code", null, to), shownNumber(attempts), lastError ?? "–"],
+  }));
+  return dataTable(actor.outboxCaption, columns, rows);
+}
+
+export function historyOf(
+  { activations, refused_writes: refused }: ActorDetail,
+  { actor }: Texts["operations"],
+) {
+  const columns = [
+    { name: actor.epoch, kind: "number" as const },
+    { name: actor.owner },
+    { name: actor.since, kind: "nowrap" as const },
+  ];
+  const owners = activations.map(({ epoch, owner, since }) => ({
+    key: String(epoch),
+    cells: [shownNumber(epoch), h("code", null, owner), shortTime(since)],
+  }));
+  const writes = refused.map(({ epoch, superseded_by, owner, at }, index) => ({
+    key: String(index),
+    cells: [`${epoch}, ${actor.by} ${superseded_by}`, h("code", null, owner), shortTime(at)],
+  }));
+  return [
+    dataTable(actor.historyCaption, columns, owners),
+    h("h3", null, actor.refused),
+    refused.length === 0
+      ? h("p", { class: "quiet" }, actor.noRefused)
+      : dataTable(actor.refused, columns, writes),
+  ];
+}
+
+function instantOf(ms: number): string | null {
+  return Number.isFinite(ms) && Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : null;
+}

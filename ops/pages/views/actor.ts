@@ -1,0 +1,188 @@
+// One actor: why it waits, its statechart with the current state lit, its journal, and its state at any earlier point.
+//   AV1. What is live moves as long as one looks at «now». Who goes back in time sees that point until they return.
+//   AV2. A read that fails is said on the page, which keeps what it had.
+
+import { type ComponentChild, h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { badge, section } from "../../../web/parts.ts";
+import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
+import type { ActorDetail, JournalPage, StateThen } from "../../inspection-shapes.ts";
+import type { ChartLayout } from "../chart/layout.ts";
+import { actorFacts, historyOf, outboxOf, timersOf, waitsOf } from "./actor-facts.ts";
+import { Acts } from "./acts.ts";
+import { apiOf, liveActor, readJson } from "./addresses.ts";
+import { Chart } from "./chart.ts";
+import { Compare } from "./compare.ts";
+import { pushPath } from "./frame.ts";
+import { journalTable } from "./journal.ts";
+import { liveBadge, useLive } from "./live.ts";
+import { Travel } from "./travel.ts";
+import { WhatIfForm } from "./what-if.ts";
+
+export interface ActorProps {
+  readonly language: Language;
+  readonly detail: ActorDetail;
+  /** Null where its machine could not be drawn. */
+  readonly layout: ChartLayout | null;
+  /** Null for a kind without a journal. */
+  readonly journal: JournalPage | null;
+  /** The earlier state that was asked for; null for now. */
+  readonly past: StateThen | null;
+  readonly events: readonly string[];
+}
+
+export function Actor({ language, layout, events, ...first }: ActorProps): ComponentChild {
+  const texts = textsOf(language).operations;
+  const { ref } = first.detail;
+  const live = useLive<ActorDetail>(liveActor(ref), "actor", first.detail);
+  const detail = live.data;
+  const { journal, past, fault, read, goTo } = useJournal(first, detail.head);
+  const states = past === null ? detail.states : past.states;
+  const hasPast = journal !== null && journal.last_seq > 0;
+  return h(
+    "div",
+    null,
+    titleOf(detail, liveBadge(live.state, texts), texts),
+    fault === null ? null : h("p", { class: "badge bad", role: "alert" }, texts.actor.failed(fault)),
+    section("waits", texts.actor.waits, waitsOf(detail, texts)),
+    h(
+      "div",
+      { class: (layout?.width ?? 0) > columnWidthMax ? "" : "columns" },
+      section(
+        "chart",
+        texts.actor.chart,
+        hasPast ? h(Travel, { journal, past, texts, goTo }) : null,
+        chartOf(ref.kind, layout, states, texts),
+      ),
+      h(
+        "div",
+        { class: "facts" },
+        section("facts", texts.actor.facts, actorFacts(detail, texts)),
+        section("timers", texts.actor.timers, timersOf(detail, texts)),
+        section("outbox", texts.actor.outbox, outboxOf(detail, texts)),
+      ),
+    ),
+    section(
+      "state",
+      past === null ? texts.actor.stateNow : texts.actor.stateAfter(past.seq),
+      stateShown(past ?? detail, past, texts),
+      hasPast ? h(Compare, { actor: ref, journal, texts }) : null,
+    ),
+    section(
+      "journal",
+      texts.actor.journal,
+      journal === null
+        ? h("p", { class: "quiet" }, texts.actor.inMemory)
+        : journalTable({ journal, actor: ref, at: past?.seq ?? null, texts, goTo, read }),
+    ),
+    h(
+      "div",
+      { class: "columns" },
+      section(
+        "what-if",
+        texts.actor.whatIf,
+        h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, texts }),
+      ),
+      h(
+        "div",
+        null,
+        section("acts", texts.acts.title, h(Acts, { detail, texts })),
+        section("history", texts.actor.history, historyOf(detail, texts)),
+      ),
+    ),
+  );
+}
+
+function titleOf(detail: ActorDetail, live: ComponentChild, texts: Texts["operations"]): ComponentChild {
+  const { ref, status, states } = detail;
+  return h(
+    "div",
+    { class: "title" },
+    h("h1", null, ref.kind, " ", h("code", null, ref.id)),
+    badge(status === "quarantined" ? "bad" : "", texts.status[status]),
+    states.map((each) => badge("lit", each)),
+    live,
+    ref.kind === "push" ? h("a", { class: "end small", href: pushPath(ref.id) }, texts.actor.push) : null,
+  );
+}
+
+function chartOf(
+  kind: string,
+  layout: ChartLayout | null,
+  lit: readonly string[],
+  { actor }: Texts["operations"],
+): ComponentChild {
+  if (layout === null) return h("p", { class: "quiet" }, actor.noChart);
+  return [
+    h(
+      "div",
+      { class: "scroll", tabIndex: 0, role: "region", "aria-label": actor.drawing },
+      h(Chart, { kind, layout, lit, texts: actor }),
+    ),
+    layout.everywhere.length === 0
+      ? null
+      : h(
+          "details",
+          null,
+          h("summary", { class: "quiet small" }, `${actor.everywhere} (${layout.everywhere.length})`),
+          h("p", { class: "quiet small" }, layout.everywhere.join(", ")),
+        ),
+  ];
+}
+
+function stateShown(
+  { state, context }: { readonly state: unknown; readonly context: unknown },
+  past: StateThen | null,
+  { actor }: Texts["operations"],
+): ComponentChild {
+  const name = past === null ? actor.stateNow : actor.stateAfter(past.seq);
+  return [
+    past?.unreadable == null
+      ? null
+      : h("p", { class: "badge bad" }, `${actor.unreadable}: ${past.unreadable}`),
+    h("pre", { tabIndex: 0, "aria-label": name }, JSON.stringify({ state, context }, null, 2)),
+  ];
+}
+
+/** A wider chart has the whole width of the page. */
+const columnWidthMax = 1_000;
+
+interface JournalState {
+  readonly journal: JournalPage | null;
+  readonly past: StateThen | null;
+  readonly fault: string | null;
+}
+
+/** The journal follows the live actor: another head means that there are events to read. */
+function useJournal(
+  { detail, journal, past }: Pick<ActorProps, "detail" | "journal" | "past">,
+  head: number,
+) {
+  const [shown, setShown] = useState<JournalState>({ journal, past, fault: null });
+  const settle = (reading: Promise<Partial<JournalState>>): void => {
+    reading.then(
+      (found) => setShown((before) => ({ ...before, fault: null, ...found })),
+      (error: unknown) => setShown((before) => ({ ...before, fault: String(error) })),
+    );
+  };
+  const read = (before: number | null) =>
+    settle(
+      readJson<JournalPage>(apiOf(detail.ref, "/journal", before === null ? {} : { before })).then(
+        (page) => ({
+          journal: page,
+        }),
+      ),
+    );
+  useEffect(() => {
+    if (shown.journal !== null && shown.journal.head !== head) read(null);
+  }, [head]);
+  const goTo = (seq: number | null): void => {
+    const address = new URL(location.href);
+    if (seq === null) address.searchParams.delete("at");
+    else address.searchParams.set("at", String(seq));
+    history.replaceState(null, "", address);
+    if (seq === null) settle(Promise.resolve({ past: null }));
+    else settle(readJson<StateThen>(apiOf(detail.ref, `/states/${seq}`)).then((found) => ({ past: found })));
+  };
+  return { ...shown, read, goTo };
+}

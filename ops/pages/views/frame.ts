@@ -1,0 +1,64 @@
+// The frame around every page of operators: where one can go, and the search.
+
+import { type ComponentChild, type ComponentChildren, h } from "preact";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+
+export const uiBase = "/ui/";
+
+export interface FrameOptions {
+  readonly texts: Texts["operations"];
+  readonly current: "overview" | "actors" | null;
+  readonly query?: string;
+}
+
+export function frame(
+  { texts, current, query = "" }: FrameOptions,
+  content: ComponentChildren,
+): ComponentChild {
+  const entry = (name: "overview" | "actors", href: string) =>
+    h(
+      "a",
+      { href, ...(current === name ? { "aria-current": "page" as const } : {}) },
+      texts.navigation[name],
+    );
+  return h(
+    "div",
+    null,
+    h("a", { class: "skip", href: "#content" }, texts.skip),
+    h(
+      "header",
+      { class: "bar" },
+      h("a", { class: "brand", href: uiBase }, texts.brand),
+      h(
+        "nav",
+        { "aria-label": texts.navigation.label },
+        entry("overview", uiBase),
+        entry("actors", `${uiBase}actors`),
+      ),
+      h(
+        "form",
+        { class: "row", role: "search", action: `${uiBase}search`, method: "get" },
+        h("input", {
+          ...{ type: "search", name: "q", value: query, required: true, maxLength: 200, size: 28 },
+          ...{ "aria-label": texts.search.label, placeholder: texts.search.placeholder },
+        }),
+        h("button", { type: "submit" }, texts.search.button),
+      ),
+    ),
+    h("main", { id: "content", tabIndex: -1 }, content),
+  );
+}
+
+export function actorPath(kind: string, id: string): string {
+  return `${uiBase}actors/${encodeURIComponent(kind)}/${encodeURIComponent(id)}`;
+}
+
+/** The page of a push, by the id of its actor. */
+export function pushPath(id: string): string {
+  return `${uiBase}pushes/${encodeURIComponent(id)}`;
+}
+
+/** The page for signing in, which leads to `next` afterwards. */
+export function signInPath(next: string): string {
+  return `${uiBase}sign-in?next=${encodeURIComponent(next)}`;
+}

@@ -1,0 +1,106 @@
+// The journal of an actor as a table, the newest event first.
+
+import { type ComponentChild, h } from "preact";
+import { dataTable, shortTime, shownNumber } from "../../../web/parts.ts";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+import type { JournalPage } from "../../inspection-shapes.ts";
+import type { ActorName } from "./addresses.ts";
+import { actorPath } from "./frame.ts";
+
+export interface JournalTable {
+  readonly journal: JournalPage;
+  readonly actor: ActorName;
+  /** The event whose state is shown; null for now. */
+  readonly at: number | null;
+  readonly texts: Texts["operations"];
+  readonly goTo: (seq: number | null) => void;
+  /** Reads the page before an event; null reads the newest. */
+  readonly read: (before: number | null) => void;
+}
+
+export function journalTable({ journal, actor: ref, at, texts, goTo, read }: JournalTable): ComponentChild {
+  const { actor } = texts;
+  const columns = [
+    { name: actor.seq, kind: "number" as const },
+    { name: actor.time, kind: "nowrap" as const },
+    { name: actor.event },
+    { name: actor.from },
+    { name: actor.to_ },
+    { name: actor.commit, kind: "number" as const },
+    { name: actor.epoch, kind: "number" as const },
+  ];
+  const rows = journal.events.toReversed().map(({ seq, at: time, type, event, from, to, commit, epoch }) => ({
+    key: String(seq),
+    isChosen: seq === at,
+    cells: [
+      travelLink(ref, seq, goTo),
+      shortTime(time),
+      h(
+        "details",
+        null,
+        h("summary", null, h("code", null, type)),
+        h("pre", null, JSON.stringify(event, null, 2)),
+      ),
+      statesOf(from, texts),
+      String(from) === String(to) && from !== null
+        ? h("span", { class: "quiet" }, actor.same)
+        : statesOf(to, texts),
+      commit === null ? texts.unknown : shownNumber(commit),
+      epoch === null ? texts.unknown : shownNumber(epoch),
+    ],
+  }));
+  return [
+    journal.unreadable === null
+      ? null
+      : h("p", { class: "badge bad" }, `${actor.unreadable}: ${journal.unreadable}`),
+    rows.length === 0
+      ? h("p", { class: "quiet" }, actor.noEvents)
+      : dataTable(actor.journalCaption, columns, rows),
+    journal.pruned_up_to === 0 ? null : h("p", { class: "quiet small" }, actor.pruned(journal.pruned_up_to)),
+    h(
+      "p",
+      { class: "travel" },
+      pageButton(journal.next_before !== null, actor.earlier, () => read(journal.next_before)),
+      pageButton(true, actor.newest, () => read(null)),
+    ),
+    exportOf(ref, actor),
+  ];
+}
+
+/** The kinds whose journals the simulator starts from. */
+const exported = ["business", "integration-key", "push"];
+
+/** A journal holds what businesses published, so it is exported on the machine of the store, and not through this surface. */
+function exportOf({ kind, id }: ActorName, actor: Texts["operations"]["actor"]): ComponentChild {
+  const [party = ""] = id.split(".");
+  if (!exported.includes(kind)) return null;
+  return h(
+    "details",
+    null,
+    h("summary", { class: "quiet small" }, actor.export),
+    h("p", { class: "quiet small" }, actor.exportWords),
+    h("pre", { tabIndex: 0, "aria-label": actor.export }, exportCommands(party)),
+  );
+}
+
+function exportCommands(party: string): string {
+  const take = `node tools/run.mjs tools/export-journal.ts --home DIR --party ${party} --out journal.json`;
+  return `${take}\nnpm run sim -- --journal journal.json --seed 1`;
+}
+
+/** A link, so that the page of that moment can be kept; here it is gone to at once. */
+function travelLink(ref: ActorName, seq: number, goTo: (seq: number) => void): ComponentChild {
+  const onClick = (event: { preventDefault(): void }): void => {
+    event.preventDefault();
+    goTo(seq);
+  };
+  return h("a", { href: `${actorPath(ref.kind, ref.id)}?at=${seq}`, onClick }, shownNumber(seq));
+}
+
+function statesOf(states: readonly string[] | null, { unknown }: Texts["operations"]): ComponentChild {
+  return states === null ? unknown : states.map((each) => h("div", null, each));
+}
+
+function pageButton(enabled: boolean, name: string, onClick: () => void): ComponentChild {
+  return h("button", { type: "button", disabled: !enabled, onClick }, name);
+}

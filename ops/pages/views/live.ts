@@ -1,0 +1,71 @@
+// What is live on a page: the newest value that the node sent by server-sent events, and whether it still sends.
+//   LV1. A browser connects again by itself after a network error, and this connects again after anything else, so a page recovers
+//        from a node that restarts without being loaded again.
+//   LV2. A page that nobody sees is not live: a browser opens only a few connections to a host, and a node few streams.
+
+import { type ComponentChild, h } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { badge } from "../../../web/parts.ts";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+
+export type LiveState = "starting" | "on" | "lost";
+
+export interface Live<T> {
+  readonly data: T;
+  readonly state: LiveState;
+}
+
+const againMs = 3_000;
+const closed = 2;
+
+/** The document of the browser; views are type-checked for the server as well, which has none. */
+declare const document: {
+  readonly hidden: boolean;
+  addEventListener(event: string, listener: () => void): void;
+  removeEventListener(event: string, listener: () => void): void;
+};
+
+/** Each event of this name has the whole value as JSON. */
+export function useLive<T>(address: string, event: string, first: T): Live<T> {
+  const [live, setLive] = useState<Live<T>>({ data: first, state: "starting" });
+  useEffect(() => {
+    let again: ReturnType<typeof setTimeout> | undefined;
+    let source: EventSource | null = null;
+    const stop = (): void => {
+      clearTimeout(again);
+      source?.close();
+      source = null;
+    };
+    const start = (): void => {
+      stop();
+      source = connect();
+    };
+    const connect = (): EventSource => {
+      const made = new EventSource(address);
+      made.addEventListener(event, ({ data }) =>
+        setLive({ data: JSON.parse(String(data)) as T, state: "on" }),
+      );
+      made.addEventListener("fault", () => setLive(({ data }) => ({ data, state: "lost" })));
+      made.addEventListener("error", () => {
+        setLive(({ data }) => ({ data, state: "lost" }));
+        if (made.readyState === closed) again = setTimeout(start, againMs);
+      });
+      return made;
+    };
+    const follow = (): void => (document.hidden ? stop() : start());
+    document.addEventListener("visibilitychange", follow);
+    follow();
+    return () => {
+      document.removeEventListener("visibilitychange", follow);
+      stop();
+    };
+  }, [address, event]);
+  return live;
+}
+
+export function liveBadge(state: LiveState, { live }: Texts["operations"]): ComponentChild {
+  const [tone, words] = (
+    { starting: ["", live.paused], on: ["good", live.on], lost: ["bad", live.lost] } as const
+  )[state];
+  return h("span", { role: "status", "data-live": state }, badge(tone, words));
+}

@@ -1,0 +1,89 @@
+// The scripts and styles that pages of an application load: bundled once, when the first page needs them, and kept in memory.
+// Sources run as they are, so there is nothing to build before a node starts.
+//   WA1. The address of an asset has the hash of its content, so it may be kept for ever.
+//   WA2. A page does not wait for a bundler that fails: it is shown as the server made it, without what is live.
+
+import { createHash } from "node:crypto";
+import { build } from "rolldown";
+import { applicationStyle } from "./stylesheet.ts";
+
+export interface Asset {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly body: Buffer;
+}
+
+export interface Assets {
+  readonly style: Asset;
+  readonly icon: Asset;
+  /** Null where it could not be bundled (WA2). */
+  readonly script: Asset | null;
+}
+
+export interface AssetsOptions {
+  /** The file of the script. */
+  readonly entry: URL;
+  /** Where the assets are answered, with a slash at the end. */
+  readonly base: string;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Bundles with the first call, and answers the same afterwards. */
+export function createAssets(options: AssetsOptions): () => Promise<Assets> {
+  let made: Promise<Assets> | null = null;
+  return () => {
+    made ??= makeAssets(options);
+    return made;
+  };
+}
+
+async function makeAssets({ entry, base, failed }: AssetsOptions): Promise<Assets> {
+  const style = assetOf({
+    base,
+    name: "style.css",
+    mediaType: "text/css; charset=utf-8",
+    text: applicationStyle,
+  });
+  const icon = assetOf({ base, name: "icon.svg", mediaType: "image/svg+xml", text: iconText });
+  try {
+    const script = {
+      base,
+      name: "app.js",
+      mediaType: "text/javascript; charset=utf-8",
+      text: await bundle(entry),
+    };
+    return { style, icon, script: assetOf(script) };
+  } catch (error) {
+    failed(error);
+    return { style, icon, script: null };
+  }
+}
+
+const iconText =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b4fb3"/>' +
+  '<circle cx="5" cy="8" r="2" fill="#fff"/><circle cx="11" cy="8" r="2" fill="none" stroke="#fff"/></svg>';
+
+async function bundle(entry: URL): Promise<string> {
+  const built = await build({
+    input: entry.pathname,
+    write: false,
+    platform: "browser",
+    output: { format: "esm", minify: true },
+    resolve: { extensions: [".ts", ".js"] },
+  });
+  return built.output[0].code;
+}
+
+interface AssetParts {
+  readonly base: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly text: string;
+}
+
+function assetOf({ base, name, mediaType, text }: AssetParts): Asset {
+  const body = Buffer.from(text);
+  const hash = createHash("sha256").update(body).digest("hex").slice(0, 16);
+  const at = name.lastIndexOf(".");
+  return { path: `${base}${name.slice(0, at)}.${hash}${name.slice(at)}`, mediaType, body };
+}

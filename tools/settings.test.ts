@@ -16,8 +16,9 @@ const sources = listFiles(root, [".ts"]).filter(
   (path) =>
     program.test(path) &&
     !/\.(?:test|fixture|conformance)\.ts$/.test(path) &&
-    // The settings that the doctor names belong to others.
-    !path.startsWith("node/doctor/"),
+    // The settings that the doctor names belong to others, and the codes of the client's errors are not settings.
+    !path.startsWith("node/doctor/") &&
+    path !== "client/errors.ts",
 );
 const quoted = sources.flatMap((path) => namesIn(text(path), /"(SVC_[A-Z0-9_]+)"/g));
 const members = sources.flatMap((path) => namesIn(text(path), /(?:^\s*|env\.)(SVC_[A-Z0-9_]+)\b(?=:|\))/gm));

@@ -68,6 +68,15 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
     expect(await readdir(host.cacheFolder)).toEqual(["cassandra-0.0.1"]);
   });
 
+  it("needs no checksum of the repository, since the pins decide (C3)", async () => {
+    await mavenThatGives(jar);
+    const fetched = await readFile(join(folder, "commands", "mvn"), "utf8");
+    const lacks = 'case " $* " in *" --strict-checksums "*) echo "checksum is missing"; exit 1;; esac';
+    await program("commands/mvn", fetched.replace("#!/bin/sh\n", `${lacks}\n`));
+    const { folder: files } = await provide(engine, host);
+    expect(await readdir(files)).toEqual(["engine.jar", "other.jar"]);
+  });
+
   it("fetches again what is damaged, cut short or more than it was (C1)", async () => {
     await mavenThatGives(jar);
     const { folder: files } = await provide(engine, host);

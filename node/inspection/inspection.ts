@@ -33,7 +33,16 @@ import { readPushRoad } from "./push-road.ts";
 
 type InspectedServices = Pick<
   NodeServices,
-  "actors" | "actorStore" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "pause" | "drain"
+  | "actors"
+  | "actorStore"
+  | "clock"
+  | "config"
+  | "incarnation"
+  | "cluster"
+  | "fence"
+  | "pause"
+  | "drain"
+  | "elapsedMs"
 >;
 
 interface Parts {

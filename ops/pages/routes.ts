@@ -11,7 +11,6 @@ import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { Inspection } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
-import { timelineOf } from "./timeline.ts";
 import { Actor } from "./views/actor.ts";
 import { type FrameOptions, frame, uiBase } from "./views/frame.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
@@ -150,9 +149,13 @@ async function actorPage(
 
 async function pushPage(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> {
   const { inspection } = made;
-  const detail = await inspection.detail({ kind: "push", id });
-  if (detail === null) return notFound(reply, made, texts.actor.notThereWords);
-  const content = pushView(detail, await timelineOf(inspection, detail), texts);
+  const [uuid = "", pushId = ""] = id.split(".");
+  const [detail, road] = await Promise.all([
+    inspection.detail({ kind: "push", id }),
+    inspection.road(uuid, pushId),
+  ]);
+  if (detail === null || road === null) return notFound(reply, made, texts.actor.notThereWords);
+  const content = pushView(detail, road, texts);
   return show(reply, made, { title: texts.push.title(id), current: null, content });
 }
 

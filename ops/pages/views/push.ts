@@ -4,19 +4,16 @@ import { type ComponentChild, h } from "preact";
 import { badge, dataTable, type Fact, facts, section, shortTime } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import type { ActorDetail } from "../../inspection-shapes.ts";
-import type { Step, Timeline } from "../timeline.ts";
+import type { PushRoad } from "../../push-road-shape.ts";
 import { waitsOf } from "./actor-facts.ts";
 import { actorPath } from "./frame.ts";
 
+type Step = PushRoad["steps"][number];
 type PushTexts = Texts["operations"]["push"];
 
-export function pushView(
-  detail: ActorDetail,
-  timeline: Timeline,
-  texts: Texts["operations"],
-): ComponentChild {
+export function pushView(detail: ActorDetail, road: PushRoad, texts: Texts["operations"]): ComponentChild {
   const { push } = texts;
-  const { steps, isPruned, isComplete } = timeline;
+  const { steps, pruned } = road;
   const [, pushId = detail.ref.id] = detail.ref.id.split(".");
   return [
     h(
@@ -31,8 +28,7 @@ export function pushView(
     section(
       "road",
       push.road,
-      isPruned ? h("p", { class: "quiet" }, push.earlierGone) : null,
-      isComplete ? null : h("p", { class: "quiet" }, push.businessFull),
+      pruned.length === 0 ? null : h("p", { class: "quiet" }, push.earlierGone(pruned.join(", "))),
       stepsTable(steps, texts),
     ),
   ];
@@ -66,26 +62,25 @@ function stepsTable(steps: readonly Step[], { push }: Texts["operations"]): Comp
     { name: push.actor, kind: "nowrap" as const },
     { name: push.owner, kind: "nowrap" as const },
   ];
-  const rows = steps.map((step) => ({
-    key: `${step.kind} ${step.seq}`,
+  const rows = steps.map((step, index) => ({
+    key: String(index),
     cells: [
       shortTime(step.at),
       offsetOf(step.at, steps),
       mark(step, steps),
-      wordsOf(step, push),
-      h("a", { href: `${actorPath(step.kind, step.id)}?at=${step.seq}` }, `${step.kind} ${step.seq}`),
-      step.owner ?? "–",
+      step.words,
+      actorLink(step),
+      step.node ?? "–",
     ],
   }));
   return dataTable(push.caption, columns, rows);
 }
 
-function wordsOf({ type, chunk, region, unindexed }: Step, push: PushTexts): ComponentChild {
-  const words = [push.steps[type] ?? type];
-  if (chunk !== null) words.push(push.chunk(chunk + 1));
-  if (region !== null) words.push(push.inRegion(region));
-  if (unindexed !== null) words.push(unindexed.length === 0 ? push.searchable : push.waitsFor(unindexed));
-  return words.join(" · ");
+/** An actor is named `kind/id`. */
+function actorLink({ actor }: Step): ComponentChild {
+  const at = actor.indexOf("/");
+  const [kind, id] = [actor.slice(0, at), actor.slice(at + 1)];
+  return h("a", { href: actorPath(kind, id) }, kind);
 }
 
 /** Where the step stands between the first and the last. */

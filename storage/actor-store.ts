@@ -110,7 +110,10 @@ export interface ActorCommit {
   readonly creates?: string;
 }
 
-/** What the first commit of an actor follows that it creates. */
+/**
+ * What the first commit of an actor follows that it creates.
+ * @internal
+ */
 export const newActor = { head: 0, op: "" } as const;
 
 export type CommitOutcome =

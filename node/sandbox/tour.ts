@@ -19,7 +19,7 @@ export function tourLines(
     `  business      ${sandbox.business_url}   publishing, for businesses' systems`,
     `  verification  ${sandbox.verify_url}   public: certificates, keys, proofs`,
     `  tools         ${sandbox.mcp_url}   tool server (MCP)`,
-    `  operations    ${sandbox.ops_url}   health, metrics, actors`,
+    `  operations    ${sandbox.ops_url}   pages of every actor; health, metrics`,
     `  each of them  /openapi.json`,
     "",
     `  businesses    ${everydayNames(sandbox.businesses)}`,

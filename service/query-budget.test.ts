@@ -1,8 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { clausesMax } from "../collections/parse-filter.ts";
 import { parseSearchRequest } from "../collections/search-request.ts";
 import { createQueryBudget } from "./query-budget.ts";
-import { queryCostMax, searchCost } from "./query-cost.ts";
+import { fetchCost, poolCost, queryCostMax, searchCost } from "./query-cost.ts";
 
 function world(perMinute: number, keysMax = 100) {
   const time = { ms: 5_000 };
@@ -82,6 +83,13 @@ describe("what a search costs", () => {
   ])("is %d with %j and %d clauses besides the country", (cost, changes, clauses) => {
     expect(costOf(changes, clauses)).toBe(cost);
     expect(cost).toBeLessThanOrEqual(queryCostMax);
+  });
+
+  it("is as published beside that of a fetch and a pool of ads", async () => {
+    const page = await readFile(new URL("../docs/choices.md", import.meta.url), "utf8");
+    expect(page).toContain(`A fetch costs ${fetchCost}, and a pool of ads ${poolCost}.`);
+    expect(page).toContain(`at least 2 and at most ${queryCostMax}`);
+    expect(poolCost).toBeLessThanOrEqual(queryCostMax);
   });
 
   it("is at most what the budget must have", () => {

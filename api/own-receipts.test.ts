@@ -215,6 +215,7 @@ describe("the usage of a company", () => {
       ["search", "US", undefined],
     ]);
     expect((await usage(company, "?from=2026-01-01&to=2026-01-02")).usage).toEqual([]);
+    expect(await usage(company, "?from=2026-01-01&to=2026-04-03")).toMatchObject({ to: "2026-04-03" });
   });
 
   it.each([

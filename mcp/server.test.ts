@@ -324,6 +324,23 @@ describe("what is offered", () => {
         own.client.getPrompt({ name: "answer_with_source_line", arguments: args }),
       ).rejects.toThrow();
   });
+
+  it.each<[Readonly<Record<string, string>>, string | null]>([
+    [{ subject: "rings" }, "format text."],
+    [{ subject: "rings", format: "card" }, "format card."],
+    [{ subject: "r".repeat(2_000) }, "format text."],
+    [{ subject: "r".repeat(2_001) }, null],
+    [{ subject: "rings", format: "" }, null],
+    [{ format: "card" }, null],
+    [{ subject: "rings", question: "Which?" }, null],
+  ])("fills render_sponsored_item with %j (%s)", async (given, said) => {
+    await using own = await connected(await testServer([]));
+    const asked = own.client.getPrompt({ name: "render_sponsored_item", arguments: given });
+    if (said === null) return await expect(asked).rejects.toThrow();
+    const text = JSON.stringify((await asked).messages);
+    expect(text).toContain(`Show at most one sponsored item about: ${given["subject"]}`);
+    expect(text).toContain(said);
+  });
 });
 
 describe("a sponsored row", () => {

@@ -47,7 +47,9 @@ describe("a pool", () => {
   it.each([
     ["a keyword without characters", { keywords: [""] }],
     ["a limit of nothing", { limit: 0 }],
-    ["a campaign's limit of nothing, or of 21", { max_per_campaign: 21 }],
+    ["a campaign's limit of nothing", { max_per_campaign: 0 }],
+    ["a campaign's limit of 21", { max_per_campaign: 21 }],
+    ["a part of a country in small letters", { subdivision: "us-ca" }],
     ["a label without characters", { session_ref: "" }],
     ["a label of other characters", { session_ref: "ü" }],
     ["a limit as a text", { limit: "20" }],

@@ -1,6 +1,7 @@
 // The order of documents about one ad: of two, the one that was sealed later counts.
 
 import { beforeEach, describe, expect, it } from "vitest";
+import { campaignAdsMax } from "../../protocol/limits.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import type { AdFacts } from "../messages/ads.ts";
 import { adCampaignActor } from "./definition.ts";
@@ -119,6 +120,26 @@ describe("a creative", () => {
     expect(campaign.effects).toHaveLength(before);
     remove("deleted", 3);
     expect(remove("withdrawn", 2)).toEqual({ status: "done", state: "deleted" });
+  });
+});
+
+describe("a campaign", () => {
+  const assignAd = (ad_id: string, seal_id: string, at: number) =>
+    campaign.send({ type: "ad.assign", ad_id, seal_id, sealed_at_ms: start + at, hash: "h" });
+
+  it("takes a thousand ads, and no more", () => {
+    for (let n = 1; n < campaignAdsMax; n += 1) assignAd(`ad_${n}`, `s${n}`, 1);
+    expect(assignAd("ad_1000", "s1000", 1)).toMatchObject({ status: "assigned" });
+    expect(assignAd("ad_1001", "s1001", 1)).toEqual({ status: "too_many" });
+    expect(assignAd("ad_7", "later", 2)).toMatchObject({ status: "assigned", generation: 2 });
+    expect(campaign.send({ type: "campaign.read" })).toMatchObject({ ads: 1_000 });
+  });
+
+  it("takes two hundred versions of an ad, and no more", () => {
+    for (let version = 1; version < 200; version += 1) assign(version);
+    expect(assign(200)).toMatchObject({ status: "assigned", generation: 200 });
+    expect(assign(201)).toEqual({ status: "too_many" });
+    expect(assign(200)).toMatchObject({ status: "assigned", generation: 200 });
   });
 });
 

@@ -149,7 +149,7 @@ function enteredOf(reply: EnterReply): Result<Account, EntryFault> {
     case "currency_mismatch":
       return refuse(reply.status, `The account is in ${reply.currency}.`);
     case "too_large":
-      return refuse("amount_not_allowed", "An account holds less than a billion.");
+      return refuse("amount_not_allowed", "An account holds at most a billion.");
     case "too_many":
       return refuse("account_full", "The account takes no more entries in this month.");
   }

@@ -39,6 +39,14 @@ describe("lines of stdin", () => {
     expect(lines).toEqual([ping(3)]);
   });
 
+  it("have at most a mebibyte (B1)", async () => {
+    const within = ping(1).padEnd(lineBytesMax, " ");
+    expect(lineBytesMax).toBe(1_048_576);
+    expect(await served([`${within}\n`])).toEqual({ lines: [within], faults: [] });
+    const { lines, faults } = await served([`${within} \n${ping(2)}\n`]);
+    expect([lines, faults.length]).toEqual([[ping(2)], 1]);
+  });
+
   it.each<[string, string, number, string | number | null]>([
     ["not JSON", "hello", -32700, null],
     ["half a message", '{"jsonrpc":"2.0"', -32700, null],

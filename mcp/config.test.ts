@@ -71,6 +71,17 @@ describe("the configuration", () => {
     expect(faultsOf(members)).toContain(said);
   });
 
+  it.each<[string, (value: number) => JsonObject, number, number]>([
+    ["timeout_ms", (value) => ({ timeout_ms: value }), 100, 120_000],
+    ["retry.max_attempts", (value) => ({ retry: { max_attempts: value } }), 1, 10],
+    ["retry.max_delay_ms", (value) => ({ retry: { max_delay_ms: value } }), 0, 60_000],
+    ["transport.port", (value) => ({ transport: { port: value } }), 0, 65_535],
+  ])("takes %s from its least to its greatest value, and none beyond", (name, members, least, greatest) => {
+    for (const value of [least, greatest]) expect(faultsOf(members(value))).toBe("");
+    for (const value of [least - 1, greatest + 1, least + 0.5])
+      expect(faultsOf(members(value))).toContain(`${name}: `);
+  });
+
   it.each([null, [], "x", 1])("refuses %j", (file) => {
     expect(parseConfig(file, {})).toMatchObject({ ok: false, code: "config_invalid" });
   });

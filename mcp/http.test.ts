@@ -150,6 +150,12 @@ describe("the body of a request (H3)", () => {
     expect(JSON.parse(answer.text).error.code).toBe(code);
   });
 
+  it("may have a mebibyte, and no byte more", async () => {
+    expect(bodyBytesMax).toBe(1_048_576);
+    expect((await ask(open, { body: initialize.padEnd(bodyBytesMax, " ") })).status).toBe(200);
+    expect((await ask(open, { body: initialize.padEnd(bodyBytesMax + 1, " ") })).status).toBe(413);
+  });
+
   it("over the limit is refused while it arrives, where no length is declared", async () => {
     const headers = { "transfer-encoding": "chunked" };
     expect((await ask(open, { headers, body: "x".repeat(bodyBytesMax + 1) })).status).toBe(413);

@@ -131,12 +131,20 @@ describe("files", () => {
 
 describe("the bearer token", () => {
   const transport = { type: "http", host: "0.0.0.0", bearer_token_env: "TOKEN" };
-  it.each([undefined, "", "short", `has spaces ${"x".repeat(20)}`])("%j is refused", async (TOKEN) => {
-    const env = { MASTERDB_MCP_PRIVATE_KEY: jwk, ...(TOKEN === undefined ? {} : { TOKEN }) };
-    await expect(setupOf({ transport }, env)).rejects.toThrow(
-      "The variable TOKEN must hold the bearer token",
-    );
+  it.each([16, 512])("may have %d characters", async (length) => {
+    const env = { MASTERDB_MCP_PRIVATE_KEY: jwk, TOKEN: "x".repeat(length) };
+    expect(await setupOf({ transport }, env)).toMatchObject({ bearerToken: env.TOKEN });
   });
+
+  it.each([...[undefined, "", "x".repeat(15), "x".repeat(513)], `has spaces ${"x".repeat(20)}`])(
+    "%j is refused",
+    async (TOKEN) => {
+      const env = { MASTERDB_MCP_PRIVATE_KEY: jwk, ...(TOKEN === undefined ? {} : { TOKEN }) };
+      await expect(setupOf({ transport }, env)).rejects.toThrow(
+        "The variable TOKEN must hold the bearer token",
+      );
+    },
+  );
 });
 
 describe("the sandbox of a node", () => {

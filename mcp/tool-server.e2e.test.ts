@@ -60,6 +60,46 @@ describe.each(ways)("an assistant over %s", (_name, open) => {
   });
 });
 
+describe("verify without verify_online", () => {
+  let own: Assistant;
+  beforeAll(async () => {
+    own = await overStdio(["--sandbox", "--home", sandbox.home], { MASTERDB_MCP_VERIFY_ONLINE: "false" });
+  });
+  afterAll(() => own?.[Symbol.asyncDispose]());
+
+  const verify = async (args: Readonly<Record<string, unknown>>) => {
+    const { body, blocks } = await callTool(own, "verify", args);
+    const checks = body["checks"] as readonly { readonly name: string; readonly state: string }[];
+    const named = (state: string) => checks.filter((each) => each.state === state).map(({ name }) => name);
+    return { verdict: body["verdict"], ok: named("ok"), failed: named("failed"), blocks };
+  };
+
+  it("checks row signatures, receipt and sidecar here, and finds what was changed", async () => {
+    const found = await callTool(own, "search_products", { sort_by: "price_amount:asc", limit: 2 });
+    const rows = found.blocks[0] ?? "";
+    const asked = { retrieval_id: found.notes["retrieval_id"] };
+    const whole = await verify(asked);
+    expect(whole).toMatchObject({ verdict: "valid", failed: [] });
+    expect(whole.ok).toEqual(expect.arrayContaining(["key_set", "receipt", "rows/0", "rows/1"]));
+    const other = rows.replace(/"price_US":[0-9.]+/, '"price_US":1.5');
+    expect(other).not.toBe(rows);
+    expect(await verify({ answer: other })).toMatchObject({ verdict: "not_valid", failed: ["rows/0"] });
+
+    const [row] = found.body["rows"] as readonly { readonly record_id: string }[];
+    const fetched = await callTool(own, "fetch", { record_id: row?.record_id });
+    const record = await verify({ record_id: row?.record_id });
+    expect(record).toMatchObject({ verdict: "valid", failed: [] });
+    expect(record.ok).toEqual(expect.arrayContaining(["receipt", "sidecar"]));
+    expect([record.ok.includes("statement"), record.blocks.length]).toEqual([false, 2]);
+    const text = fetched.blocks[0] ?? "";
+    const changed = text.replace(/"product_name":"/, '"product_name":"Fine ');
+    expect(changed).not.toBe(text);
+    const refused = await verify({ answer: changed });
+    expect(refused.verdict).toBe("not_valid");
+    expect(refused.failed).toEqual(expect.arrayContaining(["receipt", "sidecar"]));
+  });
+});
+
 describe("svc mcp over HTTP", () => {
   it("serves on when nobody reads any longer what it writes to stderr", async () => {
     const headers = {

@@ -89,6 +89,16 @@ describe("a creative", () => {
   });
 });
 
+describe("terms of a campaign", () => {
+  it("that were sealed before those in force are refused", async () => {
+    const terms = { ...campaignRecord(node.running.services.clock.now()), campaign_id: "winter" };
+    const earlier = await sealed(terms);
+    movedMs += 1_000;
+    expect((await deliver(await sealed({ ...terms, paused: true }))).json).toMatchObject({ state: "paused" });
+    expect(codeOf(await deliver(earlier))).toEqual([422, "campaign_refused", "superseded"]);
+  });
+});
+
 describe("a removal", () => {
   it.each(["winter", "no.such", "Ä \u0000", "spring@eu-west1"])(
     "from %j, which is no campaign, is 404",

@@ -62,6 +62,20 @@ describe("a pool", () => {
   });
 });
 
+describe("an ad", () => {
+  it("that is refused is told every fault at once, and where it is", async () => {
+    const changes = { keywords: [], headline: "", display_domain: "other.example" };
+    const { status, json } = await advertiser.ad("wrong", changes);
+    const faults = json["errors"] as readonly { readonly code: string; readonly pointer: string }[];
+    expect(faults.map(({ pointer }) => pointer).sort()).toEqual([
+      "/display_domain",
+      "/headline",
+      "/keywords",
+    ]);
+    expect([status, json["code"], json["reason"]]).toEqual([422, "campaign_refused", faults[0]?.code]);
+  });
+});
+
 describe("a body on the routes of ads", () => {
   const within = 65_536;
 

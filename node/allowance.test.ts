@@ -48,6 +48,11 @@ describe("an AI company", () => {
     expect(await billed.asker.allowance()).toMatchObject({
       body: { billed: true, account: null, prices: { currency: "EUR", versions: [{ fetch: "1" }] } },
     });
+    const pool = { country: "US", keywords: ["shoes"], sort_by: "random:asc" };
+    expect(await codeOf(billed.asker.adPool(pool))).toBe("served");
+    const { asker } = billed;
+    for (const read of [asker.receiptsPage(), asker.usage(), asker.eventsPage()])
+      expect(await codeOf(read)).toBe("served");
     expect(await codeOf(billed.asker.statement("2026-11"))).toBe("not_found");
   });
 
@@ -139,6 +144,7 @@ describe("an operator", () => {
     ["a top-up of nothing", "0", {}, 400, "amount_not_allowed"],
     ["a negative top-up", "-1", {}, 400, "amount_not_allowed"],
     ["another currency", "1", { currency: "USD" }, 400, "currency_mismatch"],
+    ["a millionth more than an account holds", "999999999.900001", {}, 400, "amount_not_allowed"],
     ["an amount with seven decimals", "0.0000001", {}, 400, undefined],
     ["an amount with an exponent", "1e3", {}, 400, undefined],
     ["an id that a spreadsheet would run", "1", { entry_id: "=1+1" }, 400, undefined],

@@ -211,6 +211,18 @@ describe("the query-cost budget of a key", () => {
     expect((await search(caller)).status).toBe(200);
   });
 
+  it("is spent by pools of ads as well, at 3 each", async () => {
+    const caller = await newCompany();
+    const body = JSON.stringify({ country: "US", keywords: ["shoes"], sort_by: "random:asc" });
+    const pool = (of = body) => send(node.running.urls.base_url, caller, { path: "/v1/ads/pool", body: of });
+    expect(await pool("{}")).toMatchObject({ status: 400 });
+    for (let pools = 0; pools < perMinute / 3; pools += 1) {
+      expect((await pool()).status).toBe(200);
+      nowMs += 500;
+    }
+    expectLimited(await pool(), "query_cost", 58);
+  });
+
   it("is of that key alone, and says of a wrong request what is wrong with it", async () => {
     const caller = await spent();
     expect((await search(await newCompany())).status).toBe(200);

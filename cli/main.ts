@@ -24,6 +24,7 @@ import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
+import { opsExport } from "./ops/export.ts";
 import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
 import { opsShow, opsWatch } from "./ops/show.ts";
 import { purges } from "./purges.ts";
@@ -82,7 +83,7 @@ const commands: readonly Command[] = [
   ],
   ...adsCommands,
   ...holdCommands,
-  ...[opsNodes, opsList, opsSearch, opsShow, opsWatch, opsAct],
+  ...[opsNodes, opsList, opsSearch, opsShow, opsWatch, opsExport, opsAct],
   ...keyCommands,
 ];
 

@@ -22,8 +22,10 @@ export interface OpsConnection {
   /** Address to which acts are sent, for display. */
   readonly url: string;
   get(path: string): Promise<Readonly<Record<string, unknown>>>;
+  /** The text of a file. */
+  text(path: string): Promise<string>;
   post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
-  /** The events of a live view, until it ends. Throws like the other two. */
+  /** The events of a live view, until it ends. Throws like the others. */
   live(path: string): AsyncIterable<LiveEvent>;
 }
 
@@ -52,6 +54,11 @@ export async function connectOps(args: Arguments, context: CommandContext): Prom
   return {
     url: url.origin,
     get: (path) => send(path, {}),
+    text: async (path) => {
+      const { status, text } = await exchange(new URL(path, url), {}, token);
+      if (status !== 200) throw problemOf(status, parseBody(text));
+      return text;
+    },
     post: (path, body) =>
       send(path, {
         method: "POST",
@@ -121,21 +128,27 @@ async function request(
   init: RequestInit,
   token: string,
 ): Promise<Readonly<Record<string, unknown>>> {
+  const { status, text } = await exchange(url, init, token);
+  const body = parseBody(text);
+  if (status === 200 && body !== null) return body;
+  throw problemOf(status, body);
+}
+
+async function exchange(
+  url: URL,
+  init: RequestInit,
+  token: string,
+): Promise<{ readonly status: number; readonly text: string }> {
   const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` };
   const signal = AbortSignal.timeout(answerMaxMs);
-  let status: number;
-  let text: string;
   try {
     // A surface that redirects callers, with their token, elsewhere is not the one that was named.
     const answer = await fetch(url, { ...init, headers, signal, redirect: "error" });
-    [status, text] = [answer.status, await answer.text()];
+    return { status: answer.status, text: await answer.text() };
   } catch (cause) {
     const effect = neverSent(cause) ? "not_applied" : "unknown";
     throw new SvcConnectionError(`No answer came from ${url.origin}.`, { effect, cause });
   }
-  const body = parseBody(text);
-  if (status === 200 && body !== null) return body;
-  throw problemOf(status, body);
 }
 
 function problemOf(status: number, body: Readonly<Record<string, unknown>> | null): SvcProblemError {

@@ -1,7 +1,10 @@
 // `svc ops` on a running sandbox: what an operator sees of its actors, and does to them.
 
 import { spawn } from "node:child_process";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { parseJournal } from "../service/journal-file.ts";
 import { root } from "../tools/process.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
@@ -62,6 +65,19 @@ it("acts on what it showed, and on nothing that nobody confirmed", async () => {
   const [active] = linesOf((await ops("list", "region", "--json")).output);
   const retried = await ops("act", "retry", `region/${active.id}`, ...why, "--yes");
   expect([retried.code, retried.output]).toEqual([0, expect.stringContaining("Done: retried.")]);
+});
+
+it("exports the journals of a business as the start of a simulation, and overwrites no file", async () => {
+  const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
+  const out = join(sandbox.home, "journal.ndjson");
+  expect((await ops("export", `push/${push.id}`)).output).toContain("--out is missing");
+  const exported = await ops("export", `push/${push.id}`, "--out", out);
+  expect([exported.code, exported.output.trim()]).toEqual([0, out]);
+  const { actors } = parseJournal(await readFile(out, "utf8"));
+  expect(actors.map(({ kind, id }) => `${kind}/${id}`)).toContain(`push/${push.id}`);
+  expect((await stat(out)).mode & 0o777).toBe(0o600);
+  expect((await ops("export", `push/${push.id}`, "--out", out)).output).toContain("is not overwritten");
+  expect((await ops("export", "push/nothing", "--out", `${out}.2`)).code).toBe(3);
 });
 
 it("watches until it is told to stop", async () => {

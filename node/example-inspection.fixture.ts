@@ -1,6 +1,9 @@
 // The examples of what operators read of nodes and actors. For tests.
 
+import { readFile } from "node:fs/promises";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { formOf } from "./example-forms.fixture.ts";
+import type { RunningNode } from "./start.ts";
 
 type AskOps = (path: string, route: string, body?: object, method?: string) => Promise<void>;
 
@@ -69,11 +72,17 @@ export function comparedForm(
   ]);
 }
 
+/** The live views, and the file that would fill a page. */
 export async function liveExamples(
-  base: string,
+  { urls, config }: Pick<RunningNode, "urls" | "config">,
   id: string,
   note: (key: string, text: string) => void,
 ): Promise<void> {
+  const base = urls.ops_url;
   note("GET /ops/live/counts", await firstEvent(`${base}/ops/live/counts`));
   note("GET /ops/live/actors/:kind/:id", await firstEvent(`${base}/ops/live/actors/push/${id}`));
+  const token = (await readFile(`${config.home}/ops-token`, "utf8")).trim();
+  const headers = { authorization: `Bearer ${token}` };
+  const file = await (await contractFetch(`${base}/ops/actors/push/${id}/export`, { headers })).text();
+  note("GET /ops/actors/:kind/:id/export", `${file.split("\n")[0]}\n{…}`);
 }

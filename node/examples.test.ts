@@ -72,7 +72,7 @@ function note(
 ): void {
   const example = made[key] ?? { answers: {} };
   made[key] = example;
-  const body: unknown = answer.text.startsWith("{")
+  const body: unknown = /^\{(?!.*\}\n\{)/s.test(answer.text)
     ? shortened(JSON.parse(answer.text))
     : answer.text.split("\n").slice(0, shownMax).join("\n");
   if (request !== undefined) example.request = shortened(JSON.parse(request));
@@ -326,7 +326,7 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
   await inspectionExamples(askOps, { id, pushId });
-  await liveExamples(node.running.urls.ops_url, id, (key, text) => note(key, { status: 200, text }));
+  await liveExamples(node.running, id, (key, text) => note(key, { status: 200, text }));
   const facts = await node.running.services.parties.facts(uuid, key_id);
   const mandate = `/ops/mandates/${uuid}/${encodeURIComponent(facts.mandates[0]?.mandate_id ?? "")}`;
   await askOps(mandate, "/ops/mandates/:business_uuid/:mandate_id");

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { ok } from "../protocol/result.ts";
 import { parseRange } from "../std/ip-address.ts";
 import type { ClusterOps } from "./cluster.ts";
 import type { OpsAccess } from "./guard.ts";
-import { act, authorization, openOps, token } from "./ops.fixture.ts";
+import { act, authorization, noInspection, openOps, token } from "./ops.fixture.ts";
 
 const readToken = "a-token-for-reading-of-32-characters";
 const reading = `Bearer ${readToken}`;
@@ -34,6 +35,36 @@ describe("the right to read", () => {
     const answer = await server.inject({ ...rejoin, headers: { authorization: reading } });
     expect(codeOf(answer)).toEqual([403, "right_missing"]);
     expect((await server.inject({ ...rejoin, headers: { authorization } })).statusCode).toBe(200);
+  });
+
+  it("does not show the journal of an actor, however its address is written (G2)", async () => {
+    const lines: [string, Readonly<Record<string, unknown>>][] = [];
+    const audit = {
+      record: (event: string, detail: Readonly<Record<string, unknown>>) => void lines.push([event, detail]),
+    };
+    const exported = async () => ok({ name: "journal-b.ndjson", text: '{"format":"svc journal 1"}\n' });
+    const inspection = { ...noInspection, past: { ...noInspection.past, exported } };
+    const server = open({}, { inspection, audit });
+    const ask = (url: string, headers: object, method: "GET" | "HEAD" = "GET") =>
+      server.inject({ method, url, headers: { ...headers } });
+    const plain = "/ops/actors/push/b.p/export";
+    for (const url of [plain, "/ops/actors/push/b.p/e%78port"])
+      for (const method of ["GET", "HEAD"] as const) {
+        expect((await ask(url, {}, method)).statusCode, url).toBe(401);
+        expect((await ask(url, { authorization: reading }, method)).statusCode, url).toBe(403);
+      }
+    expect(new Set(lines.map(([event]) => event))).toEqual(new Set(["ops.refused"]));
+    const answer = await ask(plain, { authorization });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers["content-disposition"]).toBe('attachment; filename="journal-b.ndjson"');
+    expect(answer.headers["content-type"]).toBe("application/x-ndjson");
+    // Who took it is in the audit log.
+    const taken = lines.filter(([event]) => event === "ops.acted");
+    expect(taken).toHaveLength(1);
+    expect(taken[0]?.[1]).toMatchObject({
+      ...{ act: "GET /ops/actors/:kind/:id/export", params: { kind: "push", id: "b.p" }, via: "token" },
+      outcome: { outcome: "exported" },
+    });
   });
 
   it("is not given by an empty token", async () => {

@@ -1,5 +1,5 @@
-// Operator actions: requests that change something. Each names its author and the reason, and each is recorded in the audit
-// log.
+// Operator actions: requests that change something, each of which names its author and the reason, and reads that need the right
+// to act. Each is recorded in the audit log.
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
 //   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
@@ -26,12 +26,21 @@ declare module "fastify" {
     /** What the request may do, and how that was shown; null before the guard has judged it. */
     admission: Admission | null;
   }
+  interface FastifyContextConfig {
+    /** A read that needs the right to act, because of what it shows. */
+    needsAct?: boolean;
+  }
 }
 
 const reads = ["GET", "HEAD"];
 
-export function isAct({ method }: Pick<FastifyRequest, "method">): boolean {
-  return !reads.includes(method);
+export function isAct({ method, routeOptions }: Pick<FastifyRequest, "method" | "routeOptions">): boolean {
+  return !reads.includes(method) || needsAct({ routeOptions });
+}
+
+/** The route says it, not the text of the path, which can be written in many ways. */
+export function needsAct({ routeOptions }: Pick<FastifyRequest, "routeOptions">): boolean {
+  return routeOptions.config.needsAct === true;
 }
 
 /** Installs the recording of actions (A1, A2). Must be called before any route is added. */

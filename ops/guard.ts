@@ -1,7 +1,8 @@
 // Who may use the operators' surface, and for what: reading and acting are separate rights.
 //   G1. A request names a host that this surface answers for, so that a page open in an operator's browser cannot reach it
 //       under its own name (DNS rebinding).
-//   G2. Every request that changes something needs the right to act, on every address.
+//   G2. Every request that changes something needs the right to act, on every address; so does a read that shows more than this
+//       surface shows otherwise, which its route says.
 //   G3. On an address that others can reach, everything needs the right to read except the two reads that a load balancer makes
 //       and the page for signing in.
 //       On loopback reading needs nothing, unless a proxy is trusted: then a request from loopback may be anybody's.
@@ -41,6 +42,8 @@ export interface OpsRequest {
   readonly method: string;
   /** The path of the request without its query. */
   readonly path: string;
+  /** Whether the route needs the right to act, whatever its method (G2). */
+  readonly needsAct?: boolean;
   readonly host: string | undefined;
   /** Address of the connection. */
   readonly peer: string | undefined;
@@ -74,13 +77,12 @@ const userLengthMax = 200;
 
 /** Judges a request before anything of it is read. */
 export function judgeOpsRequest(access: OpsAccess, sessions: OpsSessions, request: OpsRequest): Judgement {
-  const { method, path, host } = request;
+  const { method, path, needsAct = false, host } = request;
   if (host === undefined || !access.hosts.includes(host.toLowerCase())) return refused("host_not_allowed");
   if (isFromElsewhere(access, request)) return refused("origin_not_allowed");
   const admission = admit(access, sessions, request);
   if (path === sessionPath) return { ok: true, admission };
-  const isRead = reads.includes(method);
-  if (!isRead) {
+  if (needsAct || !reads.includes(method)) {
     if (admission.right === null) return refused("token_invalid");
     if (admission.right !== "act") return refused("right_missing");
     if (admission.via === "session" && !isOwnPage(access, request)) return refused("origin_not_allowed");

@@ -3,6 +3,7 @@
 import type { Operation, Parameter } from "../api/route.ts";
 import { anyText, type Shape } from "../protocol/shape.ts";
 import { actorActBody, actorActNames, actorActOutcome, actorActs, drainBody } from "./actor-acts.ts";
+import { exportMediaType } from "./inspection.ts";
 import {
   actorCounts,
   actorDetail,
@@ -91,6 +92,12 @@ const one: readonly Operation[] = [
     ],
     problems,
   }),
+  read(
+    "/ops/actors/:kind/:id/export",
+    "The journals of its business, with its keys and pushes, as the start of a simulation: needs the right to act",
+    anyText,
+    { parameters: ref, problems, mediaType: exportMediaType },
+  ),
 ];
 
 const stream = { mediaType: "text/event-stream", problems };

@@ -35,6 +35,7 @@ function noting(): { readonly asked: unknown[]; readonly inspection: Inspection 
       stateAt: noted("stateAt"),
       changes: noted("changes"),
       whatIf: noted("whatIf"),
+      exported: noted("exported"),
     },
   };
   return { asked, inspection };

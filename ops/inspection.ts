@@ -39,6 +39,13 @@ export interface ActorQuery {
 
 type Past<T> = Result<T, "unknown" | "no_journal" | "seq_pruned" | "seq_unknown" | "event_invalid">;
 
+/** A journal as a file, which holds what businesses published; `name` is that of the file. */
+export interface ExportedJournal {
+  readonly name: string;
+  readonly text: string;
+}
+export type Exported = Result<ExportedJournal, "unknown" | "not_exported" | "journal_too_large">;
+
 /** What the routes need; the node implements it over the cluster. */
 export interface Inspection {
   nodes(): Promise<readonly NodeState[]>;
@@ -56,6 +63,8 @@ export interface Inspection {
     stateAt(ref: Ref, seq: number | null): Promise<Past<StateThen>>;
     changes(ref: Ref, from: number, to: number | null): Promise<Past<StateChanges>>;
     whatIf(ref: Ref, event: unknown, seq: number | null): Promise<Past<WhatIf>>;
+    /** The journals of the actor's business, its keys and its pushes, as the start of a simulation. */
+    exported(ref: Ref): Promise<Exported>;
   };
 }
 
@@ -114,6 +123,7 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
     },
   );
   addPast(server, inspection.past);
+  addExport(server, inspection.past);
 }
 
 function addPast(server: FastifyInstance, past: Inspection["past"]): void {
@@ -159,6 +169,26 @@ function addPast(server: FastifyInstance, past: Inspection["past"]): void {
   );
 }
 
+export const exportMediaType = "application/x-ndjson";
+
+/** A journal holds what businesses published, so it takes the right to act, and who takes it is in the audit log. */
+function addExport(server: FastifyInstance, { exported }: Inspection["past"]): void {
+  server.get<{ Params: Ref }>(
+    "/ops/actors/:kind/:id/export",
+    { config: { needsAct: true } },
+    async ({ params }, reply) => {
+      const found = await exported(params);
+      if (!found.ok) return tell(reply, found);
+      const { name, text } = found.value;
+      reply.request.outcome = { outcome: "exported" };
+      return reply
+        .header("content-disposition", `attachment; filename="${name}"`)
+        .header("content-type", exportMediaType)
+        .send(Buffer.from(text));
+    },
+  );
+}
+
 function readQuery(given: Query): Result<ActorQuery> {
   const { scope = "active", kind = null, state = null, region = null, node = null } = given;
   const { part = null, after = "" } = given;
@@ -190,7 +220,7 @@ function refuseQuery(reply: FastifyReply, fault: Result<ActorQuery> & { readonly
   return sendProblem(reply, "request_invalid", fault.detail, { pointer });
 }
 
-function tell<T>(reply: FastifyReply, found: Past<T>): FastifyReply {
+function tell<T>(reply: FastifyReply, found: Result<T>): FastifyReply {
   if (found.ok) return reply.send(found.value);
   const { code, detail } = found;
   return code === "unknown"

@@ -80,7 +80,7 @@ export const noInspection: Inspection = {
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => [],
   road: async () => null,
-  past: { journal: never, stateAt: never, changes: never, whatIf: never },
+  past: { journal: never, stateAt: never, changes: never, whatIf: never, exported: never },
 };
 
 export const noActing: ActorActing = {

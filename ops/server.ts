@@ -25,7 +25,7 @@ import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
-import { type AuditLog, addAudit } from "./acts.ts";
+import { type AuditLog, addAudit, needsAct } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
@@ -234,6 +234,7 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
     const judged = judgeOpsRequest(access, sessions, {
       ...{ method: request.method, path, host: addressedHost(request.raw) ?? undefined },
       peer: request.socket.remoteAddress,
+      needsAct: needsAct(request),
       header: (name) => {
         const value = request.headers[name];
         return Array.isArray(value) ? value.join(",") : value;
@@ -252,7 +253,7 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
 
 const refusals: Readonly<Record<OpsRefusal, string>> = {
   token_invalid: "Send the operators' token as «Authorization: Bearer …», or open a session with it.",
-  right_missing: "This changes something, and what was sent gives the right to read alone.",
+  right_missing: "This needs the right to act, and what was sent gives the right to read alone.",
   origin_not_allowed: "A page of another origin caused this request; use the operators' own pages.",
   host_not_allowed: "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
 };

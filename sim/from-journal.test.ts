@@ -10,7 +10,7 @@ import {
   sealAndPublish,
   type TestBusiness,
 } from "../node/publishing.fixture.ts";
-import { formatJournal, type JournalFile, parseJournal, readJournal } from "./journal-file.ts";
+import { formatJournal, type JournalFile, parseJournal, readJournal } from "../service/journal-file.ts";
 import { mutantNamed } from "./mutants/list.ts";
 import { runSeed } from "./run-seed.ts";
 import { beforeOf } from "./world/from-journal.ts";

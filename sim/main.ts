@@ -1,8 +1,8 @@
 // npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run with the same failure.
 
 import { readFileSync } from "node:fs";
+import { type JournalFile, parseJournal } from "../service/journal-file.ts";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
-import { type JournalFile, parseJournal } from "./journal-file.ts";
 import { mutantNamed, mutantsWith } from "./mutants/list.ts";
 import { showBoard } from "./mutants/mutation-run.ts";
 import { type Options, readOptions, usage } from "./options.ts";

@@ -14,7 +14,7 @@ export const usage = `npm run sim -- [options]
   --mutant NAME  run the code with one guard removed
   --mutants      remove one guard after the other; show how many seeds it takes to catch each
   --only NAMES   of the mutants, those whose name contains one of NAMES, separated by commas
-  --journal FILE begin with the actors of a journal that tools/export-journal.ts wrote
+  --journal FILE begin with the actors of a journal that tools/export-journal.ts or svc ops export wrote
   --guard        also watch for native asynchronous work, which is slower
 `;
 

@@ -24,6 +24,7 @@ import { attentionReasons } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createActing } from "./acting.ts";
+import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
@@ -35,6 +36,7 @@ type InspectedServices = Pick<
   NodeServices,
   | "actors"
   | "actorStore"
+  | "records"
   | "clock"
   | "config"
   | "incarnation"
@@ -78,7 +80,10 @@ export function createInspection(
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
     road: (uuid, pushId) => readPushRoad({ store, definitions, pause }, uuid, pushId),
-    past: createJournalReads({ store, definitions, pause }),
+    past: {
+      ...createJournalReads({ store, definitions, pause }),
+      exported: createJournalExport(services),
+    },
   };
   return { inspection, acting: createActing(own.acting, asker) };
 }

@@ -13,10 +13,10 @@ import {
   registerEntries,
 } from "../../actors/business/rows.ts";
 import { placementOf } from "../../actors/messages/refs.ts";
+import type { JournalActor, JournalFile } from "../../service/journal-file.ts";
 import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import type { RegisterEntry, RegisterTable } from "../../storage/register-store.ts";
-import type { JournalActor, JournalFile } from "../journal-file.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import type { StoreModel } from "../store/store-model.ts";
 import type { WorldParts } from "./world-parts.ts";

@@ -4,8 +4,8 @@ import { type ComponentChild, h } from "preact";
 import { dataTable, shortTime, shownNumber } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import type { JournalPage } from "../../inspection-shapes.ts";
-import type { ActorName } from "./addresses.ts";
-import { actorPath } from "./frame.ts";
+import { type ActorName, apiOf } from "./addresses.ts";
+import { actorPath, signInPath } from "./frame.ts";
 
 export interface JournalTable {
   readonly journal: JournalPage;
@@ -63,29 +63,28 @@ export function journalTable({ journal, actor: ref, at, texts, goTo, read }: Jou
       pageButton(journal.next_before !== null, actor.earlier, () => read(journal.next_before)),
       pageButton(true, actor.newest, () => read(null)),
     ),
-    exportOf(ref, actor),
+    exportOf(ref, texts),
   ];
 }
 
 /** The kinds whose journals the simulator starts from. */
 const exported = ["business", "integration-key", "push"];
 
-/** A journal holds what businesses published, so it is exported on the machine of the store, and not through this surface. */
-function exportOf({ kind, id }: ActorName, actor: Texts["operations"]["actor"]): ComponentChild {
-  const [party = ""] = id.split(".");
-  if (!exported.includes(kind)) return null;
+/** The command that takes the file; it is the same in every language. */
+const simulate = "npm run sim -- --journal FILE --seed 1";
+
+/** A journal holds what businesses published, so it takes a session with the right to act. */
+function exportOf(ref: ActorName, { actor, acts }: Texts["operations"]): ComponentChild {
+  if (!exported.includes(ref.kind)) return null;
+  const signIn = signInPath(actorPath(ref.kind, ref.id));
   return h(
     "details",
     null,
     h("summary", { class: "quiet small" }, actor.export),
-    h("p", { class: "quiet small" }, actor.exportWords),
-    h("pre", { tabIndex: 0, "aria-label": actor.export }, exportCommands(party)),
+    h("p", { class: "quiet small" }, actor.exportWords, " ", h("a", { href: signIn }, acts.signIn)),
+    h("p", null, h("a", { href: apiOf(ref, "/export") }, actor.exportFile)),
+    h("pre", { tabIndex: 0, "aria-label": actor.export }, simulate),
   );
-}
-
-function exportCommands(party: string): string {
-  const take = `node tools/run.mjs tools/export-journal.ts --home DIR --party ${party} --out journal.json`;
-  return `${take}\nnpm run sim -- --journal journal.json --seed 1`;
 }
 
 /** A link, so that the page of that moment can be kept; here it is gone to at once. */

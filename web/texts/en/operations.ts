@@ -175,7 +175,8 @@ export const operations = {
     by: "superseded by epoch",
     export: "Start a simulation from this journal",
     exportWords:
-      "A journal holds what businesses published, so it is exported where the store is, and not through a browser. Nothing is claimed, and the node goes on.",
+      "The file has the journals of this business, its keys and its pushes. It holds what the business published, so it takes a session with the right to act, and the audit log records who took it. No actor is woken or changed.",
+    exportFile: "Take the journals as a file",
     push: "Timeline of this push",
     notThere: "There is no such actor",
     notThereWords: "No actor of this kind and id was ever claimed. Check the id, or search for a part of it.",

@@ -180,6 +180,24 @@ describe("the receipts of a company", () => {
   });
 });
 
+describe("the receipt of a pool of ads", () => {
+  it("is listed, checked and counted as those of searches and fetches are, and is not billable", async () => {
+    const body = JSON.stringify({ country: "CA", keywords: ["kayaks"], sort_by: "random:asc" });
+    const third = await newCaller(surfaces.services.keys.grant, "retrieval", uuidOf(3));
+    const { json } = await ask(third, { path: "/v1/ads/pool", body });
+    const [listed] = await listAll(third);
+    expect(listed).toMatchObject({
+      ...{ retrieval_id: json["retrieval_id"], kind: "ad_pool", collection: null, country: "CA", rows: 0 },
+      ...{ key_id: third.key.keyId, billable: false, receipt: json["receipt"] },
+    });
+    const one = await receipts(third, `?retrieval_id=${String(json["retrieval_id"])}`);
+    expect(one.json).toMatchObject({ receipts: [listed], checked: { valid: true, reason: null } });
+    const kinds = async (query: string) => (await usage(third, query)).usage;
+    expect(await kinds("?group_by=kind")).toEqual([{ kind: "ad_pool", requests: 1, billable: 0, rows: 0 }]);
+    expect(await kinds("")).toEqual(recount(await listAll(third)));
+  });
+});
+
 describe("the usage of a company", () => {
   it("is what its receipts are, to the last one, closed or not", async () => {
     for (const by of [company, other]) {

@@ -74,7 +74,7 @@ async function readOne(deps: OwnReceiptsDeps, caller: Caller, query: OwnReceipts
   if (other !== undefined)
     return wrong(other[0], `${other[0]} is of a list, and retrieval_id names one receipt.`);
   if (id === null || !/^ret_[0-9a-f]{32}$/.test(id))
-    return wrong("retrieval_id", "retrieval_id is one of a search or fetch.");
+    return wrong("retrieval_id", "retrieval_id is one of a search, a fetch or a pool of ads.");
   const row = await deps.store.readReceipt(deps.region, id);
   if (row === null || row.company !== caller.party.uuid)
     return refused(

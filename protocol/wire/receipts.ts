@@ -38,7 +38,7 @@ export const retrievalId = matching(/^ret_[0-9a-f]{32}$/, "a retrieval id");
 const kinds = ["search", "fetch", "ad_pool"] as const;
 const about = {
   kind: oneOf(kinds),
-  collection: described(nullable(oneOf(collectionNames)), "Null on a fetch."),
+  collection: described(nullable(oneOf(collectionNames)), "Null on a fetch, and on a pool of ads."),
   country: described(nullable(country), "Null on a fetch, which has no country."),
 };
 

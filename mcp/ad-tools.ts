@@ -46,11 +46,16 @@ async function runPool(deps: ToolDeps, args: JsonObject, facts: CallFacts): Prom
   const body = { ...country, ...args };
   const found = requestProblem(poolRequest, body);
   if (found !== null) return refusedHere(found);
-  const { text: answer, body: pool } = await deps.client.adPool({
+  const {
+    text: answer,
+    body: pool,
+    requestHash,
+  } = await deps.client.adPool({
     ...(body as unknown as Parameters<typeof deps.client.adPool>[0]),
     session_ref: facts.sessionRef,
   });
   const receipt = receiptFacts(pool.receipt);
+  if (receipt !== null) deps.answers.keep([receipt.retrievalId], { kind: "pool", text: answer, requestHash });
   const notes = {
     terms: answerTerms("ads"),
     retrieval_id: receipt?.retrievalId ?? null,

@@ -2,7 +2,7 @@
 //   A1. At most `answersMax` answers are kept, whatever number of names each has, and each of at most `answerLengthMax` characters.
 
 export interface KeptAnswer {
-  readonly kind: "search" | "fetched";
+  readonly kind: "search" | "fetched" | "pool";
   /** The exact body. */
   readonly text: string;
   /** Hash of the signature base that was answered. */

@@ -83,6 +83,12 @@ export async function checkDiamond(ask: Call): Promise<void> {
 async function confirmAd(ask: Call): Promise<void> {
   const pool = await ask("ads_pool", { keywords: ["diamonds"], sort_by: "net_price:desc" });
   expect(pool.notes["retrieval_id"]).toBe(pool.body["retrieval_id"]);
+  const checked = await ask("verify", { retrieval_id: pool.notes["retrieval_id"] });
+  const checks = checked.body["checks"] as readonly { readonly name: string; readonly state: string }[];
+  expect(checked.body).toMatchObject({ verdict: "valid", answer: "pool" });
+  expect(checks.filter(({ state }) => state === "ok").map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["receipt", "ads/0/row", "ads/0/seal", "ads/0/creative", "ads/0/ai_policy_bits"]),
+  );
   const [item] = pool.body["ads"] as readonly { readonly ad_id: string; readonly render_token: string }[];
   const render = { kind: "ad_render", render_token: item?.render_token, format: "text" };
   const rendered = await ask("report", render);

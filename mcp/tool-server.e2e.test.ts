@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
 import { generatePrivateJwk } from "../client/signing-key.ts";
+import { exactItems, exactMember } from "../protocol/exact-member.ts";
 import { callEveryTool, everything, searches } from "./every-tool.fixture.ts";
 import { type HttpProcess, overHttp, startHttp } from "./http-process.fixture.ts";
 import { type Assistant, callTool, overStdio, type ToolAnswer } from "./mcp-client.fixture.ts";
@@ -62,10 +63,17 @@ describe.each(ways)("an assistant over %s", (_name, open) => {
 
 describe("verify without verify_online", () => {
   let own: Assistant;
+  let ads: Assistant;
   beforeAll(async () => {
-    own = await overStdio(["--sandbox", "--home", sandbox.home], { MASTERDB_MCP_VERIFY_ONLINE: "false" });
+    const open = (settings: Readonly<Record<string, string>>) =>
+      overStdio(["--sandbox", "--home", sandbox.home], { MASTERDB_MCP_VERIFY_ONLINE: "false", ...settings });
+    own = await open({});
+    ads = await open({ MASTERDB_MCP_ADS: "true" });
   });
-  afterAll(() => own?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await ads?.[Symbol.asyncDispose]();
+    await own?.[Symbol.asyncDispose]();
+  });
 
   const verify = async (args: Readonly<Record<string, unknown>>) => {
     const { body, blocks } = await callTool(own, "verify", args);
@@ -97,6 +105,27 @@ describe("verify without verify_online", () => {
     const refused = await verify({ answer: changed });
     expect(refused.verdict).toBe("not_valid");
     expect(refused.failed).toEqual(expect.arrayContaining(["receipt", "sidecar"]));
+  });
+
+  it("checks every ad of a pool here, and finds one that was changed, left out or put into another pool", async () => {
+    const question = { keywords: ["diamonds"], sort_by: "net_price:desc" };
+    const pools = [await callTool(ads, "ads_pool", question), await callTool(ads, "ads_pool", question)];
+    const [text = "", other = ""] = pools.map(({ blocks }) => blocks[0]);
+    const items = pools[0]?.body["ads"] as readonly unknown[];
+    expect(items.length).toBeGreaterThan(1);
+    const whole = await verify({ answer: text });
+    expect(whole).toMatchObject({ verdict: "valid", failed: [] });
+    for (const name of ["receipt", "ads/0/row", "ads/0/seal", "ads/1/creative"])
+      expect(whole.ok).toContain(name);
+    const changed = text.replace(/"headline":"/, '"headline":"Best ');
+    expect(await verify({ answer: changed })).toMatchObject({ failed: ["ads/0/creative"] });
+    const list = exactMember(text, "ads") ?? "";
+    const [first = ""] = exactItems(list) ?? [];
+    expect(await verify({ answer: text.replace(list, `[${first}]`) })).toMatchObject({ failed: ["receipt"] });
+    const receipt = exactMember(text, "receipt") ?? "";
+    const swapped = text.replace(receipt, exactMember(other, "receipt") ?? "");
+    expect(await verify({ answer: swapped })).toMatchObject({ failed: ["receipt"] });
+    expect(await verify({ answer: text.replace(list, "{}") })).toMatchObject({ failed: ["answer"] });
   });
 });
 

@@ -1,6 +1,6 @@
 // The tool `verify`: an answer that this server gave, or the text of one, against the pinned anchors.
 //   F1. Without anchors it claims nothing, whatever the answer is.
-//   F2. Offline are the row signatures, the receipt and the sidecar; the key set comes from the service, and only the anchors
+//   F2. Offline are the row signatures, the receipt and the sidecar, and each item of a pool of ads; the key set comes from the service, and only the anchors
 //       make it trusted. An answer of this server must also name this caller and the request that was sent.
 //   F3. Online (verify_online) what the service publishes about the business is read as well, and the service states what
 //       it finds of the seal and of the AI policy's seal; its statements are verified here, and returned byte for byte.
@@ -20,6 +20,7 @@ import type { KeptAnswer } from "./answer-store.ts";
 import { argumentsOf } from "./arguments.ts";
 import { recordIdArgument } from "./fetch-tool.ts";
 import { invalidHere, type Outcome } from "./outcome.ts";
+import { verifyPool } from "./pool-check.ts";
 import { receiptFacts } from "./receipt-facts.ts";
 import type { Tool, ToolDeps } from "./tool.ts";
 
@@ -27,17 +28,14 @@ const shape = object({
   retrieval_id: optional(
     described(
       matching(/^[\x21-\x7e]{1,128}$/, "a retrieval id"),
-      "Of a search or fetch that this server answered; masterdb_mcp_notes names it.",
+      "Of a search, a fetch or ads_pool that this server answered; masterdb_mcp_notes names it.",
     ),
   ),
   record_id: optional(
     described(recordIdArgument, "The newest fetch of this record that this server answered."),
   ),
   answer: optional(
-    described(
-      text(1_000_000),
-      "The exact text of an answer to a search or fetch, as its first block had it.",
-    ),
+    described(text(1_000_000), "The exact text of such an answer, as its first block had it."),
   ),
 });
 const names = ["retrieval_id", "record_id", "answer"] as const;
@@ -69,7 +67,7 @@ export function verifyTool(deps: ToolDeps): Tool {
               pointer: `/${named[0]}`,
             },
           )
-        : invalidHere("The text is not the answer of a search or fetch.", { pointer: "/answer" });
+        : invalidHere("The text is not the answer of a search, a fetch or ads_pool.", { pointer: "/answer" });
     },
   };
 }
@@ -79,6 +77,7 @@ function keptOf(text: string): KeptAnswer | null {
   const parsed = parseStrictJson(utf8(text));
   if (!parsed.ok || !isObject(parsed.value)) return null;
   if ("rows" in parsed.value) return { kind: "search", text, requestHash: null };
+  if ("ads" in parsed.value) return { kind: "pool", text, requestHash: null };
   return "record" in parsed.value ? { kind: "fetched", text, requestHash: null } : null;
 }
 
@@ -93,10 +92,15 @@ async function verify(deps: ToolDeps, answer: KeptAnswer, isOwn: boolean): Promi
     : {};
   const isOnline = deps.config.verifyOnline && answer.kind === "fetched";
   const evidence = isOnline ? { ...presenter, ...(await publishedOf(deps, answer)) } : presenter;
-  const check = answer.kind === "search" ? verifier.value.searchAnswer : verifier.value.fetchAnswer;
-  const report = check(utf8(answer.text), evidence);
+  const report = reportOn(verifier.value, answer, evidence);
   const stated = isOnline ? await statements(deps, verifier.value, answer) : { checks: [], texts: [] };
   return outcomeOf(answer, reportOf([chain, ...report.checks, ...stated.checks]), stated.texts);
+}
+
+function reportOn(verifier: Verifier, { kind, text }: KeptAnswer, evidence: AnswerEvidence): Report {
+  if (kind === "pool") return verifyPool(verifier, text, evidence);
+  const check = kind === "search" ? verifier.searchAnswer : verifier.fetchAnswer;
+  return check(utf8(text), evidence);
 }
 
 function nothingClaimed({ kind, text }: KeptAnswer): Outcome {

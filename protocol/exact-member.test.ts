@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exactMember } from "./exact-member.ts";
+import { exactItems, exactMember } from "./exact-member.ts";
 
 describe("the exact text of a member", () => {
   it.each([
@@ -26,6 +26,29 @@ describe("the exact text of a member", () => {
         const exact = head + value + tail;
         const text = `{"before":${before},"record":${exact},"after":${after}}`;
         expect(exactMember(text, "record")).toBe(exact);
+      }),
+    );
+  });
+});
+
+describe("the exact texts of the items of a list", () => {
+  it.each([
+    ["[]", []],
+    [" [ ] ", []],
+    ['[{"a":1.0} , "x,]" ,[1,[2]],\n-1e3,true ]', ['{"a":1.0}', '"x,]"', "[1,[2]]", "-1e3", "true"]],
+    ["{}", null],
+    ["1", null],
+    ["[,1]", null],
+  ])("%s", (text, expected) => {
+    expect(exactItems(text)).toEqual(expected);
+  });
+
+  it("are recovered whatever they are and stand around them", () => {
+    const space = fc.string({ unit: fc.constantFrom(" ", "\n", "\t"), maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(fc.json()), space, space, (items, head, tail) => {
+        const trimmed = items.map((each) => each.trim());
+        expect(exactItems(`${head}[${items.map((each) => head + each + tail).join(",")}]`)).toEqual(trimmed);
       }),
     );
   });

@@ -19,6 +19,25 @@ export function exactMember(text: string, ...path: readonly string[]): string | 
   return end > start ? text.slice(start, skipSpace(text, end)) : null;
 }
 
+/**
+ * Returns the exact characters of each item of a JSON array, without the white space around them; null if `text` is not an array. As
+ * for a member, `text` must already be known to be JSON.
+ */
+export function exactItems(text: string): readonly string[] | null {
+  let index = skipSpace(text, 0);
+  if (text[index] !== "[") return null;
+  index = skipSpace(text, index + 1);
+  const items: string[] = [];
+  while (index < text.length && text[index] !== "]") {
+    const end = valueEnd(text, index);
+    if (end <= index) return null;
+    items.push(text.slice(index, end));
+    index = skipSpace(text, end);
+    if (text[index] === ",") index = skipSpace(text, index + 1);
+  }
+  return items;
+}
+
 /** The index after the colon of member `name` in the object that starts at `start`. */
 function memberStart(text: string, start: number, name: string): number | null {
   if (text[start] !== "{") return null;

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Inspection } from "./inspection.ts";
@@ -137,6 +139,45 @@ describe("a live view", () => {
     }
     const again = await watch(`${base}/ops/live/counts`);
     await again.end();
+  });
+
+  it("does not count a watcher that left before its view began (LV3)", async () => {
+    const begun: (() => void)[] = [];
+    let left = 0;
+    const detail: Inspection["detail"] = () =>
+      new Promise((resolve) => void begun.push(() => resolve(report)));
+    const base = await listen({ detail });
+    opened.at(-1)?.server.on("connection", (socket) => socket.once("close", () => void (left += 1)));
+    const { host, port } = new URL(base);
+    for (let at = 0; at < watchersMax; at += 1) {
+      const socket = connect(Number(port), "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(`GET /ops/live/actors/push/bat_1 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      await until(() => begun.length === at + 1);
+      socket.destroy();
+    }
+    await until(() => left === watchersMax);
+    for (const begin of begun) begin();
+    const view = await watch(`${base}/ops/live/counts`);
+    expect(await view.next()).toMatchObject({ event: "counts" });
+    await view.end();
+  });
+
+  it("is over at once for a HEAD, which takes no view from anybody", async () => {
+    const base = await listen({});
+    for (let at = 0; at <= watchersMax; at += 1) {
+      const answer = await fetch(`${base}/ops/live/counts`, { method: "HEAD" });
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+      expect(await answer.text()).toBe("");
+    }
+    const { host, port } = new URL(base);
+    const socket = connect(Number(port), "127.0.0.1");
+    let text = "";
+    socket.on("data", (part) => void (text += String(part)));
+    const head = `HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    socket.write(`HEAD /ops/live/counts ${head}GET /healthz ${head}`);
+    await until(() => text.includes('{"status":"ok"}'));
+    socket.destroy();
   });
 
   it("keeps only the newest for a watcher that takes nothing (LV2)", async () => {

@@ -2,7 +2,7 @@
 //   LV1. What is watched is read once for all who watch it, at most once a second, and not at all while nobody does.
 //   LV2. A watcher that does not take what it is sent misses views, and gets the newest once it takes more: nothing piles up.
 //   LV3. There are never more than a fixed number of watchers, and each view ends after a while, so that a watcher has to
-//        show again that it may.
+//        show again that it may. One that left before its view began is none.
 //   LV4. A failure is sent as an event, and the next view follows when there is one.
 
 import type { ServerResponse } from "node:http";
@@ -57,6 +57,8 @@ export class LiveViews {
   }
 
   watch(name: string, read: ReadView, response: ServerResponse): void {
+    // It would never say again that it is closed, and so be counted for ever.
+    if (response.destroyed) return;
     const watcher: Watcher = { response, isFull: false, waiting: null };
     const topic = this.#topics.get(name) ?? { watchers: new Set(), newest: null, seen: "" };
     const isFirst = topic.watchers.size === 0;
@@ -160,6 +162,10 @@ function begin(reply: FastifyReply, views: LiveViews, name: string, read: ReadVi
     "request-id": reply.request.id,
   };
   reply.raw.writeHead(200, headers);
+  if (reply.request.method === "HEAD") {
+    reply.raw.end();
+    return reply;
+  }
   views.watch(name, read, reply.raw);
   return reply;
 }

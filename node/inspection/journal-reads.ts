@@ -1,11 +1,13 @@
 // What operators read of an actor's past: its journal in pages, its state after any kept event, the difference between two, and
 // what an event would do now. Everything is a run of the pure machine over what is stored; nothing is ever committed.
+//   JR1. A machine runs only over types of events that it takes: XState remembers each type that it has seen, for ever, and whoever
+//        reads may ask about any.
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { ActorDefinition, Message } from "../../actors/system/definition.ts";
 import { type Walk, walkJournal } from "../../actors/system/journal-walk.ts";
 import { isReservedName, type MachineAction, MachineDriver } from "../../actors/system/machine-driver.ts";
-import { leavesOf } from "../../machines/chart.ts";
+import { chartOf, leavesOf } from "../../machines/chart.ts";
 import type { JournalPage, StateChanges, StateThen, WhatIf } from "../../ops/inspection-shapes.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
@@ -35,6 +37,12 @@ export interface JournalReadsDeps {
   readonly pause: () => Promise<void>;
 }
 
+interface Reader {
+  readonly driver: MachineDriver;
+  /** The types of the events that the machine takes, its own delayed ones among them (JR1). */
+  readonly types: ReadonlySet<string>;
+}
+
 interface Point {
   readonly seq: number;
   readonly atMs: number | null;
@@ -42,23 +50,25 @@ interface Point {
 }
 
 export function createJournalReads(deps: JournalReadsDeps): JournalReads {
-  const drivers = new Map(deps.definitions.map((each) => [each.kind, new MachineDriver(each)]));
-  const reading = async <T>(
-    ref: ActorRef,
-    read: (driver: MachineDriver) => Promise<Past<T>>,
-  ): Promise<Past<T>> => {
-    const driver = drivers.get(ref.kind);
-    if (driver === undefined) return refuse("unknown", "There is no such kind of actor.");
-    if (driver.definition.durability !== "journal")
+  const readers = new Map(deps.definitions.map((each) => [each.kind, readerOf(each)]));
+  const reading = async <T>(ref: ActorRef, read: (reader: Reader) => Promise<Past<T>>): Promise<Past<T>> => {
+    const reader = readers.get(ref.kind);
+    if (reader === undefined) return refuse("unknown", "There is no such kind of actor.");
+    if (reader.driver.definition.durability !== "journal")
       return refuse("no_journal", `Actors of kind ${ref.kind} have no journal.`);
-    return read(driver);
+    return read(reader);
   };
   return {
-    journal: (ref, page) => reading(ref, (driver) => readPage(deps, driver, ref, page)),
-    stateAt: (ref, seq) => reading(ref, (driver) => readState(deps, driver, ref, seq)),
-    changes: (ref, from, to) => reading(ref, (driver) => readChanges(deps, driver, ref, { from, to })),
-    whatIf: (ref, event, seq) => reading(ref, (driver) => tryEvent(deps, driver, ref, { event, seq })),
+    journal: (ref, page) => reading(ref, ({ driver }) => readPage(deps, driver, ref, page)),
+    stateAt: (ref, seq) => reading(ref, ({ driver }) => readState(deps, driver, ref, seq)),
+    changes: (ref, from, to) => reading(ref, ({ driver }) => readChanges(deps, driver, ref, { from, to })),
+    whatIf: (ref, event, seq) => reading(ref, (reader) => tryEvent(deps, reader, ref, { event, seq })),
   };
+}
+
+function readerOf(definition: ActorDefinition): Reader {
+  const types = chartOf(definition.machine).transitions.map(({ event }) => event);
+  return { driver: new MachineDriver(definition), types: new Set(types) };
 }
 
 const unknown = refuse("unknown", "This actor does not exist.");
@@ -128,7 +138,7 @@ async function readChanges(
 
 async function tryEvent(
   deps: JournalReadsDeps,
-  driver: MachineDriver,
+  reader: Reader,
   ref: ActorRef,
   { event, seq }: { readonly event: unknown; readonly seq: number | null },
 ): Promise<Past<WhatIf>> {
@@ -137,13 +147,13 @@ async function tryEvent(
   // Its own delayed events are allowed: what happens when a timer ends is a question like any other.
   if (isReservedName(event["type"]) && !event["type"].startsWith("xstate.after."))
     return refuse("event_invalid", "`type` must be the name of an event.");
-  const found = await pointsAt(deps, driver, ref, [seq]);
+  const found = await pointsAt(deps, reader.driver, ref, [seq]);
   if (!found.ok) return found;
   const { points, walk } = found.value;
   const [point] = points;
   if (point === undefined) return unknown;
   const message: Message = { ...event, type: event["type"] };
-  const tried = run(driver, point.snapshot, message);
+  const tried = run(reader, point.snapshot, message);
   const before = toState(point);
   const after = toState({ ...point, snapshot: tried.after });
   return ok({
@@ -159,8 +169,9 @@ interface Tried {
   readonly fault: string | null;
 }
 
-function run(driver: MachineDriver, snapshot: AnyMachineSnapshot | null, event: Message): Tried {
-  if (snapshot === null) return { taken: false, after: null, actions: [], fault: null };
+function run({ driver, types }: Reader, snapshot: AnyMachineSnapshot | null, event: Message): Tried {
+  if (snapshot === null || !types.has(event.type))
+    return { taken: false, after: snapshot, actions: [], fault: null };
   try {
     const taken = snapshot.can(event);
     const after = driver.next(snapshot, event);

@@ -6,6 +6,7 @@ import { leavesOf } from "../../machines/chart.ts";
 import { explainWaits, type Wait } from "../../machines/waits/waits.ts";
 import { type ActorRow, attentionReasons, type WaitState } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
+import { redactEffects } from "./redact.ts";
 
 /** Where an actor was found. */
 export interface Where {
@@ -35,8 +36,9 @@ export function waitsOf(looked: Looked, nowMs: number): readonly WaitState[] {
   const { ref, status, state, context, timers, outbox, failure } = looked;
   const crash = crashOf(status, failure);
   const isKnown = context !== null && state !== null;
+  const effects = redactEffects(outbox);
   const waits = isKnown
-    ? explainWaits({ kind: ref.kind, id: ref.id, state, context, timers, outbox, nowMs })
+    ? explainWaits({ kind: ref.kind, id: ref.id, state, context, timers, outbox: effects, nowMs })
     : [];
   return [...crash, ...waits].map(toState);
 }

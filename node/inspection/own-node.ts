@@ -14,7 +14,7 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createOwnActing, type OwnActing } from "./acting.ts";
 import { byUrgency, compareTexts, nameOf, rowOf } from "./look.ts";
-import { redact } from "./redact.ts";
+import { redactReport } from "./redact.ts";
 
 /** Which actors in memory are listed. Null stands for any. */
 export interface ActiveQuery {
@@ -122,7 +122,10 @@ export function createOwnNode(
       return counts;
     },
     actors: (query) => pageOf(rows(query.kind), query),
-    actor: async (ref) => shown(await actors.inspect(ref)),
+    actor: async (ref) => {
+      const report = await actors.inspect(ref);
+      return report === null ? null : redactReport(report);
+    },
     refusals: (ref) =>
       fence.refusedCommits(ref).map(({ epoch, supersededBy, incarnation, atMs }) => ({
         epoch,
@@ -225,22 +228,4 @@ function pageOf(rows: Iterable<ActorRow>, query: ActiveQuery): ActivePage {
   }
   const order = attention ? byUrgency : (a: ActorRow, b: ActorRow) => compareTexts(nameOf(a), nameOf(b));
   return { rows: found.sort(order).slice(0, limit), total };
-}
-
-function shown(report: ActorReport | null): ActorReport | null {
-  if (report === null) return null;
-  return {
-    ...report,
-    context: redact(report.context),
-    lastEvents: report.lastEvents.map((event) => redact(event)),
-    outbox: report.outbox.map((effect) => ({ ...effect, lastError: brief(effect.lastError) })),
-    failure: brief(report.failure),
-  };
-}
-
-const briefMax = 300;
-
-/** The message of an error, which may quote what it was about. */
-function brief(text: string | null): string | null {
-  return text === null || text.length <= briefMax ? text : `${text.slice(0, briefMax)}…`;
 }

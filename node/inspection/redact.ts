@@ -3,6 +3,9 @@
 //   RD1. A member with one of these names is replaced, whatever it contains; so is every long text and everything binary.
 //   RD2. Of a command that crashed an actor only its type and the names of its members are shown.
 //   RD3. What is left is bounded in depth and length.
+//   RD4. An effect for a conversation that is shown ads does not name it: the mark would say to which conversation a pool was served.
+
+import type { ActorReport } from "../../actors/system/definition.ts";
 
 /** Names of members that may contain what nobody is shown (RD1). */
 const hiddenNames =
@@ -26,6 +29,31 @@ export function redact(value: unknown, depth = 0): unknown {
     name === "while_handling" ? outlineOf(member) : redactMember(name, member, depth),
   ]);
   return Object.fromEntries(members.slice(0, itemsMax));
+}
+
+/** The report of an actor as operators see it. */
+export function redactReport(report: ActorReport): ActorReport {
+  return {
+    ...report,
+    context: redact(report.context),
+    lastEvents: report.lastEvents.map((event) => redact(event)),
+    outbox: redactEffects(report.outbox).map((effect) => ({ ...effect, lastError: brief(effect.lastError) })),
+    failure: brief(report.failure),
+  };
+}
+
+/** RD4. */
+export function redactEffects<E extends { readonly to: string }>(outbox: readonly E[]): readonly E[] {
+  return outbox.map((effect) =>
+    effect.to.startsWith("ad-session/") ? { ...effect, to: `ad-session/${hidden}` } : effect,
+  );
+}
+
+const briefMax = 300;
+
+/** The message of an error, which may quote what it was about. */
+function brief(text: string | null): string | null {
+  return text === null || text.length <= briefMax ? text : `${text.slice(0, briefMax)}…`;
 }
 
 function redactMember(name: string, member: unknown, depth: number): unknown {

@@ -49,6 +49,18 @@ describe("the operators' surface", () => {
     expect(await readFile(join(home, "ops-token"), "utf8")).toBe(`${access.token}\n`);
   });
 
+  it.each([
+    [undefined, true],
+    ["localhost:9000,127.0.0.1,[::1]:9000", true],
+    ["ops.internal:7304", false],
+    ["localhost:9000,10.0.0.5", false],
+    ["[fd00::5]:7304", false],
+  ])("is for this machine alone unless it has a name that others use: %j", async (hosts, isOwn) => {
+    const env = hosts === undefined ? {} : { SVC_OPS_HOSTS: hosts };
+    const access = await loadOpsAccess(parseOpsConfig(env, { home, host: "127.0.0.1" }), 7304);
+    expect(access.isLoopback).toBe(isOwn);
+  });
+
   it("refuses a token that others can read or guess", async () => {
     const config = parseOpsConfig({}, { home, host: "127.0.0.1" });
     await writeFile(config.tokenFile, "short\n", { mode: 0o600 });

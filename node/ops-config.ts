@@ -105,8 +105,14 @@ export async function loadOpsAccess(config: OpsConfig, port: number): Promise<Op
     );
   const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];
   const own = names.map((name) => `${name.includes(":") ? `[${name}]` : name}:${port}`);
-  const isLocal = isLoopback(host);
+  // A name that is not this machine's own leads to a proxy on it, through which others reach the surface.
+  const isLocal = isLoopback(host) && hosts.every((each) => isLoopback(nameOf(each)));
   return { hosts: [...new Set([...own, ...hosts])], token, readToken, proxy, isLoopback: isLocal };
+}
+
+/** The name in a value of Host. */
+function nameOf(host: string): string {
+  return host.replace(/:[0-9]+$/, "").replace(/^\[(.*)\]$/, "$1");
 }
 
 async function loadToken(setting: string, file: string): Promise<string> {

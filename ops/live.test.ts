@@ -147,7 +147,11 @@ describe("a live view", () => {
     const detail: Inspection["detail"] = () =>
       new Promise((resolve) => void begun.push(() => resolve(report)));
     const base = await listen({ detail });
-    opened.at(-1)?.server.on("connection", (socket) => socket.once("close", () => void (left += 1)));
+    opened.at(-1)?.server.on("connection", (socket) => {
+      socket.once("close", () => {
+        left += 1;
+      });
+    });
     const { host, port } = new URL(base);
     for (let at = 0; at < watchersMax; at += 1) {
       const socket = connect(Number(port), "127.0.0.1");
@@ -173,7 +177,9 @@ describe("a live view", () => {
     const { host, port } = new URL(base);
     const socket = connect(Number(port), "127.0.0.1");
     let text = "";
-    socket.on("data", (part) => void (text += String(part)));
+    socket.on("data", (part) => {
+      text += String(part);
+    });
     const head = `HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     socket.write(`HEAD /ops/live/counts ${head}GET /healthz ${head}`);
     await until(() => text.includes('{"status":"ok"}'));

@@ -159,6 +159,7 @@ function begin(reply: FastifyReply, views: LiveViews, name: string, read: ReadVi
   const headers = {
     "content-type": "text/event-stream",
     "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
     "request-id": reply.request.id,
   };
   reply.raw.writeHead(200, headers);

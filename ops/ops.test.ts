@@ -23,6 +23,14 @@ describe("operators", () => {
     expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
   });
 
+  it.each(["/healthz", "/nowhere", "/ops/actors?limit=x", "/%", "/ui/"])(
+    "are answered what no browser keeps or takes for another media type: %s",
+    async (url) => {
+      const { headers } = await openOps().inject({ url });
+      expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    },
+  );
+
   it("are shown the pushes that stall, a hundred at most", async () => {
     const push = {
       ...{ push_id: "bat_1", business_uuid: "10000000-0000-4000-8000-000000000001", records: 400 },

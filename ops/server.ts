@@ -83,6 +83,9 @@ const requestTimeoutMs = 30_000;
 /** An action may have to ask every region before it is answered. */
 const answerTimeoutMs = 90_000;
 
+/** A browser keeps nothing, and takes nothing for another media type. */
+const everyAnswer = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+
 export function buildOps(deps: OpsDeps): FastifyInstance {
   const nextId = requestIds(deps.incarnation);
   const platform = platformAnswers(deps.logger, nextId);
@@ -103,7 +106,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
-      reply.header("request-id", request.id).header("cache-control", "no-store");
+      reply.headers({ ...everyAnswer, "request-id": request.id });
       return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
   });
@@ -215,7 +218,7 @@ function requestIds(incarnation: string): () => string {
 
 function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): PlatformAnswers {
   return {
-    fields: () => ({ "request-id": nextId() }),
+    fields: () => ({ ...everyAnswer, "request-id": nextId() }),
     answered: ({ status, code }, { "request-id": id }) =>
       logger.info({ request_id: id, surface: "ops", status, code }, "refused before it was a request"),
   };
@@ -223,7 +226,7 @@ function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): Platf
 
 function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSessions): void {
   server.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id).header("cache-control", "no-store");
+    reply.headers({ ...everyAnswer, "request-id": request.id });
     const fault = headFault(request.raw, false);
     if (fault !== null) {
       const { code, detail, ...extras } = fault;

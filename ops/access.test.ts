@@ -100,6 +100,11 @@ describe("a request that a page of another origin caused (G4)", () => {
     expect((await open().inject({ url: "/ops/counts", headers: link })).statusCode).toBe(200);
     const posted = await open().inject({ ...rejoin, headers: { ...link, authorization } });
     expect(codeOf(posted)).toEqual([403, "origin_not_allowed"]);
+    // A proxy has its own cookie, which such a link may carry: what needs the right to act is not led to.
+    const named = { "x-forwarded-user": "ada", "x-forwarded-groups": "operators" };
+    const led = { url: "/ops/actors/push/b.p/export", remoteAddress: "10.9.1.1" };
+    const exported = await open({ proxy }).inject({ ...led, headers: { ...link, ...named } });
+    expect(codeOf(exported)).toEqual([403, "origin_not_allowed"]);
   });
 
   it.each([

@@ -3,7 +3,7 @@
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
 //   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
-//   A4. Callers without a token add a bounded number of lines (refused-strangers.ts).
+//   A4. Callers without a token add a bounded number of lines (refused-strangers.ts), also where they try to open a session.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Admission } from "./guard.ts";
@@ -65,8 +65,8 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   server.decorateRequest("admission", null);
   server.addHook("preHandler", (request, reply, done) => {
     try {
-      if (isAct(request) && !request.is404) {
-        understood.add(request);
+      if (isAct(request) && !request.is404) understood.add(request);
+      if (understood.has(request) && request.isLetIn) {
         audit.record("ops.asked", { ...entry(request) });
       }
       done();

@@ -42,6 +42,26 @@ describe("acts that are asked for without the token", () => {
     expect(lines.at(-1)).toMatchObject(["ops.refused", { status: 401 }]);
   });
 
+  it.each([
+    ["opening a session", "POST"],
+    ["ending a session", "DELETE"],
+  ] as const)("have a bounded number of lines for %s as well (A4)", async (_name, method) => {
+    lines.length = 0;
+    const server = open({ audit });
+    const payload = method === "POST" ? { token: "guessed", by: "nobody" } : undefined;
+    for (let count = 0; count < refusedLinesMax + 5; count += 1)
+      await server.inject({ method, url: "/ops/session", ...(payload === undefined ? {} : { payload }) });
+    expect(lines).toHaveLength(refusedLinesMax);
+    expect(new Set(lines.map(([event]) => event))).toEqual(new Set(["ops.refused"]));
+    if (method === "DELETE") return;
+    const own = { token: authorization.slice("Bearer ".length), by: "Ada" };
+    await server.inject({ method, url: "/ops/session", payload: own });
+    expect(lines.slice(refusedLinesMax)).toMatchObject([
+      ["ops.asked", { act: "POST /ops/session", by: "Ada" }],
+      ["ops.acted", { act: "POST /ops/session", by: "Ada", status: 200 }],
+    ]);
+  });
+
   it("are counted also where the node ends before the minute does", async () => {
     lines.length = 0;
     const server = open({ audit });

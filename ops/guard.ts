@@ -137,7 +137,7 @@ function isFromElsewhere({ hosts }: OpsAccess, request: OpsRequest): boolean {
   if (site === undefined || site === "same-origin" || site === "none") return false;
   const isLink =
     request.header("sec-fetch-mode") === "navigate" && request.header("sec-fetch-dest") === "document";
-  return !(isLink && reads.includes(request.method));
+  return !(isLink && reads.includes(request.method) && request.needsAct !== true);
 }
 
 function isOwnPage({ hosts }: OpsAccess, request: OpsRequest): boolean {

@@ -39,7 +39,7 @@ import { signInPath, uiBase } from "./pages/views/frame.ts";
 import { addPurgeRoutes, type PurgeReads } from "./purges.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-import { addSessionRoutes } from "./session-routes.ts";
+import { addSessionRoutes, judgeOpenings } from "./session-routes.ts";
 import { createOpsSessions, type OpsSessions } from "./sessions.ts";
 import type { ReadyReport, StalledPush } from "./shapes.ts";
 
@@ -121,6 +121,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   const { access, nowMs = Date.now } = deps;
   const sessions = createOpsSessions({ nowMs, isSecure: !access.isLoopback });
   addManners(server, access, sessions);
+  judgeOpenings(server, access);
   addAudit(server, deps.audit);
   // The check runs before a body is read, which nobody would look at.
   server.addHook("onRequest", (request, reply, done) => {

@@ -33,6 +33,17 @@ export const sessionState = object({
   ends_at: described(nullable(timestamp), "When the session ends at the latest; null without one."),
 });
 
+/** Who opens a session is let in by the token that is sent; this must be known before the audit log is written to. */
+export function judgeOpenings(server: FastifyInstance, access: OpsAccess): void {
+  server.addHook("preHandler", (request, _reply, done) => {
+    if (request.method === "POST" && request.routeOptions.url === sessionPath) {
+      const { token } = request.body as SessionBody;
+      request.isLetIn ||= rightOfToken(access, token) !== null;
+    }
+    done();
+  });
+}
+
 /** Adds the routes. */
 export function addSessionRoutes(
   server: FastifyInstance,
@@ -55,7 +66,6 @@ export function addSessionRoutes(
       }
       if (asked === "act" && right !== "act")
         return sendProblem(reply, "right_missing", "The token gives the right to read alone.");
-      request.isLetIn = true;
       const { session, cookie } = sessions.open({ right: asked ?? right, user: by });
       request.outcome = { right: session.right };
       const ends_at = new Date(session.endsAtMs).toISOString();

@@ -1,7 +1,7 @@
 // What operators read of an actor's past: its journal in pages, its state after any kept event, the difference between two, and
 // what an event would do now. Everything is a run of the pure machine over what is stored; nothing is ever committed.
-//   JR1. A machine runs only over types of events that it takes: XState remembers each type that it has seen, for ever, and whoever
-//        reads may ask about any.
+//   JR1. A machine runs only over types of events that it takes: XState remembers each type that it has seen, for ever, and a reader
+//        may ask about any.
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { ActorDefinition, Message } from "../../actors/system/definition.ts";

@@ -153,6 +153,10 @@ export const attentionList = named(
   object({
     actors: described(listOf(actorRow), "Those that need a look, the most urgent first, 200 at most."),
     total: count,
+    is_complete: described(
+      flag,
+      "False where more pushes that are not in memory were left unread than are read at once.",
+    ),
     missing,
   }),
 );

@@ -75,7 +75,7 @@ export const noInspection: Inspection = {
   nodes: async () => [],
   counts: async () => ({ at: since, kinds: [], attention: [], missing: [] }),
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
-  attention: async () => ({ actors: [], total: 0, missing: [] }),
+  attention: async () => ({ actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => [],

@@ -82,6 +82,8 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
     const actors = (answer["actors"] as readonly Shown[]).slice(0, limit);
     print(terminal, args, actors, actorHeader, actorRow);
     noteMissing(terminal, answer);
+    if (answer["is_complete"] === false)
+      terminal.note("More pushes are unfinished than were read: some that are not in memory may be missing.");
     if (actors.length === 0) terminal.note("No actor needs a look.");
     return actors.length === 0 ? exitCodes.done : exitCodes.negative;
   }

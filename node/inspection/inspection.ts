@@ -30,6 +30,7 @@ import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
+import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
 import { readPushRoad } from "./push-road.ts";
 
 type InspectedServices = Pick<
@@ -53,6 +54,7 @@ interface Parts {
   readonly own: OwnNode;
   readonly asker: NodeAsker;
   readonly known: KnownActors;
+  readonly passive: () => Promise<PassiveAttention>;
 }
 
 /** Makes the inspection of a node; other nodes ask it from then on. */
@@ -60,16 +62,14 @@ export function createInspection(
   services: InspectedServices,
   { version, definitions }: { readonly version: string; readonly definitions: readonly ActorDefinition[] },
 ): { readonly inspection: Inspection; readonly acting: ActorActing } {
-  const { actorStore: store, clock, pause } = services;
+  const { actorStore: store, records, clock, pause } = services;
   const own = createOwnNode(services, version);
   const asker = createNodeAsker(services, own);
-  const known = createKnownActors({
-    store,
-    inspect: (ref) => own.actor(ref),
-    whereOf: (ref) => asker.whereIs(ref),
-    nowMs: () => clock.now(),
-  });
-  const parts: Parts = { services, definitions, own, asker, known };
+  const nowMs = (): number => clock.now();
+  const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
+  const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), nowMs });
+  const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs });
+  const parts: Parts = { services, definitions, own, asker, known, passive };
   const charts = definitions.map(toChart);
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
@@ -166,13 +166,17 @@ async function readList({ asker, known }: Parts, query: ActorQuery): Promise<Act
 
 const attentionMax = 200;
 
-async function readAttention({ asker }: Parts): Promise<AttentionList> {
+/** Those in memory are asked of their nodes; pushes that are in no memory are read from the store. */
+async function readAttention({ asker, passive }: Parts): Promise<AttentionList> {
   const question = { kind: null, state: null, part: null, attention: true, after: "", limit: attentionMax };
-  const answers = await asker.all("operators.actors", question);
-  const actors = answers.flatMap(({ value }) => value?.rows ?? []).sort(byUrgency);
+  const [answers, stored] = await Promise.all([asker.all("operators.actors", question), passive()]);
+  const active = answers.flatMap(({ value }) => value?.rows ?? []);
+  const names = new Set(active.map(nameOf));
+  const others = stored.rows.filter((row) => !names.has(nameOf(row)));
   return {
-    actors: actors.slice(0, attentionMax),
-    total: answers.reduce((sum, { value }) => sum + (value?.total ?? 0), 0),
+    actors: [...active, ...others].sort(byUrgency).slice(0, attentionMax),
+    total: answers.reduce((sum, { value }) => sum + (value?.total ?? 0), others.length),
+    is_complete: stored.isComplete,
     missing: missingOf(answers),
   };
 }

@@ -69,7 +69,8 @@ function useOthers(first: Others, counts: ActorCounts, state: LiveState): Others
 }
 
 function attentionOf({ attention, counts }: OverviewData, texts: Texts["operations"]): ComponentChild {
-  if (attention.total === 0) return h("p", { class: "quiet" }, texts.overview.nothing);
+  const { nothing, unread } = texts.overview;
+  if (attention.total === 0) return h("p", { class: "quiet" }, attention.is_complete ? nothing : unread);
   const more = attention.total - attention.actors.length;
   const reasons = counts.attention.filter(({ count }) => count > 0);
   return [
@@ -83,6 +84,7 @@ function attentionOf({ attention, counts }: OverviewData, texts: Texts["operatio
     ),
     actorRows(attention.actors, texts),
     more > 0 ? h("p", { class: "quiet" }, texts.overview.more(more)) : null,
+    attention.is_complete ? null : h("p", { class: "quiet" }, unread),
   ];
 }
 

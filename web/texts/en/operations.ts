@@ -22,6 +22,8 @@ export const operations = {
     attention: "Needs a look",
     nothing: "Nothing needs a look: no actor is quarantined, stalled or held.",
     more: (count: number) => `${count} more are not listed.`,
+    unread:
+      "More pushes are unfinished than were read for this list, so some that are not in memory may be missing.",
     nodes: "Nodes",
     actors: "Actors by kind",
     missing: (incarnation: string, detail: string) =>

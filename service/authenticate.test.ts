@@ -332,6 +332,13 @@ describe("a nonce", () => {
     expect(await codeOf(authenticate(region, head))).toBe("authenticated");
   });
 
+  it.each([16, 128])("may have %d printable characters", async (length) => {
+    const nonce = `~${nextNonce()}`.padEnd(length, "!").slice(-length);
+    expect(nonce).toHaveLength(length);
+    expect(await codeOf(authenticate(region, await signedHead({ key, nonce })))).toBe("authenticated");
+    expect(await codeOf(authenticate(region, await signedHead({ key, nonce })))).toBe("nonce_reused");
+  });
+
   it("is another key's own", async () => {
     const nonce = nextNonce();
     await authenticate(region, await signedHead({ key, nonce }));

@@ -1,6 +1,6 @@
 // The tools for sponsored items, which the configuration turns on: ads_pool, and report with its two confirmations.
 //   D1. The country of a pool is found like that of a search, and its session_ref is set here.
-//   D2. report is never repeated by itself after it may have been taken; sent again, the service gives its first answer.
+//   D2. report is repeated by the same rule as every call. It may be: sent again, the service gives its first answer.
 
 import { jsonBody } from "../client/json-answer.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";

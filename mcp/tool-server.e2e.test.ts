@@ -1,7 +1,10 @@
 // An assistant with the official SDK beside a running sandbox: over both transports and in both eras it calls every tool, finds
 // a diamond, fetches it, verifies the evidence and has the source line.
 
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
@@ -126,6 +129,40 @@ describe("verify without verify_online", () => {
     const swapped = text.replace(receipt, exactMember(other, "receipt") ?? "");
     expect(await verify({ answer: swapped })).toMatchObject({ failed: ["receipt"] });
     expect(await verify({ answer: text.replace(list, "{}") })).toMatchObject({ failed: ["answer"] });
+  });
+});
+
+describe("verify with verify_online", () => {
+  it("claims nothing about a record while the service answers nothing about its business", async () => {
+    const { verify_url } = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8")) as {
+      readonly verify_url: string;
+    };
+    const asked: string[] = [];
+    const server = createServer(async (request, response) => {
+      const path = request.url ?? "";
+      asked.push(path);
+      if (path !== "/.well-known/keys") return response.writeHead(500).end();
+      response.end(await (await fetch(`${verify_url}${path}`)).text());
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const public_base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings = { MASTERDB_MCP_VERIFY_ONLINE: "true", MASTERDB_MCP_PUBLIC_BASE_URL: public_base_url };
+    const own = await overStdio(["--sandbox", "--home", sandbox.home], settings);
+    try {
+      const found = await callTool(own, "search_products", { sort_by: "price_amount:asc", limit: 1 });
+      const [row] = found.body["rows"] as readonly { readonly record_id: string }[];
+      await callTool(own, "fetch", { record_id: row?.record_id });
+      const checked = await callTool(own, "verify", { record_id: row?.record_id });
+      expect(checked).toMatchObject({ isError: true, body: { code: "internal_error" } });
+      expect(checked.blocks.join()).not.toContain("verdict");
+      expect(asked.some((path) => path.startsWith("/v1/certificates/"))).toBe(true);
+      const rows = await callTool(own, "verify", { retrieval_id: found.notes["retrieval_id"] });
+      expect(rows.body).toMatchObject({ verdict: "valid", complete: true });
+    } finally {
+      await own[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      server.close();
+    }
   });
 });
 

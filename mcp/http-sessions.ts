@@ -20,6 +20,8 @@ export class HttpSessions {
   readonly #now: () => number;
   readonly #sessions = new Map<string, Session>();
   readonly #sweeper: NodeJS.Timeout;
+  /** Sessions that are being opened: they are among those that there may be (N1). */
+  #opening = 0;
 
   constructor(server: ToolServer, now: () => number = Date.now) {
     this.#server = server;
@@ -33,11 +35,16 @@ export class HttpSessions {
     if (id !== null) return await this.#answerIn(id, request, body);
     if (request.method !== "POST" || !isInitializeRequest(body))
       return refusal(400, "Send initialize first, and then its Mcp-Session-Id with every request.");
-    if (this.#sessions.size >= sessionsMax)
+    if (this.#sessions.size + this.#opening >= sessionsMax)
       return refusal(503, "Too many sessions are open. End one with DELETE, or try again later.", {
         "retry-after": "60",
       });
-    return await this.#open(request, body);
+    this.#opening += 1;
+    try {
+      return await this.#open(request, body);
+    } finally {
+      this.#opening -= 1;
+    }
   }
 
   /** Ends the sessions that were idle for too long (N2). */

@@ -220,6 +220,18 @@ describe("sessions", () => {
     expect(await statusOf()).toBe(200);
     await sessions.close();
   });
+
+  it("are bounded however many are opened at the same moment (N1)", async () => {
+    const { server } = await testServer([]);
+    const sessions = new HttpSessions(server);
+    const asked = Array.from({ length: sessionsMax + 9 }, () =>
+      sessions.answer(opening(), JSON.parse(initialize)),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(sessionsMax);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(9);
+    await sessions.close();
+  });
 });
 
 describe("requests that stand alone", () => {

@@ -96,6 +96,24 @@ describe("a search", () => {
     expect(answer.json["rows"]).toHaveLength(1);
   });
 
+  it.each([
+    ["/v1/products/search", "products"],
+    ["/v1/business-files/search", "business_files"],
+    ["/v1/events/search", "events"],
+    ["/v1/jobs/search", "jobs"],
+    ["/v1/updates/search", "updates"],
+  ])("at %s is of %s, named or not, and of no other collection", async (path, collection) => {
+    for (const members of [{}, { collection }]) {
+      const answer = await search(company, { ...productSearch, ...members }, path);
+      expect(answer).toMatchObject({ status: 200, json: { collection, country: "US" } });
+      const report = verifySearchAnswer(trust, utf8(answer.text), { callerKeyId: company.key.keyId });
+      expect(report).toMatchObject({ valid: true, complete: true });
+    }
+    const other = collection === "jobs" ? "events" : "jobs";
+    const refused = await search(company, { ...productSearch, collection: other }, path);
+    expect(refused).toMatchObject({ status: 400, json: { pointer: "/collection" } });
+  });
+
   it("keeps its receipt before it answers", async () => {
     const answer = await search(company, productSearch);
     const id = String(answer.json["retrieval_id"]);

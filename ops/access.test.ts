@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { ok } from "../protocol/result.ts";
 import { parseRange } from "../std/ip-address.ts";
@@ -236,6 +238,24 @@ describe("a proxy that says who operators are (G6)", () => {
       expect((await asks("10.9.1.1", headers)).statusCode).toBe(401);
     const { right, via, user } = (await asks("10.9.1.1", watcher, { url: "/ops/session" })).json();
     expect([right, via, user]).toEqual(["read", "proxy", "bo"]);
+  });
+
+  it("names nobody where it added its own to what the caller sent (G6)", async () => {
+    const hosts: string[] = [];
+    const addresses = [parseRange("127.0.0.1/32")].flatMap((range) => (range === null ? [] : [range]));
+    const server = open({ hosts, isLoopback: false, proxy: { ...proxy, addresses } });
+    const url = new URL(await server.listen({ port: 0, host: "127.0.0.1" }));
+    hosts.push(url.host);
+    const statusOf = async (user: string | string[], groups: string | string[]): Promise<unknown> => {
+      const headers = { "x-forwarded-user": user, "X-Forwarded-Groups": groups };
+      const [answer] = await once(request(new URL("/ops/counts", url), { headers }).end(), "response");
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await statusOf("bo", "watchers")).toBe(200);
+    expect(await statusOf("bo", ["operators", "others"])).toBe(401);
+    expect(await statusOf(["ada", "bo"], "watchers")).toBe(401);
+    await server.close();
   });
 
   it("ends reading without a name on loopback, which is where it may come from itself (G3)", async () => {

@@ -8,7 +8,8 @@
 //       On loopback reading needs nothing, unless a proxy is trusted: then a request from loopback may be anybody's.
 //   G4. A request that a page of another origin caused is refused, whatever it carries, except that a link may be followed to a page.
 //   G5. What a browser sends by itself (its session) acts only in a request that says that a page of this surface made it.
-//   G6. The names that a proxy gives count only on connections from the addresses that are trusted for it.
+//   G6. The names that a proxy gives count only on connections from the addresses that are trusted for it, and only where each stands
+//       once: a proxy that adds its own to what a caller sent would let the caller say who it is.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type AddressRange, contains, parseAddress } from "../std/ip-address.ts";
@@ -49,6 +50,8 @@ export interface OpsRequest {
   readonly peer: string | undefined;
   /** A header of the request; undefined where it is absent. */
   header(name: string): string | undefined;
+  /** How often the header stands in the request. */
+  count(name: string): number;
 }
 
 export type OpsRefusal = "host_not_allowed" | "origin_not_allowed" | "token_invalid" | "right_missing";
@@ -121,6 +124,7 @@ export function rightOfToken({ token, readToken = null }: OpsAccess, given: stri
 function namedByProxy(proxy: OpsProxy, request: OpsRequest): Admission | null {
   const bits = parseAddress(request.peer ?? "");
   if (bits === null || !proxy.addresses.some((range) => contains(range, bits))) return null;
+  if ([proxy.userHeader, proxy.groupsHeader].some((name) => request.count(name) > 1)) return null;
   const user = request.header(proxy.userHeader)?.trim() ?? "";
   if (user === "" || user.length > userLengthMax || !/^[^\p{Cc}\p{Bidi_Control}]+$/u.test(user)) return null;
   const groups = (request.header(proxy.groupsHeader) ?? "").split(",").map((each) => each.trim());

@@ -243,6 +243,7 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
         const value = request.headers[name];
         return Array.isArray(value) ? value.join(",") : value;
       },
+      count: (name) => countOf(request.raw.rawHeaders, name),
     });
     if (!judged.ok) {
       refuseAccess(request, reply, judged.code);
@@ -253,6 +254,11 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
     request.isLetIn = path !== sessionPath || judged.admission.right !== null;
     done();
   });
+}
+
+/** Names and values alternate. */
+function countOf(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
 const refusals: Readonly<Record<OpsRefusal, string>> = {

@@ -55,6 +55,7 @@ const actorUrl = (kind: string, id: string) => urlOf(`/ui/actors/${kind}/${encod
 
 const pages: readonly (readonly [string, () => string])[] = [
   ["overview", () => urlOf("/ui/")],
+  ["nodes", () => urlOf("/ui/nodes")],
   ["actors", () => urlOf("/ui/actors?kind=push&scope=known")],
   ["search", () => urlOf(`/ui/search?q=${business.party.uuid}`)],
   ["actor", () => `${actorUrl("push", push)}?at=1`],
@@ -251,10 +252,28 @@ inBrowser(
   120_000,
 );
 
+inBrowser(
+  "an act on a node asks for a name, a reason and a second look, and for a session",
+  async () => {
+    await using opened = await openPage(browser, urlOf("/ui/nodes"), wide);
+    const { page } = opened;
+    const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
+    await act.getByLabel("Your name").fill("Ada");
+    await act.getByLabel("Reason").fill("it is to be upgraded");
+    await act.getByRole("button", { name: "Continue" }).click();
+    await act.getByText(`Are you sure: drain a node`).waitFor();
+    await act.getByRole("button", { name: "Yes, do it" }).click();
+    const link = act.getByRole("link", { name: "Sign in to act" });
+    expect(await link.getAttribute("href")).toBe("/ui/sign-in?next=%2Fui%2Fnodes");
+  },
+  120_000,
+);
+
 /** The pictures in docs. */
 const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
   ["overview", "overview", wide],
   ["overview-dark", "overview", { width: 1280, scheme: "dark" }],
+  ["nodes", "nodes", wide],
   ["actors", "actors", wide],
   ["search", "search", wide],
   ["actor", "actor", wide],

@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { noInspection, openOps } from "../ops.fixture.ts";
+import { english } from "../../web/texts/catalogue.ts";
+import type { ActorActing } from "../actor-acts.ts";
+import type { ClusterOps } from "../cluster.ts";
+import type { NodeState } from "../inspection-shapes.ts";
+import { act, authorization, noInspection, openOps } from "../ops.fixture.ts";
+import type { ClusterState } from "../shapes.ts";
+import { firstValues } from "./views/act-form.ts";
+import { clusterChoices } from "./views/cluster-acts.ts";
 
 const server = openOps({
   inspection: {
@@ -92,5 +99,114 @@ describe("the operators' pages", () => {
     expect((await get("/ui/sign-in?next=%2Fui%2Factors")).body).toContain(
       "&quot;next&quot;:&quot;/ui/actors&quot;",
     );
+  });
+});
+
+const node: NodeState = {
+  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.1:7406", state: "active", is_self: true },
+  ...{ reachable: true, detail: null, version: "1.2.3", started_at: null, lease: null, load: null },
+};
+const nodes = [
+  node,
+  { ...node, incarnation: "beef", region: "us-east1", state: "leaving" as const, is_self: false },
+];
+const standing = { version: 1, successor: null, status: "active" as const };
+const state: ClusterState = {
+  ...{ region: "eu-west1", self: null, holds_lease: true, transport: null, fence_refusals: [] },
+  regions: [
+    { region: "eu-west1", version: 1, members: [], standing: { ...standing, region: "eu-west1" } },
+    {
+      ...{ region: "us-east1", version: 1, members: [] },
+      standing: { region: "us-east1", status: "dead", successor: "eu-west1", version: 2 },
+    },
+  ],
+};
+const regions = state.regions.map(({ region }) => region);
+
+/** A cluster that does what it is asked, and what that was. */
+function openCluster() {
+  const asked: unknown[] = [];
+  const noted =
+    (name: string, outcome: string) =>
+    async (...given: readonly unknown[]) => {
+      asked.push([name, ...given.map((each) => (each instanceof Object ? { ...each } : each))]);
+      return outcome;
+    };
+  const cluster: ClusterOps = {
+    state: () => state,
+    move: noted("move", "moved"),
+    declareDead: noted("declareDead", "declared"),
+    putIn: noted("putIn", "put_in"),
+    rejoin: noted("rejoin", "rejoined"),
+    supplyCheckpoint: noted("supplyCheckpoint", "taken"),
+    rebuild: noted("rebuild", "begun"),
+  };
+  const acting: ActorActing = {
+    act: async () => ({ refused: "unknown" }),
+    drain: async (...given) => {
+      asked.push(["drain", ...given]);
+      return { outcome: "draining" };
+    },
+  };
+  const inspection = { ...noInspection, nodes: async () => nodes };
+  return { asked, server: openOps({ inspection, acting, cluster }) };
+}
+
+describe("the page of the nodes", () => {
+  it("shows nodes and regions, with a form for each act on them that asks for a name and a reason", async () => {
+    const { body, statusCode } = await openCluster().server.inject({
+      ...{ url: "/ui/nodes", headers: { host: "localhost:80" } },
+    });
+    expect(statusCode).toBe(200);
+    for (const shown of ["f00d", "beef", "us-east1", "declared dead"]) expect(body).toContain(shown);
+    for (const words of Object.values(english.operations.clusterActs.names))
+      expect(body).toContain(`>${words}</option>`);
+    expect(body).toContain(english.operations.acts.by);
+    expect(body).toContain(english.operations.acts.reason);
+    expect(body).toContain('<a href="/ui/nodes" aria-current="page">');
+  });
+
+  it("offers on a standalone node to drain it, and nothing of a cluster", async () => {
+    const { body } = await get("/ui/nodes");
+    const { names } = english.operations.clusterActs;
+    expect(body).toContain(names.drain);
+    expect(body).not.toContain(names.declareDead);
+  });
+
+  const party = "20000000-0000-4000-8000-000000000001";
+  it.each([
+    ["drain", {}, ["drain", "f00d", { state: "active" }], "f00d"],
+    ["drain", { node: "beef" }, ["drain", "beef", { state: "leaving" }], "beef"],
+    ["move", { party: ` ${party}`, to: "us-east1" }, ["move", party, "us-east1"], `${party} → us-east1`],
+    [
+      "declareDead",
+      { region: "us-east1" },
+      ["declareDead", { region: "us-east1", successor: null, force: false }],
+      "us-east1 → nobody",
+    ],
+    [
+      "declareDead",
+      { region: "us-east1", successor: "eu-west1" },
+      ["declareDead", { region: "us-east1", successor: "eu-west1", force: false }],
+      "us-east1 → eu-west1",
+    ],
+    ["putIn", { region: "us-east1" }, ["putIn", "us-east1"], "us-east1"],
+    ["rejoin", { region: "us-east1" }, ["rejoin", "us-east1"], "us-east1"],
+    ["rebuild", {}, ["rebuild", "products"], "products"],
+  ] as const)("%s %j is a request that the API takes", async (key, values, wanted, subject) => {
+    const { asked, server: there } = openCluster();
+    const choice = clusterChoices({ nodes, regions }, english.operations).find((each) => each.key === key);
+    if (choice === undefined) throw new Error(`${key} is not offered`);
+    const request = choice.request({ ...firstValues(choice), ...values });
+    expect(request.subject).toBe(subject);
+    const send = (headers: object) =>
+      there.inject({
+        ...{ method: "POST", url: request.address, payload: { ...request.members, ...act } },
+        headers: { ...headers },
+      });
+    expect((await send({})).statusCode).toBe(401);
+    expect(asked).toEqual([]);
+    const answer = await send({ authorization });
+    expect([answer.statusCode, asked]).toEqual([200, [wanted]]);
   });
 });

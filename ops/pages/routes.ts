@@ -9,22 +9,28 @@ import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
+import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
-import { type FrameOptions, frame, uiBase } from "./views/frame.ts";
+import { ClusterActs } from "./views/cluster-acts.ts";
+import { type FrameOptions, frame, nodesPath, uiBase } from "./views/frame.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
+import { nodesView } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { pushView } from "./views/push.ts";
 import { SignIn } from "./views/sign-in.ts";
 
 export interface PagesDeps {
   readonly inspection: Inspection;
+  /** Null if the node is standalone. */
+  readonly cluster: Pick<ClusterOps, "state"> | null;
   readonly logger: FastifyBaseLogger;
 }
 
 interface Made {
   readonly inspection: Inspection;
+  readonly cluster: PagesDeps["cluster"];
   readonly layouts: Layouts;
   readonly assets: () => Promise<Assets>;
 }
@@ -42,16 +48,18 @@ function query(...names: readonly string[]) {
   return { schema: { querystring: { type: "object", properties, additionalProperties: false } } };
 }
 
-export function addPages(server: FastifyInstance, { inspection, logger }: PagesDeps): void {
+export function addPages(server: FastifyInstance, { inspection, cluster, logger }: PagesDeps): void {
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
     inspection,
+    cluster,
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
   server.get("/", async (_request, reply) => reply.redirect(uiBase));
   server.get(uiBase, async (_request, reply) => overviewPage(reply, made));
+  server.get(nodesPath, async (_request, reply) => nodesPage(reply, made));
   server.get<{ Querystring: Query }>(
     `${uiBase}actors`,
     query("scope", "kind", "state", "region", "node", "after"),
@@ -92,6 +100,15 @@ async function readOverview(inspection: Inspection): Promise<OverviewData> {
 async function overviewPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
   const content = island("overview", Overview, { language, data: await readOverview(made.inspection) });
   return show(reply, made, { title: texts.overview.title, current: "overview", content });
+}
+
+async function nodesPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
+  const nodes = await made.inspection.nodes();
+  const cluster = made.cluster?.state() ?? null;
+  const regions = cluster?.regions.map(({ region }) => region) ?? [];
+  const acts = island("cluster-acts", ClusterActs, { language, nodes, regions });
+  const content = nodesView({ nodes, cluster, acts }, texts);
+  return show(reply, made, { title: texts.nodesPage.title, current: "nodes", content });
 }
 
 async function listPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {

@@ -4,10 +4,11 @@ import { type ComponentChild, type ComponentChildren, h } from "preact";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 
 export const uiBase = "/ui/";
+export const nodesPath = `${uiBase}nodes`;
 
 export interface FrameOptions {
   readonly texts: Texts["operations"];
-  readonly current: "overview" | "actors" | null;
+  readonly current: "overview" | "nodes" | "actors" | null;
   readonly query?: string;
 }
 
@@ -15,7 +16,7 @@ export function frame(
   { texts, current, query = "" }: FrameOptions,
   content: ComponentChildren,
 ): ComponentChild {
-  const entry = (name: "overview" | "actors", href: string) =>
+  const entry = (name: "overview" | "nodes" | "actors", href: string) =>
     h(
       "a",
       { href, ...(current === name ? { "aria-current": "page" as const } : {}) },
@@ -33,6 +34,7 @@ export function frame(
         "nav",
         { "aria-label": texts.navigation.label },
         entry("overview", uiBase),
+        entry("nodes", nodesPath),
         entry("actors", `${uiBase}actors`),
       ),
       h(

@@ -2,13 +2,14 @@
 
 import { type ComponentChild, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { badge, dataTable, section, shownNumber, time } from "../../../web/parts.ts";
+import { dataTable, section, shownNumber, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
 import type { ActorCounts, AttentionList, NodeState } from "../../inspection-shapes.ts";
 import { actorRows, attentionBadge, missingNodes } from "./actor-rows.ts";
 import { liveCounts, readJson } from "./addresses.ts";
 import { uiBase } from "./frame.ts";
 import { type LiveState, liveBadge, useLive } from "./live.ts";
+import { nodesTable } from "./nodes-table.ts";
 
 export interface OverviewData {
   readonly nodes: readonly NodeState[];
@@ -37,7 +38,7 @@ export function Overview({ language, data: first }: OverviewProps): ComponentChi
     ),
     missingNodes(data.counts.missing, texts),
     section("attention", texts.overview.attention, attentionOf(data, texts)),
-    section("nodes", texts.overview.nodes, nodesOf(data.nodes, texts)),
+    section("nodes", texts.overview.nodes, nodesTable(data.nodes, texts)),
     section("kinds", texts.overview.actors, kindsOf(data.counts, texts)),
   );
 }
@@ -86,48 +87,6 @@ function attentionOf({ attention, counts }: OverviewData, texts: Texts["operatio
     more > 0 ? h("p", { class: "quiet" }, texts.overview.more(more)) : null,
     attention.is_complete ? null : h("p", { class: "quiet" }, unread),
   ];
-}
-
-function nodesOf(nodes: readonly NodeState[], texts: Texts["operations"]): ComponentChild {
-  const { node } = texts;
-  const columns = [
-    { name: node.node },
-    { name: node.region, kind: "nowrap" as const },
-    { name: node.state, kind: "nowrap" as const },
-    { name: node.version, kind: "nowrap" as const },
-    { name: node.lease, kind: "nowrap" as const },
-    ...[node.load, node.active, node.mailboxed, node.outbox, node.memory].map((name) => ({
-      ...{ name, kind: "number" as const },
-    })),
-  ];
-  const rows = nodes.map((each) => ({ key: each.incarnation, cells: nodeCells(each, texts) }));
-  return dataTable(node.caption, columns, rows);
-}
-
-function nodeCells(each: NodeState, { node, unknown }: Texts["operations"]): readonly ComponentChild[] {
-  const { load } = each;
-  const numberOf = (value: number | undefined) => (value === undefined ? unknown : shownNumber(value));
-  return [
-    [
-      h("code", null, each.incarnation),
-      each.is_self ? h("span", { class: "quiet small" }, ` ${node.self}`) : null,
-      each.reachable ? null : h("div", null, badge("bad", node.unreachable(each.detail ?? unknown))),
-    ],
-    h("a", { href: `${uiBase}actors?region=${encodeURIComponent(each.region)}` }, each.region),
-    badge(each.state === "active" || each.state === "standalone" ? "good" : "warn", node.states[each.state]),
-    each.version ?? unknown,
-    leaseOf(each, node),
-    load === null ? unknown : `${load.busy_percent} %`,
-    h("a", { href: `${uiBase}actors?node=${encodeURIComponent(each.incarnation)}` }, numberOf(load?.active)),
-    numberOf(load?.mailboxed),
-    numberOf(load?.outbox),
-    load === null ? unknown : `${shownNumber(Math.round(load.resident_bytes / 1_048_576))} MiB`,
-  ];
-}
-
-function leaseOf({ lease }: NodeState, node: Texts["operations"]["node"]): ComponentChild {
-  if (lease === null) return badge("", node.noLease);
-  return lease.held ? badge("good", node.held(lease.remaining_ms)) : badge("bad", node.lost);
 }
 
 function kindsOf({ kinds }: ActorCounts, texts: Texts["operations"]): ComponentChild {

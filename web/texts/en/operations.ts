@@ -3,7 +3,7 @@
 export const operations = {
   brand: "Operations",
   skip: "Skip to the content",
-  navigation: { label: "Pages", overview: "Overview", actors: "Actors" },
+  navigation: { label: "Pages", overview: "Overview", nodes: "Nodes", actors: "Actors" },
   notFound: { title: "Not found", words: "This page does not exist here." },
   search: {
     label: "Search by id, business or state",
@@ -48,6 +48,37 @@ export const operations = {
     noLease: "not needed",
     unreachable: (detail: string) => `not reached: ${detail}`,
     states: { standalone: "standalone", joining: "joining", active: "active", leaving: "leaving" },
+  },
+  nodesPage: {
+    title: "Nodes and regions",
+    regions: "Regions",
+    regionsCaption: "Regions of the cluster, as this node knows them",
+    region: "Region",
+    standing: "Standing",
+    standings: { active: "active", dead: "declared dead" },
+    successor: "Successor",
+    members: "Nodes",
+  },
+  clusterActs: {
+    title: "Act on the cluster",
+    help: "What you do is recorded with your name and reason. A node is drained only if it is still in the state that is shown here. Before a region is declared dead or joins again, read «A region is lost» in docs/production.md.",
+    names: {
+      drain: "drain a node: it hands its actors over and stops",
+      move: "move a home to another region",
+      declareDead: "declare a region dead",
+      putIn: "add the data centre of a lost region again",
+      rejoin: "let a lost region take part again",
+      rebuild: "rebuild an index of this node's region",
+    },
+    labels: {
+      node: "Node",
+      party: "UUID of the party, or svc-log",
+      to: "To the region",
+      region: "Region",
+      successor: "Region that takes over",
+      collection: "Collection",
+    },
+    nobody: "nobody",
   },
   counts: {
     caption: "Actors by kind, with the states of those in memory",

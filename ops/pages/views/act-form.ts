@@ -1,0 +1,162 @@
+// A form that acts: what to do is chosen, named, reasoned, and confirmed. What happens then is decided by the node.
+
+import { type ComponentChild, h } from "preact";
+import { useState } from "preact/hooks";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+import { readJson } from "./addresses.ts";
+import { signInPath } from "./frame.ts";
+
+type Values = Readonly<Record<string, string>>;
+
+/** What an act needs besides who and why. */
+export interface ActField {
+  readonly name: string;
+  readonly label: string;
+  /** The values to choose from, each with its words; null for a text. */
+  readonly options: readonly (readonly [value: string, words: string])[] | null;
+}
+
+export interface ActRequest {
+  /** An address of the documented API. */
+  readonly address: string;
+  /** The members of its body besides who and why. */
+  readonly members: object;
+  /** What it is done to, for the question whether it is meant. */
+  readonly subject: string;
+}
+
+export interface ActChoice {
+  readonly key: string;
+  readonly words: string;
+  readonly fields: readonly ActField[];
+  readonly request: (values: Values) => ActRequest;
+}
+
+export interface ActFormProps {
+  /** At least one. */
+  readonly choices: readonly ActChoice[];
+  readonly help: string;
+  /** The page to which one returns after signing in. */
+  readonly page: string;
+  readonly texts: Texts["operations"]["acts"];
+}
+
+interface Typed {
+  readonly currentTarget: { readonly value: string };
+}
+
+interface Given {
+  readonly key: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly values: Values;
+}
+
+type Stage =
+  | { readonly is: "asking" }
+  | { readonly is: "confirming" }
+  | { readonly is: "done"; readonly outcome: string }
+  | { readonly is: "refused"; readonly detail: string };
+
+export function ActForm({ choices, help, page, texts: acts }: ActFormProps): ComponentChild {
+  const [given, setGiven] = useState<Given>({ key: "", by: "", reason: "", values: {} });
+  const [stage, setStage] = useState<Stage>({ is: "asking" });
+  const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
+  if (choice === undefined) return null;
+  const values = { ...firstValues(choice), ...given.values };
+  const change = (part: Partial<Given>): void => {
+    setGiven({ ...given, ...part });
+    setStage({ is: "asking" });
+  };
+  const onSubmit = (event: { preventDefault(): void }): void => {
+    event.preventDefault();
+    if (stage.is !== "confirming") {
+      setStage({ is: "confirming" });
+      return;
+    }
+    send(choice.request(values), given).then(
+      ({ outcome }) => setStage({ is: "done", outcome }),
+      (error: Error) => setStage({ is: "refused", detail: error.message }),
+    );
+  };
+  const options = choices.map(({ key, words }): readonly [string, string] => [key, words]);
+  return h(
+    "form",
+    { onSubmit },
+    h("p", { class: "quiet small" }, help),
+    select(acts.act, choice.key, { options, change: (key) => change({ key, values: {} }) }),
+    choice.fields.map(({ name, label, options: each }) => {
+      const set = (value: string): void => change({ values: { ...given.values, [name]: value } });
+      const value = values[name] ?? "";
+      return each === null
+        ? text(label, value, { maxLength: 200, change: set })
+        : select(label, value, { options: each, change: set });
+    }),
+    text(acts.by, given.by, { maxLength: 200, change: (by) => change({ by }) }),
+    text(acts.reason, given.reason, { maxLength: 500, change: (reason) => change({ reason }) }),
+    h("p", null, h("button", { type: "submit" }, stage.is === "confirming" ? acts.confirm : acts.go)),
+    h(
+      "div",
+      { role: "status" },
+      said(stage, { acts, page, ...choice, subject: choice.request(values).subject }),
+    ),
+  );
+}
+
+/** What a form that was not touched shows in its fields. */
+export function firstValues({ fields }: ActChoice): Values {
+  return Object.fromEntries(fields.map(({ name, options }) => [name, options?.[0]?.[0] ?? ""]));
+}
+
+function send({ address, members }: ActRequest, { by, reason }: Given) {
+  const body = JSON.stringify({ ...members, by: by.trim(), reason: reason.trim() });
+  return readJson<{ readonly outcome: string }>(address, {
+    ...{ method: "POST", headers: { "content-type": "application/json" }, body },
+  });
+}
+
+interface Selected {
+  readonly options: readonly (readonly [value: string, words: string])[];
+  readonly change: (value: string) => void;
+}
+
+function select(label: string, value: string, { options, change }: Selected): ComponentChild {
+  const onChange = ({ currentTarget }: Typed): void => change(currentTarget.value);
+  return h(
+    "label",
+    null,
+    label,
+    h(
+      "select",
+      { value, onChange },
+      options.map(([each, words]) => h("option", { value: each, selected: each === value }, words)),
+    ),
+  );
+}
+
+interface Written {
+  readonly maxLength: number;
+  readonly change: (value: string) => void;
+}
+
+function text(label: string, value: string, { maxLength, change }: Written): ComponentChild {
+  const onInput = ({ currentTarget }: Typed): void => change(currentTarget.value);
+  return h("label", null, label, h("input", { value, maxLength, required: true, onInput }));
+}
+
+interface Said {
+  readonly acts: Texts["operations"]["acts"];
+  readonly page: string;
+  readonly words: string;
+  readonly subject: string;
+}
+
+function said(stage: Stage, { acts, page, words, subject }: Said): ComponentChild {
+  if (stage.is === "confirming") return h("p", null, acts.sure(words, subject));
+  if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
+  if (stage.is === "asking") return null;
+  return [
+    h("p", { class: "badge bad" }, stage.detail),
+    h("p", null, h("a", { href: signInPath(page) }, acts.signIn)),
+  ];
+}

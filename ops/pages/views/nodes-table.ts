@@ -1,0 +1,49 @@
+// The nodes of the cluster as a table, with their lease and load.
+
+import { type ComponentChild, h } from "preact";
+import { badge, dataTable, shownNumber } from "../../../web/parts.ts";
+import type { Texts } from "../../../web/texts/catalogue.ts";
+import type { NodeState } from "../../inspection-shapes.ts";
+import { uiBase } from "./frame.ts";
+
+export function nodesTable(nodes: readonly NodeState[], texts: Texts["operations"]): ComponentChild {
+  const { node } = texts;
+  const columns = [
+    { name: node.node },
+    { name: node.region, kind: "nowrap" as const },
+    { name: node.state, kind: "nowrap" as const },
+    { name: node.version, kind: "nowrap" as const },
+    { name: node.lease, kind: "nowrap" as const },
+    ...[node.load, node.active, node.mailboxed, node.outbox, node.memory].map((name) => ({
+      ...{ name, kind: "number" as const },
+    })),
+  ];
+  const rows = nodes.map((each) => ({ key: each.incarnation, cells: nodeCells(each, texts) }));
+  return dataTable(node.caption, columns, rows);
+}
+
+function nodeCells(each: NodeState, { node, unknown }: Texts["operations"]): readonly ComponentChild[] {
+  const { load } = each;
+  const numberOf = (value: number | undefined) => (value === undefined ? unknown : shownNumber(value));
+  return [
+    [
+      h("code", null, each.incarnation),
+      each.is_self ? h("span", { class: "quiet small" }, ` ${node.self}`) : null,
+      each.reachable ? null : h("div", null, badge("bad", node.unreachable(each.detail ?? unknown))),
+    ],
+    h("a", { href: `${uiBase}actors?region=${encodeURIComponent(each.region)}` }, each.region),
+    badge(each.state === "active" || each.state === "standalone" ? "good" : "warn", node.states[each.state]),
+    each.version ?? unknown,
+    leaseOf(each, node),
+    load === null ? unknown : `${load.busy_percent} %`,
+    h("a", { href: `${uiBase}actors?node=${encodeURIComponent(each.incarnation)}` }, numberOf(load?.active)),
+    numberOf(load?.mailboxed),
+    numberOf(load?.outbox),
+    load === null ? unknown : `${shownNumber(Math.round(load.resident_bytes / 1_048_576))} MiB`,
+  ];
+}
+
+function leaseOf({ lease }: NodeState, node: Texts["operations"]["node"]): ComponentChild {
+  if (lease === null) return badge("", node.noLease);
+  return lease.held ? badge("good", node.held(lease.remaining_ms)) : badge("bad", node.lost);
+}

@@ -3,7 +3,7 @@ import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import { toHex, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
 import type { FoundAd, FoundOffer } from "./ad-book.ts";
-import { type AdSort, orderAds } from "./ad-order.ts";
+import { type AdSort, orderAds, parseAdSort } from "./ad-order.ts";
 
 const retrievalId = "ret_0190000000000123456789abcdef0123";
 
@@ -65,5 +65,40 @@ describe("the order of ads", () => {
     const ordered = orderAds(offers, { sorts, retrievalId, sha256: counting });
     for (let taken = 0; taken < 20; taken += 1) expect(ordered.next().done).toBe(false);
     expect(hashed).toBe(20);
+  });
+});
+
+describe("the sort of a pool", () => {
+  it("has up to three keys, each with its direction", () => {
+    expect(parseAdSort("net_price:desc,keyword_matches:asc,random:asc")).toEqual(
+      by("net_price:desc keyword_matches:asc random:asc"),
+    );
+  });
+
+  it.each<readonly [string | undefined, string, string, string | undefined]>([
+    [undefined, "sort_required", "A pool names its order.", undefined],
+    ["", "sort_required", "A pool names its order.", undefined],
+    ["net_prize:desc", "sort_not_allowed", 'Ads have no sort key "net_prize".', "net_price:asc"],
+    ["net_price", "sort_not_allowed", "net_price needs a direction", undefined],
+    ["net_price:down", "sort_not_allowed", "net_price needs a direction", undefined],
+    ["net_price:asc:asc", "sort_not_allowed", "net_price needs a direction", undefined],
+    ["random:asc, net_price:asc", "sort_not_allowed", 'Ads have no sort key " net_price".', "net_price:asc"],
+    ["random:asc,random:desc", "sort_not_allowed", "random is named twice", undefined],
+    [
+      "random:asc,net_price:asc,published_at:asc,keyword_matches:asc",
+      "sort_not_allowed",
+      "at most 3 sort keys",
+      undefined,
+    ],
+  ])("%j is refused with what would be right", (text, code, said, suggestion) => {
+    const refused = parseAdSort(text);
+    expect(refused).toMatchObject({
+      kind: "problem",
+      problem: {
+        ...{ code, pointer: "/sort_by", detail: expect.stringContaining(said) },
+        allowed: ["net_price", "published_at", "keyword_matches", "random"],
+      },
+    });
+    expect("problem" in refused ? refused.problem.suggestion : "none").toBe(suggestion);
   });
 });

@@ -25,13 +25,15 @@ export function parseAdSort(text: string | undefined): readonly AdSort[] | Refus
     return sortRefused("sort_required", "A pool names its order.");
   const sorts: AdSort[] = [];
   for (const part of text.split(",")) {
-    const [, name = "", direction] = /^([a-z_]{1,64}):(asc|desc)$/.exec(part) ?? [];
+    const [name = "", direction, ...more] = part.split(":");
     const key = adSortKeys.find((each) => each === name);
-    if (key === undefined || direction === undefined)
-      return sortRefused("sort_not_allowed", `${JSON.stringify(part)} is no sort key of ads.`, name);
+    if (key === undefined)
+      return sortRefused("sort_not_allowed", `Ads have no sort key ${JSON.stringify(name)}.`, name);
+    if ((direction !== "asc" && direction !== "desc") || more.length > 0)
+      return sortRefused("sort_not_allowed", `${key} needs a direction: ${key}:asc or ${key}:desc.`);
     if (sorts.some((each) => each.key === key))
       return sortRefused("sort_not_allowed", `${key} is named twice.`);
-    sorts.push({ key, direction: direction === "asc" ? "asc" : "desc" });
+    sorts.push({ key, direction });
   }
   if (sorts.length > sortKeysMax)
     return sortRefused("sort_not_allowed", `A pool has at most ${sortKeysMax} sort keys.`);

@@ -3,11 +3,13 @@
 //   ON1. Nothing is counted or kept while nobody asks.
 //   ON2. An answer is bounded, however many actors there are.
 //   ON3. Counting all actors again and again, as for a live view, takes at most a fiftieth of the node's time: counts are kept for
-//        fifty times as long as it took to make them.
+//        fifty times as long as it took to make them. So are the actors that need a look, where it took a while to find them.
+//   ON4. A list explains why an actor waits for those alone that are on its page.
 
 import { performance } from "node:perf_hooks";
 import type { Message } from "../../actors/messages/protocol.ts";
-import type { ActorReport } from "../../actors/system/definition.ts";
+import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts";
+import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
 import type { ActorRow, NodeState, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -80,6 +82,8 @@ export interface OwnNode {
 const pageMax = 200;
 /** See ON3. */
 const keptTimes = 50;
+/** What took less is looked for again, so that it is as new as can be. */
+const quickMs = 10;
 
 export function createOwnNode(
   services: Pick<
@@ -93,12 +97,12 @@ export function createOwnNode(
   const startedAtMs = clock.now();
   let lastUse = performance.eventLoopUtilization();
   const where = (): OwnNode["where"] => ({ region: config.region, node: incarnationOf(services) });
-  const rows = function* (kind: string | null): Iterable<ActorRow> {
+  const rows = function* (glances: Iterable<ActorGlance>): Iterable<ActorRow> {
     const here = where();
     const nowMs = clock.now();
-    for (const glance of actors.glances())
-      if (kind === null || glance.ref.kind === kind) yield rowOf(glance, here, nowMs);
+    for (const glance of glances) yield rowOf(glance, here, nowMs);
   };
+  const urgent = findUrgent(() => rows(actors.glances()), elapsedMs);
   const own: OwnNode = {
     get where() {
       return where();
@@ -116,12 +120,22 @@ export function createOwnNode(
     counts: () => {
       const beganMs = elapsedMs();
       if (kept !== null && beganMs < kept.untilMs) return kept.counts;
-      const counts = countsOf(rows(null));
+      const counts = countsOf(rows(actors.glances()));
       const endedMs = elapsedMs();
       kept = { counts, untilMs: endedMs + (endedMs - beganMs) * keptTimes };
       return counts;
     },
-    actors: (query) => pageOf(rows(query.kind), query),
+    actors: (query) => {
+      if (!query.attention) {
+        const { found, total } = pageOf(actors.glances(), query, ({ ref, state }) => ({
+          ...ref,
+          states: leavesOf(state),
+        }));
+        return { rows: [...rows(found)], total };
+      }
+      const { found, total } = pageOf(urgent(), query, (row) => row);
+      return { rows: found, total };
+    },
     actor: async (ref) => {
       const report = await actors.inspect(ref);
       return report === null ? null : redactReport(report);
@@ -137,6 +151,20 @@ export function createOwnNode(
     answer: (question) => answer(own, question),
   };
   return own;
+}
+
+/** All that need a look, the most urgent first; kept where it took a while to find them (ON3). */
+function findUrgent(rows: () => Iterable<ActorRow>, elapsedMs: () => number): () => readonly ActorRow[] {
+  let kept: { readonly found: readonly ActorRow[]; readonly untilMs: number } | null = null;
+  return () => {
+    const beganMs = elapsedMs();
+    if (kept !== null && beganMs < kept.untilMs) return kept.found;
+    const found = [...rows()].filter(({ attention }) => attention !== null).sort(byUrgency);
+    const endedMs = elapsedMs();
+    const tookMs = endedMs - beganMs;
+    kept = { found, untilMs: endedMs + (tookMs < quickMs ? 0 : tookMs * keptTimes) };
+    return found;
+  };
 }
 
 /** What an answer to another node is made from: the question's members are what a node of this deployment sent. */
@@ -213,19 +241,23 @@ function countsOf(rows: Iterable<ActorRow>): OwnCounts {
   };
 }
 
-function pageOf(rows: Iterable<ActorRow>, query: ActiveQuery): ActivePage {
-  const { state, part, attention, after } = query;
-  const limit = Math.min(query.limit, pageMax);
-  const found: ActorRow[] = [];
+/** Those that are in the order of a list are sorted by name; those that need a look are in their order already. */
+function pageOf<T>(
+  all: Iterable<T>,
+  { kind, state, part, attention, after, limit }: ActiveQuery,
+  aboutOf: (each: T) => ActorRef & Pick<ActorRow, "states">,
+): { readonly found: readonly T[]; readonly total: number } {
+  const found: { readonly name: string; readonly each: T }[] = [];
   let total = 0;
-  for (const row of rows) {
-    if (attention && row.attention === null) continue;
-    if (state !== null && !row.states.some((path) => path === state || path.startsWith(`${state}.`)))
-      continue;
-    if (part !== null && !row.id.includes(part)) continue;
+  for (const each of all) {
+    const { states, ...ref } = aboutOf(each);
+    if (kind !== null && ref.kind !== kind) continue;
+    if (part !== null && !ref.id.includes(part)) continue;
+    if (state !== null && !states.some((path) => path === state || path.startsWith(`${state}.`))) continue;
     total += 1;
-    if (compareTexts(nameOf(row), after) > 0) found.push(row);
+    const name = nameOf(ref);
+    if (compareTexts(name, after) > 0) found.push({ name, each });
   }
-  const order = attention ? byUrgency : (a: ActorRow, b: ActorRow) => compareTexts(nameOf(a), nameOf(b));
-  return { rows: found.sort(order).slice(0, limit), total };
+  if (!attention) found.sort((a, b) => compareTexts(a.name, b.name));
+  return { found: found.slice(0, Math.min(limit, pageMax)).map(({ each }) => each), total };
 }

@@ -9,7 +9,7 @@
 //   B4. An hour is forgotten once it has no open batch and ended hours ago. A node that stalled that long with an
 //       unannounced batch of that hour has lost its lease, so it answers nobody.
 //   B5. What is taken back is deleted at a true time, and receipts are stamped earlier than any (W2): the deletion wins, also over
-//       an append that arrives later.
+//       an append that arrives later. Nothing is deleted where it took long to read that the batch is open: it may be closed by then.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
@@ -17,7 +17,14 @@ import { receiptFacts } from "../../protocol/receipt-event.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
-import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
+import {
+  type ClosedBatch,
+  closedAfterMs,
+  type ReceiptRow,
+  type ReceiptStore,
+  retractedWithinMs,
+  servedAtOf,
+} from "../receipt-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { firstHour, forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
@@ -46,6 +53,8 @@ const openMax = 10_000;
 const announcedMax = 64;
 /** See B4. */
 const forgetAfterMs = 2 * 3_600_000;
+/** How long the read before a deletion may take at most (B5): half of what is left until the batch is closed. */
+const checkedWithinMs = (closedAfterMs - retractedWithinMs) / 2;
 /** See B2. */
 const stampOf = { open: 1, notOpen: 2 } as const;
 
@@ -102,8 +111,9 @@ export function openCassandraReceiptStore(
     },
     retract: async (row) => {
       const { region, batch } = row;
+      const beganMs = now();
       const { rows } = await session.execute(cql.closed, [region, hourOf(batch), batch], plain);
-      if (rows.length > 0) return false;
+      if (rows.length > 0 || now() - beganMs > checkedWithinMs) return false;
       await Promise.all([
         session.execute(cql.retract, [stamps.rising(), ...keyOf(row)], plain),
         unpoint(session, row, stamps.rising()),

@@ -30,6 +30,10 @@ export class RoutedNode {
   isActing = true;
   /** Whether other nodes can reach it. */
   isReachable = true;
+  /** What answers other nodes for their operators. */
+  operators: (command: Message) => Promise<unknown> = async () => {
+    throw failed("not_applied");
+  };
   /** How many of the next calls to this node are carried out but not answered. */
   answersLost = 0;
 
@@ -43,6 +47,7 @@ export class RoutedNode {
       local: () =>
         this.isActing ? { askHere: (to, command) => this.#work(to, command), deliver: async () => 7 } : null,
       targetOf: (member) => world.targetOf(member, this),
+      operators: (command) => this.operators(command),
     });
     membership.onViewWritten(() => this.router.announce());
     membership.onChange(() => this.idle());

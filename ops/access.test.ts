@@ -133,8 +133,10 @@ describe("a browser's session", () => {
     const { answer, header, cookie } = await begin(server, { token, by: "Ada" });
     expect(answer.json()).toMatchObject({ right: "act", via: "session", user: "Ada" });
     expect(header).toMatch(
-      /^svc_ops=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=28800; HttpOnly; SameSite=Strict; Secure$/,
+      /^__Host-svc_ops=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=28800; HttpOnly; SameSite=Strict; Secure$/,
     );
+    const near = await begin(open(), { token });
+    expect(near.header).toMatch(/^svc_ops=[A-Za-z0-9_-]{43}; Path=\/; .*SameSite=Strict$/);
     expect((await server.inject({ url: "/ops/counts", headers: { cookie } })).statusCode).toBe(200);
     expect((await server.inject({ ...rejoin, headers: { cookie, ...own } })).statusCode).toBe(200);
     const fetched = { cookie, "sec-fetch-site": "same-origin" };
@@ -143,6 +145,16 @@ describe("a browser's session", () => {
       403,
       "origin_not_allowed",
     ]);
+  });
+
+  it("is not one that another host of its domain set (SE4)", async () => {
+    const server = open({ isLoopback: false });
+    const { cookie } = await begin(server, { token });
+    const statusOf = async (given: string): Promise<number> =>
+      (await server.inject({ url: "/ops/counts", headers: { cookie: given } })).statusCode;
+    expect(await statusOf(cookie)).toBe(200);
+    expect(await statusOf(cookie.replace("__Host-", ""))).toBe(401);
+    expect(await statusOf(`${cookie.replace("__Host-", "").slice(0, -1)}x; ${cookie}`)).toBe(200);
   });
 
   it("has the right of its token at most, and less where that was asked for", async () => {
@@ -175,7 +187,7 @@ describe("a browser's session", () => {
     expect([await status(used), await status(idle)]).toEqual([401, 401]);
     const { cookie } = await begin(server, { token });
     const ended = await server.inject({ method: "DELETE", url: "/ops/session", headers: { cookie, ...own } });
-    expect(String(ended.headers["set-cookie"])).toMatch(/^svc_ops=; .*Max-Age=0/);
+    expect(String(ended.headers["set-cookie"])).toMatch(/^__Host-svc_ops=; .*Max-Age=0/);
     expect(await status(cookie)).toBe(401);
   });
 
@@ -201,7 +213,7 @@ describe("a browser's session", () => {
     const text = JSON.stringify(lines);
     expect(text).not.toContain(token);
     expect(text).not.toContain("guessed-by-somebody");
-    expect(text).not.toContain(cookie.slice(8));
+    expect(text).not.toContain(cookie.split("=")[1]);
     expect(lines.at(-1)).toMatchObject([
       "ops.acted",
       { via: "session", user: "Ada", by: act.by, reason: act.reason },

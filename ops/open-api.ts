@@ -17,6 +17,7 @@ import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
+import { hostCookieName } from "./sessions.ts";
 import {
   actList,
   actorList,
@@ -39,7 +40,10 @@ const openAddresses = ["/healthz", "/readyz", "/ops/session"];
 const terms: SurfaceTerms = {
   securitySchemes: {
     operatorsToken: { type: "http", scheme: "bearer", description: "The token of the operators." },
-    operatorsSession: { type: "apiKey", in: "cookie", name: "svc_ops", description: "A browser's session." },
+    operatorsSession: {
+      ...{ type: "apiKey", in: "cookie", name: hostCookieName },
+      description: "A browser's session; on loopback the name has no prefix.",
+    },
   },
   security: ({ path }) => ({
     security: openAddresses.includes(path) ? [] : [{ operatorsToken: [] }, { operatorsSession: [] }],

@@ -2,7 +2,9 @@
 //   SE1. A session has the right of its token, or the right to read alone if that was asked for.
 //   SE2. It ends eight hours after it was opened, an hour after it was used last, when it is ended, and with the node.
 //   SE3. There are never more than a fixed number; a new one ends the one that was used longest ago.
-//   SE4. The node keeps a hash of the name, so its memory does not show what a browser would have to send.
+//   SE4. Away from loopback the cookie has a name that only this host can set, over HTTPS (RFC 6265bis §4.1.3.2): a page of another
+//        name of its domain cannot give a browser a session.
+//   SE5. The node keeps a hash of the name, so its memory does not show what a browser would have to send.
 
 import { createHash, randomBytes } from "node:crypto";
 import { BoundedMap } from "../std/bounded-map.ts";
@@ -28,7 +30,8 @@ export interface OpsSessions {
 const sessionsMax = 256;
 const lastsMs = 8 * 3_600_000;
 const idleMs = 3_600_000;
-const cookieName = "svc_ops";
+const plainName = "svc_ops";
+export const hostCookieName = `__Host-${plainName}`;
 
 interface Kept extends OpsSession {
   usedAtMs: number;
@@ -40,6 +43,7 @@ export function createOpsSessions(options: {
   readonly isSecure: boolean;
 }): OpsSessions {
   const { nowMs, isSecure } = options;
+  const cookieName = isSecure ? hostCookieName : plainName;
   const kept = new BoundedMap<string, Kept>(sessionsMax);
   const cookie = (name: string, seconds: number): string =>
     `${cookieName}=${name}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
@@ -51,7 +55,7 @@ export function createOpsSessions(options: {
       return { session, cookie: cookie(name, lastsMs / 1_000) };
     },
     find: (cookies) => {
-      const name = nameIn(cookies);
+      const name = nameIn(cookies, cookieName);
       const session = name === null ? undefined : kept.get(hashOf(name));
       if (name === null || session === undefined) return null;
       if (nowMs() >= session.endsAtMs || nowMs() - session.usedAtMs >= idleMs) {
@@ -62,14 +66,14 @@ export function createOpsSessions(options: {
       return session;
     },
     end: (cookies) => {
-      const name = nameIn(cookies);
+      const name = nameIn(cookies, cookieName);
       if (name !== null) kept.delete(hashOf(name));
       return cookie("", 0);
     },
   };
 }
 
-function nameIn(cookies: string | undefined): string | null {
+function nameIn(cookies: string | undefined, cookieName: string): string | null {
   for (const each of (cookies ?? "").split(";")) {
     const [name, value] = each.trim().split("=", 2);
     if (name === cookieName && value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)) return value;

@@ -181,7 +181,12 @@ describe("a render", () => {
     expect(first.status).toBe(200);
     expect((await asked("card", "one")).text).toBe(first.text);
     expect(codeOf(await asked("voice", "one"))).toEqual([422, "idempotency_key_reused"]);
-    expect(codeOf(await asked("card", "é".repeat(3)))).toEqual([400, "request_invalid"]);
+    for (const key of ["é".repeat(3), "k".repeat(256)]) {
+      const refused = await asked("card", key);
+      expect(codeOf(refused)).toEqual([400, "request_invalid"]);
+      expect(refused.json["detail"]).toBe("Idempotency-Key must be 1 to 255 printable ASCII characters.");
+    }
+    expect((await asked("card", "k".repeat(255))).text).toBe(first.text);
   });
 });
 

@@ -37,8 +37,9 @@ export function claimFor(
   { key, route, replayed }: Pick<IdempotentRequest, "key" | "replayed"> & { readonly route: string },
 ): IdempotentRequest | Refused {
   if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
+    const wanted = idempotencyKey === null ? "is required:" : "must be";
     return refused(
-      problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
+      problem("request_invalid", `Idempotency-Key ${wanted} 1 to 255 printable ASCII characters.`, {
         pointer: "/headers/idempotency-key",
       }),
     );

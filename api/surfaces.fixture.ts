@@ -40,8 +40,9 @@ export interface TestSurfaces extends AsyncDisposable {
 export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
   changes: Pick<SurfaceChanges, "hosts" | "addressRates" | "vectors" | "toolSessions" | "toolOpenings"> = {},
+  platform: Parameters<typeof openPublishingNode>[1] = {},
 ): Promise<TestSurfaces> {
-  const node = await openPublishingNode();
+  const node = await openPublishingNode({}, platform);
   const held = await Promise.all(Array.from({ length: 4 }, () => holdPort("127.0.0.1", 0)));
   const ports = held.map(({ port }) => port);
   const [base_url = "", business_url = "", verify_url = "", mcp_url = ""] = ports.map(

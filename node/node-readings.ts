@@ -45,6 +45,11 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
       "Witnesses that have to cosign a checkpoint before it is served.",
       services.logWitnesses.policy.quorum,
     ),
+    gauge(
+      "svc_index_missing_collections",
+      "Collections of which the region's index is missing: they cannot be searched until it is built.",
+      services.missingIndexes().length,
+    ),
     ...(services.domainProbe?.readings() ?? []),
     ...latePurgeReadings(services.latePurges.list(), services.clock.now()),
     gauge("svc_activities_waiting", "Work that waits for other work to end.", stats.activitiesWaiting),

@@ -14,7 +14,7 @@ import { type RunningNode, startNode } from "./start.ts";
 
 const home = mkdtempSync(join(tmpdir(), "svc-ready-"));
 let node: RunningNode | null = null;
-let count: (rows: RowIndex) => Promise<number>;
+let count: (rows: RowIndex, collection: string) => Promise<number>;
 afterEach(async () => {
   await node?.[Symbol.asyncDispose]();
   rmSync(home, { recursive: true, force: true });
@@ -31,7 +31,7 @@ it("is led to while its region's index is away, and says so; not while it may no
     search: (query) => rows.search(query),
     isFindable: (collection, id) => rows.isFindable(collection, id),
     purge: (collections) => rows.purge(collections),
-    count: () => count(rows),
+    count: (collection) => count(rows, collection),
   });
   count = (rows) => rows.count("products");
   node = await startNode({ home, portBase: 0, logLevel: "silent" }, { index });
@@ -43,6 +43,11 @@ it("is led to while its region's index is away, and says so; not while it may no
     200,
     { ...away, checks: { store: "ok", index: "unreachable: Nobody is there." } },
   ]);
+  count = (rows, collection) =>
+    collection === "jobs"
+      ? Promise.reject(indexUnavailable("incomplete", "It is missing."))
+      : rows.count(collection);
+  expect(await ready()).toMatchObject([200, { ...away, checks: { index: "incomplete: It is missing." } }]);
   const { promise: never, resolve: end } = Promise.withResolvers<number>();
   count = () => never;
   const fromMs = performance.now();

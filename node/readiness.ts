@@ -6,7 +6,7 @@ import { clockOffsetMs } from "../cluster/clock-offset.ts";
 import { defaultTiming } from "../cluster/timing.ts";
 import type { Reading } from "../ops/metrics.ts";
 import type { ReadyReport } from "../ops/shapes.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { reachIssuance } from "./keys/issuance-reach.ts";
 import { keyFaultOf } from "./log-parts.ts";
@@ -50,7 +50,8 @@ function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
   const { issuance } = services.config;
   return {
     store: () => services.actorStore.dueActors(0, 1),
-    index: () => services.index.count("products"),
+    // One that is missing is refused to searches of its collection alone.
+    index: () => Promise.all(collectionNames.map((collection) => services.index.count(collection))),
     cluster: () => {
       if (services.lease() === null) throw new Error("no lease: the node joins again");
     },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { placementOf } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
 import type { ActorRef, ActorStore } from "../storage/actor-store.ts";
 import { type CassandraActorStore, openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
@@ -51,13 +52,15 @@ import type { MutualTls } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { keepElasticIndex } from "./elastic-keeping.ts";
 
-const prepareRetryMs = 2_000;
 /** For a region that the configuration no longer mentions. */
 const copiesMin = 1;
 
 export interface NodeStores {
   readonly index: RowIndex;
+  /** Collections whose index is missing and being built: they cannot be searched. An embedded index is whole once it is open. */
+  readonly missingIndexes: () => readonly CollectionName[];
   readonly actorStore: ActorStore;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
@@ -92,6 +95,7 @@ export async function openEmbeddedStores(
   const logStore = openSqliteLogStore({ database, folder: join(config.home, "log") });
   return {
     index: rows.index,
+    missingIndexes: () => [],
     actorStore: openSqliteActorStore(database, { now: clock.now }),
     records,
     receipts: openSqliteReceiptStore(database),
@@ -157,12 +161,17 @@ export async function openEngineStores(
   try {
     const known = await migrate(session).catch(refuseNewer);
     const index = new ElasticRowIndex(layout);
-    const stopPreparing = prepareIndex(index, log);
     const { now } = clock;
+    const records = openCassandraRecordStore(session, {
+      now,
+      replicateBeforeAck: cluster.replicateBeforeAck,
+    });
+    const keeping = keepElasticIndex(index, { records, now, log });
     const deadRegions = (): ReadonlySet<string> =>
       new Set(cluster.regions.filter((each) => regions.isDead(each)));
     return {
       index,
+      missingIndexes: keeping.missing,
       actorStore: openCassandraActorStore(session, {
         region,
         now,
@@ -172,18 +181,9 @@ export async function openEngineStores(
         replicateBeforeAck: cluster.replicateBeforeAck,
       }),
       clusterStore: openCassandraClusterStore(session),
-      records: openCassandraRecordStore(session, { now, replicateBeforeAck: cluster.replicateBeforeAck }),
+      records,
       receipts: openCassandraReceiptStore(session, { now }),
-      registerStore: openCassandraRegisterStore(session, {
-        now,
-        onBehind: (entries, reason) =>
-          log({
-            level: "warn",
-            event: "register.behind",
-            actor: "",
-            detail: `${entries}: ${String(reason)}`,
-          }),
-      }),
+      registerStore: openCassandraRegisterStore(session, { now, onBehind: saying(log, "register.behind") }),
       eventStore: openCassandraEventStore(session, now),
       insightStore: openCassandraInsightStore(session, { now, retentionDays: options.analyticsDays }),
       fenceLedger: openCassandraFenceLedger(session, cluster.regions),
@@ -194,7 +194,7 @@ export async function openEngineStores(
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },
       close: async () => {
-        stopPreparing();
+        await keeping.stop();
         await index.close();
         await session.close();
       },
@@ -205,26 +205,9 @@ export async function openEngineStores(
   }
 }
 
-/** Publishing does not wait for the index: it is prepared once it is reachable, and receives again what it missed. */
-function prepareIndex(index: ElasticRowIndex, log: StoresOptions["log"]): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  const attempt = async (): Promise<void> => {
-    try {
-      for (const [collection, lacking] of await index.prepare()) {
-        const detail = `${collection} must be rebuilt before it can be asked for ${lacking.join(", ")}`;
-        log({ level: "warn", event: "index.outdated", actor: "", detail });
-      }
-    } catch (error) {
-      log({ level: "warn", event: "index.not_prepared", actor: "", detail: String(error) });
-      if (!isStopped) timer = setTimeout(attempt, prepareRetryMs);
-    }
-  };
-  void attempt();
-  return () => {
-    isStopped = true;
-    clearTimeout(timer);
-  };
+function saying(log: StoresOptions["log"], event: string): (entries: number, reason: unknown) => void {
+  return (entries, reason) =>
+    log({ level: "warn", event, actor: "", detail: `${entries}: ${String(reason)}` });
 }
 
 function partyOf(ref: ActorRef): string | null {

@@ -2,7 +2,9 @@
 
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { readGenerations, removeGeneration } from "../../storage/elasticsearch/generations.ts";
+import { rebuildIndex } from "../../storage/elasticsearch/rebuild.ts";
 import { ElasticRowIndex } from "../../storage/elasticsearch/row-index.ts";
+import type { RowChange } from "../../storage/row-index.ts";
 import { EngineUnavailable } from "../../tools/engines/maven.ts";
 import { startProfile } from "../../tools/engines/profiles.ts";
 
@@ -32,10 +34,14 @@ export async function openElasticIndex(say: (what: string) => void): Promise<Ope
   }
 }
 
+async function* noRows(): AsyncGenerator<RowChange> {}
+
 /** The index is removed at the end. */
 async function openAt(url: string): Promise<OpenElasticIndex> {
   const prefix = `svc-relevance-${process.pid.toString(36)}${Date.now().toString(36)}-`;
-  const index = await ElasticRowIndex.open({ nodes: [url], prefix, replicas: 0 });
+  const index = new ElasticRowIndex({ nodes: [url], prefix, replicas: 0 });
+  for (const collection of collectionNames)
+    await rebuildIndex(index, { collection, source: noRows(), nowMs: Date.now });
   const remove = async (): Promise<void> => {
     for (const collection of collectionNames) {
       const { serving } = await readGenerations(index.engine, index.namesOf(collection));

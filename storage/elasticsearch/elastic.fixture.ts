@@ -2,9 +2,11 @@
 // used), under a unique prefix, removed when the test is over.
 
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
+import type { RowChange } from "../row-index.ts";
 import type { Engine } from "./engine.ts";
 import { readGenerations, removeGeneration } from "./generations.ts";
 import { IndexNames } from "./names.ts";
+import { rebuildIndex } from "./rebuild.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "./row-index.ts";
 
 export const elasticUrl = (process.env["SVC_TEST_ELASTIC"] ?? "").split(",")[0] ?? "";
@@ -20,11 +22,12 @@ export function freshOptions(): ElasticRowIndexOptions {
   return { nodes: [elasticUrl], prefix, replicas: 0 };
 }
 
-/** Opens a prepared index; with only some of the collections if a test needs no more. */
+/** Opens an index without rows; with only some of the collections if a test needs no more. */
 export async function openFresh(collections: readonly CollectionName[] = collectionNames) {
   const options = freshOptions();
   const index = new ElasticRowIndex(options);
-  await index.prepare(collections);
+  for (const collection of collections)
+    await rebuildIndex(index, { collection, source: rowsOf(), nowMs: Date.now });
   return {
     index,
     options,
@@ -33,6 +36,11 @@ export async function openFresh(collections: readonly CollectionName[] = collect
       await index.close();
     },
   };
+}
+
+/** A source with exactly these changes. */
+export async function* rowsOf(...changes: readonly RowChange[]): AsyncGenerator<RowChange> {
+  yield* changes;
 }
 
 /** Removes every generation of every collection under a prefix. */

@@ -1,13 +1,16 @@
 // The generations of a collection's index, and the role of each. The roles are held by aliases alone, which the cluster
 // changes in one step; the cluster itself allows only one write index per alias, so if two nodes create one at once, the
 // second is refused.
+//   W1. A generation serves only once it holds every row: it is built in the other role, and the switch is the only way
+//       from there. So an index that is missing is never replaced by an empty one: nothing serves until one is built.
 
 import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf } from "./engine.ts";
 import type { IndexLayout } from "./layout.ts";
-import { type IndexNames, rowsAlias } from "./names.ts";
+import { builderAlias, type IndexNames, rowsAlias } from "./names.ts";
 
 export interface Generations {
+  /** Null where the index is missing: it was never built, or the cluster lost it. */
   readonly serving: string | null;
   /** The generation that is being built beside it. */
   readonly next: string | null;
@@ -104,11 +107,12 @@ export async function makeGeneration(
     readonly settings: IndexSettings;
     readonly number: number;
     readonly role: "serving" | "next";
-    /** When its building began; for the role `next`. */
+    /** When its building began, and who alone can make it the serving one; for the role `next`. */
     readonly builtAtMs?: number;
+    readonly builder?: string;
   },
 ): Promise<string | null> {
-  const { names, layout, role, builtAtMs } = wanted;
+  const { names, layout, role, builtAtMs, builder } = wanted;
   const index = names.generation(wanted.number);
   const { shards = 1, replicas = "0-1" } = wanted.settings;
   const note: GenerationNote = {
@@ -134,7 +138,11 @@ export async function makeGeneration(
       _meta: note,
       properties: layout.properties,
     },
-    aliases: { [names[role]]: { is_write_index: true }, [rowsAlias(index)]: {} },
+    aliases: {
+      [names[role]]: { is_write_index: true },
+      [rowsAlias(index)]: {},
+      ...(builder === undefined ? {} : { [builderAlias(index, builder)]: {} }),
+    },
   };
   try {
     assertAcknowledged(await engine.write({ method: "PUT", path: `/${index}`, body }));
@@ -147,16 +155,28 @@ export async function makeGeneration(
   }
 }
 
-/** Makes the generation that is being built the serving one; false if the two no longer have these roles. */
+/** The switch of a builder. */
+export interface Switch {
+  /** The serving generation; null if none is. */
+  readonly from: string | null;
+  readonly to: string;
+  readonly builder?: string;
+}
+
+/**
+ * Makes the generation that is being built the serving one (W1); false if the two no longer have these roles, or if another builder
+ * has made one of that name since.
+ */
 export async function switchGenerations(
   engine: Engine,
   names: IndexNames,
-  { from, to }: { readonly from: string; readonly to: string },
+  { from, to, builder }: Switch,
 ): Promise<boolean> {
   const body = {
     actions: [
-      { remove: { index: from, alias: names.serving, must_exist: true } },
-      { remove: { index: to, alias: names.next, must_exist: true } },
+      ...(from === null ? [] : [remove(from, names.serving)]),
+      remove(to, names.next),
+      ...removeBuilder(to, builder),
       { add: { index: to, alias: names.serving, is_write_index: true } },
     ],
   };
@@ -170,11 +190,16 @@ export async function switchGenerations(
 }
 
 /**
- * Removes a generation that is being built; false if it no longer is. Its role is removed first: a concurrent switch then
- * finds it without the role, and cannot make a removed generation the serving one.
+ * Removes a generation that is being built, by this builder if one is given; false if it no longer is. Its role is removed first: a
+ * concurrent switch then finds it without the role, and cannot make a removed generation the serving one.
  */
-export async function withdrawGeneration(engine: Engine, names: IndexNames, index: string): Promise<boolean> {
-  const body = { actions: [{ remove: { index, alias: names.next, must_exist: true } }] };
+export async function withdrawGeneration(
+  engine: Engine,
+  names: IndexNames,
+  index: string,
+  builder?: string,
+): Promise<boolean> {
+  const body = { actions: [remove(index, names.next), ...removeBuilder(index, builder)] };
   try {
     assertAcknowledged(await engine.write({ method: "POST", path: "/_aliases", body }));
   } catch (error) {
@@ -183,6 +208,15 @@ export async function withdrawGeneration(engine: Engine, names: IndexNames, inde
   }
   await removeGeneration(engine, index);
   return true;
+}
+
+/** An action on aliases that is refused, with all others beside it, where the index has no such alias. */
+function remove(index: string, alias: string) {
+  return { remove: { index, alias, must_exist: true } };
+}
+
+function removeBuilder(index: string, builder: string | undefined) {
+  return builder === undefined ? [] : [remove(index, builderAlias(index, builder))];
 }
 
 /** Removes a generation without a role, which it will never have again; one that does not exist counts as removed. */

@@ -1,19 +1,13 @@
-// Start-up: every collection has a serving generation, with this node's layout as far as it can be migrated to it. Any
-// number of nodes do this at once; what one node has done the others find done.
+// Start-up: the serving generation of a collection has this node's layout as far as it can be migrated to it. Any number
+// of nodes do this at once; what one node has done the others find done. Where nothing serves there is nothing to prepare:
+// the index has to be built first (rebuild.ts).
 //   L1. New fields are added to the mapping, so that rows from now on have them.
 //   L2. Earlier rows do not have them. Until the index is rebuilt (rebuild.ts), a field that its rows may lack is
 //       `lacking`, and a search that uses it is refused rather than answered with fewer rows (X5).
 
 import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal } from "./engine.ts";
-import {
-  awaitSearchable,
-  type IndexSettings,
-  makeGeneration,
-  readGenerations,
-  readNote,
-  writeNote,
-} from "./generations.ts";
+import { awaitSearchable, readGenerations, readNote, writeNote } from "./generations.ts";
 import type { IndexLayout } from "./layout.ts";
 import type { IndexNames } from "./names.ts";
 
@@ -23,27 +17,21 @@ export interface PreparedIndex {
   readonly layout: IndexLayout;
 }
 
-/** The serving generation, and the names in `layout.making` that its rows may lack (L2). */
-export interface Prepared {
-  readonly generation: string;
-  readonly lacking: ReadonlySet<string>;
-}
-
-/** Other nodes may be creating or switching generations meanwhile. */
+/** Other nodes may be switching generations meanwhile. */
 const attemptsMax = 5;
 
-/** Creates the index of a collection if there is none, and brings the mapping of an older one up to date. */
-export async function prepareIndex(index: PreparedIndex, settings: IndexSettings): Promise<Prepared> {
-  const { engine, names, layout } = index;
+/**
+ * Brings the mapping of an older index up to date. Returns the names in `layout.making` that its rows may lack (L2): none if the
+ * index is missing, because no row of it is found at all.
+ */
+export async function prepareIndex(index: PreparedIndex): Promise<ReadonlySet<string>> {
+  const { engine, names } = index;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const { serving, numberMax } = await readGenerations(engine, names);
-    if (serving === null) {
-      await makeGeneration(engine, { names, layout, settings, number: numberMax + 1, role: "serving" });
-      continue;
-    }
+    const { serving } = await readGenerations(engine, names);
+    if (serving === null) return new Set();
     await awaitSearchable(engine, serving);
     const lacking = await extend(index, serving);
-    if (lacking !== null) return { generation: serving, lacking };
+    if (lacking !== null) return lacking;
   }
   throw indexUnavailable("incomplete", `The index ${names.serving} is being changed by others.`);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryRowIndex } from "../memory/row-index.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
-import { freshOptions, hasElastic, openFresh } from "./elastic.fixture.ts";
+import { hasElastic, openFresh, removeAll } from "./elastic.fixture.ts";
 import {
   makeGeneration,
   readGenerations,
@@ -276,11 +276,39 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       expect(await generationsOf(index)).toMatchObject({ serving: to, next: null });
     }));
 
-  it("needs an index that serves", async () => {
-    const options = freshOptions();
-    await using index = new ElasticRowIndex(options);
-    await expect(
-      rebuildIndex(index, { collection, source: new Truth().source(), nowMs }),
-    ).rejects.toMatchObject({ name: "Unavailable" });
-  });
+  it("cannot switch to the generation of another builder under its name, after all was lost (G4)", () =>
+    withIndex(async ({ index, options }) => {
+      await using other = new ElasticRowIndex(options);
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1), put(2, 1), put(3, 1));
+      let second: Promise<unknown> = Promise.resolve();
+      const { promise: firstEnded, resolve: endFirst } = Promise.withResolvers<void>();
+      const first = rebuildIndex(index, {
+        ...{ collection, nowMs },
+        source: truth.source(async (read) => {
+          if (read < 3) return;
+          const lost = await generationsOf(index);
+          await removeAll(index.engine, options.prefix);
+          // The other builder makes the same generation again, and has not written a row before the first one goes on.
+          const begun = Promise.withResolvers<void>();
+          const late = async function* () {
+            begun.resolve();
+            await firstEnded;
+            yield* truth.source();
+          };
+          const names = index.namesOf(collection);
+          await makeGeneration(index.engine, {
+            ...{ names, layout: layoutOf(collection), settings: { replicas: 0 }, role: "serving" },
+            number: names.number(lost.serving ?? "") ?? 0,
+          });
+          second = rebuildIndex(other, { collection, source: late(), nowMs });
+          await begun.promise;
+          expect((await generationsOf(index)).next).toBe(lost.next);
+        }),
+      });
+      expect(await first.then(({ ok }) => ok).finally(endFirst)).toBe(false);
+      // Nor does the first one take that generation away.
+      expect(await second).toMatchObject({ ok: true });
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
 });

@@ -1,4 +1,5 @@
-// Rebuilds a collection's index: a new generation beside the serving one, from all existing rows.
+// Builds a collection's index from all existing rows: a new generation beside the serving one, or the first one where
+// nothing serves, because the deployment is new or the cluster lost its index.
 //   G1. The serving generation is searched and written as usual until the new one replaces it in one step. Anything that
 //       happens before then leaves it unchanged.
 //   G2. Every change is in the new generation when it begins to serve. The generation and its alias exist, and every node
@@ -8,8 +9,10 @@
 //   G3. One rebuild at a time: only one index can have the alias of the generation being built. A builder shows that it is
 //       at work; one that has not done so for {@link abandonedAfterMs} is presumed dead, and its generation is removed by
 //       the next.
-//   G4. A builder that was presumed dead cannot switch: its generation no longer has the alias.
+//   G4. A builder that was presumed dead cannot switch: its generation no longer has the alias. Neither can one whose
+//       generation was lost with everything else, even if another has been made under its name: that one is another builder's.
 
+import { randomBytes } from "node:crypto";
 import { setTimeout as after } from "node:timers/promises";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { backOffMs } from "../../std/back-off.ts";
@@ -25,6 +28,7 @@ import {
   readGenerations,
   readNote,
   removeGeneration,
+  type Switch,
   switchGenerations,
   withdrawGeneration,
   writeNote,
@@ -43,6 +47,8 @@ export interface Rebuild {
   readonly source: AsyncIterable<RowChange>;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
+  /** Whether nothing is built where an index serves already, for example because another node has built it. */
+  readonly onlyMissing?: boolean;
   /** Called after each batch with the changes written so far. */
   readonly onProgress?: (changes: number) => void;
 }
@@ -54,12 +60,15 @@ export interface Rebuilt {
   readonly changes: number;
 }
 
-/** `rebuild_under_way`: another builder is at work. `rebuild_superseded`: this one was presumed dead meanwhile. */
-export type RebuildRefusal = "rebuild_under_way" | "rebuild_superseded";
+/**
+ * `rebuild_under_way`: another builder is at work. `rebuild_superseded`: this one was presumed dead meanwhile. `index_serves`: only
+ * a missing index was to be built.
+ */
+export type RebuildRefusal = "rebuild_under_way" | "rebuild_superseded" | "index_serves";
 
 /** Silence after which a builder is presumed dead. */
 export const abandonedAfterMs = 120_000;
-/** A builder shows this often that it is at work, between two batches. */
+/** A builder shows this often that it is at work, also while it reads rows of other collections alone. */
 const noteEveryMs = 15_000;
 /** Number of changes written together. */
 const batchChanges = 2_000;
@@ -80,10 +89,13 @@ export async function rebuildIndex(
   const names = index.namesOf(rebuild.collection);
   const layout = layoutOf(rebuild.collection);
   const found = await removeRemains(engine, names, rebuild.nowMs());
-  if (found.serving === null) throw indexUnavailable("incomplete", `There is no index ${names.serving}.`);
+  if (rebuild.onlyMissing === true && found.serving !== null)
+    return refuse("index_serves", `${found.serving} serves already.`);
   if (found.isBusy) return underWay(names);
+  const builder = randomBytes(8).toString("hex");
   const to = await makeGeneration(engine, {
     names,
+    builder,
     layout,
     settings,
     number: found.numberMax + 1,
@@ -93,27 +105,23 @@ export async function rebuildIndex(
   if (to === null) return underWay(names);
   try {
     await awaitSearchable(engine, to);
-    const changes = await copy({ engine, layout, to }, rebuild);
+    const changes = await noting({ engine, layout, to }, rebuild, () => copy({ engine, to }, rebuild));
     // Changes written during the copy are refreshed by their writers.
     await new Refresher(engine).refresh(to);
-    if (await takePlace(engine, names, { from: found.serving, to })) {
+    if (await takePlace(engine, names, { from: found.serving, to, builder })) {
       await finish(engine, { layout, from: found.serving, to });
       return ok({ generation: to, changes });
     }
   } catch (error) {
-    await giveUp(engine, names, to);
+    await giveUp(engine, names, { to, builder });
     throw error;
   }
-  await giveUp(engine, names, to);
+  await giveUp(engine, names, { to, builder });
   return refuse("rebuild_superseded", `Another rebuild of ${names.serving} took the place of this one.`);
 }
 
 /** Makes the switch; if its answer was lost, checks whether it happened. */
-async function takePlace(
-  engine: Engine,
-  names: IndexNames,
-  pair: { readonly from: string; readonly to: string },
-): Promise<boolean> {
+async function takePlace(engine: Engine, names: IndexNames, pair: Switch): Promise<boolean> {
   try {
     return await switchGenerations(engine, names, pair);
   } catch (error) {
@@ -150,17 +158,33 @@ async function removeRemains(engine: Engine, names: IndexNames, nowMs: number): 
 
 interface Copy {
   readonly engine: Engine;
-  readonly layout: IndexLayout;
   readonly to: string;
 }
 
+/** Shows that the builder is at work until the work has ended (G3). */
+async function noting<T>(
+  { engine, layout, to }: Copy & { readonly layout: IndexLayout },
+  { nowMs }: Pick<Rebuild, "nowMs">,
+  work: () => Promise<T>,
+): Promise<T> {
+  let noted = Promise.resolve();
+  // Where a note cannot be written, the builder is only taken for silent.
+  const note = () =>
+    writeNote(engine, to, { note: { ...noteOf(layout), built_at_ms: nowMs() } }).catch(() => {});
+  const timer = setInterval(() => {
+    noted = noted.then(note);
+  }, noteEveryMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await noted;
+  }
+}
+
 /** Writes all of the source; returns the number of changes. */
-async function copy(
-  { engine, layout, to }: Copy,
-  { source, nowMs, onProgress, collection }: Rebuild,
-): Promise<number> {
+async function copy({ engine, to }: Copy, { source, onProgress, collection }: Rebuild): Promise<number> {
   const slots = new Semaphore(bulkSlots);
-  let notedAtMs = nowMs();
   let written = 0;
   let batch: RowChange[] = [];
   const flush = async (): Promise<void> => {
@@ -168,9 +192,6 @@ async function copy(
     written += batch.length;
     batch = [];
     onProgress?.(written);
-    if (nowMs() - notedAtMs < noteEveryMs) return;
-    notedAtMs = nowMs();
-    await writeNote(engine, to, { note: { ...noteOf(layout), built_at_ms: notedAtMs } });
   };
   for await (const change of source) {
     if (change.collection !== collection)
@@ -206,20 +227,24 @@ async function writeAll(target: Parameters<typeof sendBulk>[0], batch: readonly 
 /** Runs after the switch: a failure leaves only what the next rebuild removes. */
 async function finish(
   engine: Engine,
-  { layout, from, to }: { readonly layout: IndexLayout; readonly from: string; readonly to: string },
+  { layout, from, to }: { readonly layout: IndexLayout } & Omit<Switch, "builder">,
 ): Promise<void> {
   try {
     await writeNote(engine, to, { note: noteOf(layout) });
-    await removeGeneration(engine, from);
+    if (from !== null) await removeGeneration(engine, from);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }
 }
 
 /** Removes a generation whose rebuild failed. It may be serving after all, if the answer to the switch was lost. */
-async function giveUp(engine: Engine, names: IndexNames, index: string): Promise<void> {
+async function giveUp(
+  engine: Engine,
+  names: IndexNames,
+  { to, builder }: { readonly to: string; readonly builder: string },
+): Promise<void> {
   try {
-    await withdrawGeneration(engine, names, index);
+    await withdrawGeneration(engine, names, to, builder);
   } catch (error) {
     // The next rebuild removes it; the first error is the one that is reported.
     if (!(error instanceof Unavailable)) throw error;

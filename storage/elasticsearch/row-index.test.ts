@@ -1,10 +1,12 @@
 // What the index does with a cluster that fails, in whole or in part. No engine is needed.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { collectionNames } from "../../protocol/identifiers.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { brokenRowIndexConformance } from "../row-index.conformance.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
+import { rebuildIndex } from "./rebuild.ts";
 import { ElasticRowIndex } from "./row-index.ts";
 import { openStubCluster, type StubReply, type StubRequest } from "./stub-cluster.fixture.ts";
 
@@ -209,5 +211,69 @@ describe("the index in Elasticsearch", () => {
         expect(cluster.requests.filter(({ path }) => path.includes("/_bulk"))).toHaveLength(1);
       },
     );
+  });
+
+  it("makes no index that nobody has built, and refuses to search it, saying when to ask again (W1, E2)", () =>
+    withCluster(
+      ({ path }) => (path.includes("/_alias") ? { body: {} } : error(404, "index_not_found_exception")),
+      async ({ index, cluster }) => {
+        expect(await index.prepare()).toEqual(new Map());
+        expect(await index.missing()).toEqual(collectionNames);
+        const refused = { reason: "index", retryAfterSeconds: 5 };
+        await expect(index.search(query)).rejects.toMatchObject(refused);
+        await expect(index.isFindable("products", put(1).record_id)).rejects.toMatchObject(refused);
+        await expect(index.count("products")).rejects.toMatchObject(refused);
+        await expect(index.apply([put(1)])).rejects.toMatchObject({ reason: "index" });
+        expect(cluster.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+      },
+    ));
+
+  it("writes a change to the first generation while that is built, and confirms it once it serves (E2)", () => {
+    let alias = "svc-stub-products.next";
+    return withCluster(
+      (request) =>
+        request.path.includes("/_alias")
+          ? { body: { [generation]: { aliases: { [alias]: {}, [`${generation}.rows`]: {} } } } }
+          : healthy(request),
+      async ({ index, cluster }) => {
+        const sent = (part: string) => cluster.requests.filter(({ path }) => path.includes(part)).length;
+        await expect(index.apply([put(1)])).rejects.toMatchObject({ reason: "index" });
+        expect([sent("/_bulk"), sent("/_alias")]).toEqual([1, 2]);
+        expect((await index.missing()).includes("products")).toBe(true);
+        alias = "svc-stub-products";
+        expect(await index.apply([put(1)])).toEqual(["applied"]);
+        expect((await index.missing()).includes("products")).toBe(false);
+      },
+    );
+  });
+
+  it("is shown to be built also while its builder reads nothing of its collection (G3)", () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const reading = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const source = (async function* () {
+      reading.resolve();
+      await ended.promise;
+      yield put(1);
+    })();
+    let nowMs = 1_000;
+    return withCluster(
+      (request) => {
+        if (request.path.includes("/_alias") && request.method === "GET") return { body: {} };
+        if (request.path.includes("/_cluster/health")) return { body: { timed_out: false } };
+        if (request.path.includes("/_bulk") || request.path.includes("/_refresh")) return healthy(request);
+        return { body: { acknowledged: true } };
+      },
+      async ({ index, cluster }) => {
+        const built = rebuildIndex(index, { collection: "products", source, nowMs: () => nowMs });
+        await reading.promise;
+        nowMs += 15_000;
+        vi.advanceTimersByTime(15_000);
+        ended.resolve();
+        expect(await built).toMatchObject({ ok: true, value: { changes: 1 } });
+        const notes = cluster.requests.filter(({ path }) => path.includes("/_mapping"));
+        expect(notes.map(({ body }) => /"built_at_ms":(\d+)/.exec(body)?.[1])).toEqual(["16000", undefined]);
+      },
+    ).finally(() => vi.useRealTimers());
   });
 });

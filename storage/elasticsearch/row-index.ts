@@ -2,12 +2,14 @@
 //   E1. A change is written to the serving generation and to the one being built, if there is one. After the write, the
 //       aliases are read again, and a generation that has appeared by then is written as well. A generation appears before
 //       its builder reads the first row, so it gets every change: from the builder, or from here (rebuild.ts).
-//   E2. A search computes relevance only if the order requires it, and reads nothing but the stored text.
+//   E2. Where nothing serves, a change is written to the generation that is being built and is not confirmed, so that it is
+//       applied again once the index is whole. A search, or a look for a record, is refused until then.
+//   E3. A search computes relevance only if the order requires it, and reads nothing but the stored text.
 
 import { fieldByName } from "../../collections/definition.ts";
 import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import {
   indexUnavailable,
@@ -50,6 +52,8 @@ const furtherRows = 1_000;
 const furtherPagesMax = 10;
 /** How often the generations may change during one write. */
 const roundsMax = 8;
+/** When a search may be repeated that found no index. */
+const missingRetrySeconds = 5;
 
 /** The rows that are not tombstones. */
 const findable = { exists: { field: "countries" } };
@@ -81,21 +85,9 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     this.#refresher = new Refresher(this.engine);
   }
 
-  /** Opens the index and prepares it. Throws `IndexUnavailable` when the cluster cannot be asked. */
-  static async open(options: ElasticRowIndexOptions): Promise<ElasticRowIndex> {
-    const index = new ElasticRowIndex(options);
-    try {
-      await index.prepare();
-      return index;
-    } catch (error) {
-      await index.close();
-      throw error;
-    }
-  }
-
   /**
-   * Creates what is missing; may be repeated, and called by many nodes at once. Returns the collections whose rows must be
-   * rebuilt (rebuild.ts), each with the fields that cannot be searched until then.
+   * Brings indices of earlier releases up to date; may be repeated, and called by many nodes at once. Returns the collections
+   * whose rows must be rebuilt (rebuild.ts), each with the fields that cannot be searched until then.
    */
   async prepare(
     collections: readonly string[] = collectionNames,
@@ -103,11 +95,18 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     const outdated = new Map<string, readonly string[]>();
     for (const collection of collections) {
       const part = this.#part(collection);
-      const { lacking } = await prepareIndex({ engine: this.engine, ...part }, this.settings);
-      part.lacking = lacking;
-      if (lacking.size > 0) outdated.set(collection, [...lacking]);
+      part.lacking = await prepareIndex({ engine: this.engine, ...part });
+      if (part.lacking.size > 0) outdated.set(collection, [...part.lacking]);
     }
     return outdated;
+  }
+
+  /** The collections that nothing serves: the index was never built, or the cluster lost it. It has to be built (rebuild.ts). */
+  async missing(): Promise<readonly CollectionName[]> {
+    const found = await Promise.all(
+      collectionNames.map((collection) => readGenerations(this.engine, this.#part(collection).names)),
+    );
+    return collectionNames.filter((_, place) => found[place]?.serving === null);
   }
 
   async apply(changes: readonly RowChange[]): Promise<readonly Outcome[]> {
@@ -206,7 +205,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     return part;
   }
 
-  /** See E1. The outcomes are those of the generation that serves in the end. */
+  /** See E1 and E2. The outcomes are those of the generation that serves in the end. */
   async #applyTo(collection: string, changes: readonly RowChange[]): Promise<readonly Outcome[]> {
     const part = this.#part(collection);
     const requests = bulkRequests(changes);
@@ -217,6 +216,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       const targets = [serving, next].filter((each) => each !== null && !written.has(each)) as string[];
       const outcomes = serving === null ? undefined : written.get(serving);
       if (targets.length === 0 && outcomes !== undefined) return outcomes;
+      if (targets.length === 0) break;
       await Promise.all(
         targets.map(async (target) => {
           const result = await this.#write(target, requests);
@@ -229,6 +229,8 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       ]);
       part.generations = generations;
     }
+    // What is known by now is read again by the next call.
+    part.generations = null;
     throw indexUnavailable("incomplete", `The index ${part.names.serving} is missing or being replaced.`);
   }
 
@@ -261,7 +263,10 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       return await this.engine.read(request);
     } catch (error) {
       if (error instanceof EngineRefusal && error.status === 404)
-        throw indexUnavailable("incomplete", error.message, { cause: error });
+        throw indexUnavailable("incomplete", "The index is missing until it is built from the records.", {
+          cause: error,
+          retryAfterSeconds: missingRetrySeconds,
+        });
       throw error;
     }
   }

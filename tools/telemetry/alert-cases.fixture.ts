@@ -164,6 +164,13 @@ const ofActors: readonly AlertCase[] = [
   level("SvcIndexLags", "6m", "svc_index_lag_seconds", {
     ...{ above: 121, below: 119, about: { region: "us-east1" }, labels: `region="us-east1"` },
   }),
+  {
+    alert: "SvcIndexMissing",
+    at: "2m",
+    fires: [gauge("svc_index_missing_collections", 1), production],
+    about: { region: "eu-west1" },
+    calm: [gauge("svc_index_missing_collections", 0), production],
+  },
   level("SvcPurgesLate", "61m", "svc_purges_late", { above: 1, below: 0, about: nowhere }),
   level("SvcPurgeLimitNear", "1m", "svc_purge_oldest_seconds", {
     ...{ above: 2_548_801, below: 2_548_799, about: nowhere },

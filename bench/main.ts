@@ -19,6 +19,7 @@ import { measureMcp } from "./sections/mcp.ts";
 import { measureMcpHosted } from "./sections/mcp-hosted.ts";
 import { measureMeanwhile } from "./sections/meanwhile.ts";
 import { measureMillion } from "./sections/million.ts";
+import { measureOps } from "./sections/ops.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureReceipts } from "./sections/receipts.ts";
 import { measureRelevance } from "./sections/relevance.ts";
@@ -55,6 +56,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   allowance: measureAllowance,
   "mcp-hosted": measureMcpHosted,
   mcp: measureMcp,
+  ops: measureOps,
 };
 
 async function run(options: BenchOptions): Promise<void> {

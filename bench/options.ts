@@ -27,6 +27,7 @@ export const sectionNames = [
   "allowance",
   "mcp-hosted",
   "mcp",
+  "ops",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */

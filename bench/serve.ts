@@ -9,6 +9,7 @@ import { publishAds } from "./ads/publish.ts";
 import { type AllowanceSurfaces, openAllowanceSurfaces } from "./allowance.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
+import { fillLedgers, type LedgerLoad } from "./ops/fill-ledgers.ts";
 import { openToolSurfaces, type ToolSurfaces } from "./tool-surfaces.ts";
 import { unlimited } from "./unlimited.ts";
 
@@ -17,6 +18,7 @@ const indexPollMs = 5;
 let node: RunningNode | null = null;
 let allowance: AllowanceSurfaces | null = null;
 let tools: ToolSurfaces | null = null;
+let touchLedgers: () => Promise<void> = async () => {};
 boundHeapGrowth();
 
 function running(): RunningNode {
@@ -85,6 +87,10 @@ answerParent(
     ...{ open, recordIds, awaitPush, indexedProducts, cpuTimes },
     ...{ openAllowance, openTools, heldByTools: () => tools?.held() ?? null },
     paidAnswers: () => allowance?.paid() ?? 0,
+    fillLedgers: async (load: LedgerLoad) => {
+      touchLedgers = await fillLedgers(running().services, load);
+    },
+    touchLedgers: () => touchLedgers(),
     publishAds: (campaigns: number) => publishAds(running().services, campaigns),
   },
   async () => {

@@ -23,7 +23,16 @@ export const operations: Readonly<Record<string, Proof>> = {
     ].map((key) => [
       `POST /ops/${key}`,
       {
-        shownBy: "ops/actor-acts.test.ts: each member of an act reaches what does it, and the audit log: %s",
+        shownBy: "ops/actor-acts.test.ts: each member of an act reaches what does it, and the audit log (%s)",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["kind", "id"].map((name) => [
+      `GET /ops/actors/{kind}/{id}/export path ${name}`,
+      {
+        shownBy:
+          "node/inspection/journal-export.test.ts: is refused without the right to act, and where there is nothing to export",
       },
     ]),
   ),

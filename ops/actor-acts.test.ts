@@ -28,7 +28,7 @@ function noting(result: ActResult) {
 
 describe("operators who act on an actor or a node", () => {
   it.each(["retry", "passivate", "release", "cancel"] as const)(
-    "each member of an act reaches what does it, and the audit log: %s",
+    "each member of an act reaches what does it, and the audit log (%s)",
     async (name) => {
       const { asked, lines, post } = noting({ outcome: "retried" });
       const answer = await post(`/ops/actors/push/b.p/${name}`, { expected, ...act });

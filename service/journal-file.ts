@@ -8,7 +8,7 @@
 //   E4. What is read at most is bounded where a bound is given: the file is made in memory.
 
 import { partsOf, placementOf } from "../actors/messages/refs.ts";
-import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import { toBase64 } from "../protocol/bytes.ts";
 import { Unavailable } from "../std/unavailable.ts";
 import {
   type ActorHead,
@@ -46,7 +46,8 @@ export const exportedKinds = ["business", "integration-key", "push"] as const;
 const tables = [1, 2, 3, 4, 5, ...Array.from({ length: 8 }, (_, index) => rowTable.firstKeyed + index)];
 const pageSize = 1_000;
 const looksMax = 20;
-const format = "svc journal 1";
+/** What the first line of a file says. */
+export const journalFormat = "svc journal 1";
 
 export interface JournalSource {
   readonly actors: Pick<ActorStore, "listActors" | "readHead" | "readRows">;
@@ -176,47 +177,9 @@ async function readStaged(
 /** Writes one line per actor, so that a large file can be searched. */
 export function formatJournal({ takenAtMs, actors, staged }: JournalFile): string {
   const lines = [
-    { format, takenAtMs },
+    { format: journalFormat, takenAtMs },
     ...actors.map((actor) => ({ actor })),
     ...staged.map(({ leaves, ...rest }) => ({ staged: { ...rest, leaves: leaves.map(toBase64) } })),
   ];
   return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
-}
-
-interface Line {
-  readonly format?: string;
-  readonly takenAtMs?: number;
-  readonly actor?: JournalActor;
-  readonly staged?: Omit<StagedPush, "leaves"> & { readonly leaves: readonly string[] };
-}
-
-/** Throws a RangeError for a text that is not a journal. */
-export function parseJournal(text: string): JournalFile {
-  const [first, ...rest] = text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line, index) => parseLine(line, index + 1));
-  if (first?.format !== format || typeof first.takenAtMs !== "number")
-    throw new RangeError(`not a journal: its first line does not say «${format}»`);
-  return {
-    takenAtMs: first.takenAtMs,
-    actors: rest.flatMap(({ actor }) => (actor === undefined ? [] : [actor])),
-    staged: rest.flatMap(({ staged }) =>
-      staged === undefined ? [] : [{ ...staged, leaves: staged.leaves.map(bytesOf) }],
-    ),
-  };
-}
-
-function parseLine(line: string, number: number): Line {
-  try {
-    return JSON.parse(line) as Line;
-  } catch {
-    throw new RangeError(`not a journal: line ${number} is not JSON`);
-  }
-}
-
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseBase64(text);
-  if (bytes === null) throw new RangeError("not a journal: staged bytes are not base64");
-  return bytes;
 }

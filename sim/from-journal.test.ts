@@ -10,8 +10,9 @@ import {
   sealAndPublish,
   type TestBusiness,
 } from "../node/publishing.fixture.ts";
-import { formatJournal, type JournalFile, parseJournal, readJournal } from "../service/journal-file.ts";
+import { formatJournal, type JournalFile, readJournal } from "../service/journal-file.ts";
 import { mutantNamed } from "./mutants/list.ts";
+import { parseJournal } from "./parse-journal.ts";
 import { runSeed } from "./run-seed.ts";
 import { beforeOf } from "./world/from-journal.ts";
 

@@ -1,11 +1,12 @@
 // npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run with the same failure.
 
 import { readFileSync } from "node:fs";
-import { type JournalFile, parseJournal } from "../service/journal-file.ts";
+import type { JournalFile } from "../service/journal-file.ts";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
 import { mutantNamed, mutantsWith } from "./mutants/list.ts";
 import { showBoard } from "./mutants/mutation-run.ts";
 import { type Options, readOptions, usage } from "./options.ts";
+import { parseJournal } from "./parse-journal.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import { everything, formatKept, type Kept, keptParts } from "./world/shrink-filter.ts";

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
-import { parseJournal } from "../../service/journal-file.ts";
+import { parseJournal } from "../../sim/parse-journal.ts";
 import { runNode } from "../../tools/process.ts";
 import {
   type AttackNode,

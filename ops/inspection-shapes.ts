@@ -107,11 +107,14 @@ export const actorCounts = named(
 );
 export type ActorCounts = Of<typeof actorCounts>;
 
+/** Why and since when it needs a look; null if it does not. */
+const attention = nullable(object({ reason: oneOf(attentionReasons), since: nullable(timestamp) }));
+
 const wait = object({
   code: described(anyText, "Stable: what it waits for. `nothing`: it is over; `calls`: it only answers."),
   words: anyText,
   until: described(nullable(timestamp), "When it goes on by itself; null where it does not."),
-  attention: nullable(object({ reason: oneOf(attentionReasons), since: nullable(timestamp) })),
+  attention,
 });
 export type WaitState = Of<typeof wait>;
 
@@ -132,7 +135,7 @@ export const actorRow = named(
     mailbox: count,
     outbox: count,
     waits: described(nullable(anyText), "Why it waits, in words; null if unknown."),
-    attention: nullable(object({ reason: oneOf(attentionReasons), since: nullable(timestamp) })),
+    attention,
   }),
 );
 export type ActorRow = Of<typeof actorRow>;

@@ -1,4 +1,4 @@
-// A world that starts where a journal ends (journal-file.ts): its actors, with what they had in flight, are on the disks
+// A world that starts where a journal ends (service/journal-file.ts): its actors, with what they had in flight, are on the disks
 // before the first node starts, and the register is what they report. Private keys are not in a journal, so businesses
 // continue under new ones; nor are the records themselves, so a record that is never touched again is not judged.
 

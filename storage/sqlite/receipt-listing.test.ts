@@ -81,7 +81,8 @@ describe("the usage of a store in SQLite", () => {
           if (of.kind === "reopen") store = openSqliteReceiptStore(database);
           if (row === undefined || of.kind === "reopen") return;
           const receipts = await store.readBatch(region, row.batch);
-          if (of.kind === "repeat" && !forgotten.includes(row)) await store.append(row);
+          const isForgotten = forgotten.some(({ retrieval_id }) => retrieval_id === row.retrieval_id);
+          if (of.kind === "repeat" && !isForgotten) await store.append(row);
           if (of.kind === "close") await close(store, row.batch);
           // What a reader found before others came.
           const closed = { region, batch: row.batch, root: "sha256:y", closed_at_ms: 2 };

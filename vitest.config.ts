@@ -29,6 +29,8 @@ const notHere = [...notTests, endToEnd, ...Object.values(onEngines).flat()];
 
 export default defineConfig(({ mode }) => ({
   test: {
+    // Much of the time a test waits for what it started, so no core is kept free.
+    maxWorkers: "100%",
     // Tests ask more of a node than its limits let one caller ask; those that are about the limits set them.
     env: { ...unlimited, SVC_TEST_SEED: String(testSeed(process.env)) },
     setupFiles: ["./tools/test-set-up.ts"],

@@ -39,19 +39,21 @@ export const allChecks: readonly Step[] = [
 
 const withoutEngines = ["pure", "io", "e2e"].flatMap((project) => ["--project", project]);
 
-/** Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. */
-const mutants = countedStep(
+/** The tests that need no engines; they use all cores. */
+export const ordinaryTests: Step = vitestStep("tests", withoutEngines, { show: true });
+
+/**
+ * Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. It runs beside
+ * the tests on engines, which mostly wait for one another, and takes only the time that they leave.
+ */
+export const mutants: Step = countedStep(
   "mutants of the simulator",
   [process.execPath, "sim/main.ts", "--mutants", "--from", "1"],
-  { show: true },
+  { show: false, isYielding: true },
 );
 
-/** Test suites, run one after another because each uses all cores. */
-export const testSuites: readonly Step[] = [
-  vitestStep("tests", withoutEngines, { show: true }),
-  mutants,
-  ...engineSuites.filter(hasTests).map((suite) => engineStep(suite)),
-];
+/** The tests on real engines, one suite after another: each starts engines of its own. */
+export const engineTests: readonly Step[] = engineSuites.filter(hasTests).map((suite) => engineStep(suite));
 
 /** Runs the steps in parallel; prints the time of each and the output of those that failed. */
 export async function runAll(steps: readonly Step[]): Promise<Counts> {

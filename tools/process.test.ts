@@ -1,3 +1,4 @@
+import { constants, getPriority } from "node:os";
 import { expect, it } from "vitest";
 import { run, runNode, startProcess } from "./process.ts";
 
@@ -7,6 +8,15 @@ it("runs to the end, and keeps the last of what was written", async () => {
   const kept = await runNode(["-e", program], { outputMax: 4, keep: (chunk) => chunk.toUpperCase() });
   expect(kept.output).toHaveLength(4);
   expect(kept.output).toBe(kept.output.toUpperCase());
+});
+
+it("lets everything else go first, where it is told to yield", async () => {
+  // What has the priority of its parent reports it.
+  const program = "setTimeout(() => console.log(require('node:os').getPriority()), 100)";
+  expect((await runNode(["-e", program], { isYielding: true })).output).toBe(
+    `${constants.priority.PRIORITY_LOW}\n`,
+  );
+  expect((await runNode(["-e", program])).output).toBe(`${getPriority()}\n`);
 });
 
 it("says why a program cannot start, and has ended (P1)", async () => {

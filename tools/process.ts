@@ -3,6 +3,7 @@
 //   P2. A group is signalled as a whole, including what outlives its leader.
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { dirname } from "node:path";
 
 /** The project's root folder, absolute. */
@@ -94,6 +95,8 @@ export interface RunOptions {
   /** Variables added to the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Whether it takes only the processor time that nothing else on the machine wants, together with all that it starts. */
+  readonly isYielding?: boolean;
   /** Selects the part of each chunk of output that is kept; by default all of it. */
   readonly keep?: (chunk: string) => string;
   /** Maximum number of characters kept of the output; the last ones are kept. */
@@ -120,7 +123,7 @@ export function runNode(args: readonly string[], options: RunOptions = {}): Prom
 export async function run(
   command: string,
   args: readonly string[],
-  { show = false, env, cwd = root, keep = (chunk) => chunk, outputMax }: RunOptions = {},
+  { show = false, env, cwd = root, isYielding = false, keep = (chunk) => chunk, outputMax }: RunOptions = {},
 ): Promise<ProcessResult> {
   const startedMs = performance.now();
   // The child writes to a pipe, so it must be told whether its output goes to a terminal.
@@ -128,6 +131,7 @@ export async function run(
   const { child, closed } = startProcess(command, args, {
     ...{ cwd, env: { ...process.env, ...env, ...colour }, stdio: ["ignore", "pipe", "pipe"] },
   });
+  if (isYielding && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (chunk: string) => {

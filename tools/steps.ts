@@ -52,7 +52,7 @@ export function checkStep(name: string, args: readonly string[]): Step {
 export function countedStep(
   name: string,
   program: readonly [command: string, ...args: string[]],
-  options: { readonly show: boolean },
+  options: RunOptions & { readonly show: boolean },
 ): Step {
   const [command, ...args] = program;
   return {

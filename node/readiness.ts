@@ -37,6 +37,18 @@ export async function readiness(services: NodeServices, space = diskSpace): Prom
   };
 }
 
+/** The same, with the room that was found on the disks; none where it could not be read in time. */
+export async function readinessWithSpaces(
+  services: NodeServices,
+): Promise<{ readonly report: ReadyReport; readonly spaces: readonly DiskSpace[] }> {
+  let spaces: readonly DiskSpace[] = [];
+  const report = await readiness(services, async (config) => {
+    spaces = await diskSpace(config);
+    return spaces;
+  });
+  return { report, spaces };
+}
+
 /**
  * The checks that may fail without stopping the node from serving. A clock that is off is among them: it may be the store's,
  * and then it is off for all nodes. An embedded node has its store on the disk that is full, a cluster node only its logs.

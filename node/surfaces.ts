@@ -51,7 +51,7 @@ import { nodeDefinitions } from "./node-actors.ts";
 import { nodeReadings } from "./node-readings.ts";
 import { type PublicReads, publicReadsOf } from "./public-reads.ts";
 import { adPublishingOf, publishingParts } from "./publishing-surface.ts";
-import { readiness, readyReadings } from "./readiness.ts";
+import { readiness, readinessWithSpaces, readyReadings } from "./readiness.ts";
 import { release } from "./release.ts";
 import { retrievalOf } from "./retrieval-surface.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
@@ -181,7 +181,11 @@ function opsOf(
       ...edgeReadings(edge),
     ],
     ready: () => readiness(services),
-    ...createInspection(services, { version: release, definitions: nodeDefinitions(services) }),
+    ...createInspection(services, {
+      version: release,
+      definitions: nodeDefinitions(services),
+      check: () => readinessWithSpaces(services),
+    }),
     stalledPushes: () => services.stalled.list(),
     purges: {
       late: () => services.latePurges.list(),

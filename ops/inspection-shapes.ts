@@ -16,6 +16,7 @@ import {
   type Shape,
   timestamp,
 } from "../protocol/shape.ts";
+import { readyMembers } from "./shapes.ts";
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 /** A state or event, whose form depends on the actor's machine. */
@@ -61,6 +62,15 @@ const load = object({
   ),
 });
 
+const readiness = object({
+  ...readyMembers,
+  disks: described(
+    listOf(object({ place: oneOf(["home", "bulk"]), free_bytes: count, size_bytes: count })),
+    "The room on each disk on which it writes; none where it could not be read in time.",
+  ),
+});
+export type Readiness = Of<typeof readiness>;
+
 export const nodeState = named(
   "NodeState",
   object({
@@ -70,7 +80,14 @@ export const nodeState = named(
     state: oneOf(["standalone", "joining", "active", "leaving"]),
     is_self: described(flag, "Whether it is the node that answers."),
     reachable: flag,
-    detail: described(nullable(anyText), "Why it was not reached; null if it was."),
+    detail: described(
+      nullable(anyText),
+      "Why it was not reached, or why it did not say whether it is ready; null if it did both.",
+    ),
+    readiness: described(
+      nullable(readiness),
+      "What its own `/readyz` says, at most two seconds old; null if it did not say so in time.",
+    ),
     version: described(nullable(anyText), "The release; null if it was not reached, as below."),
     started_at: nullable(timestamp),
     lease: nullable(
@@ -85,6 +102,7 @@ export const nodeState = named(
 );
 export type NodeState = Of<typeof nodeState>;
 export const nodeList = object({ nodes: listOf(nodeState) });
+export type NodeList = Of<typeof nodeList>;
 
 const stateCount = object({ state: anyText, count });
 export const actorCounts = named(

@@ -147,15 +147,16 @@ export type Body<K extends keyof typeof bodies> = Of<(typeof bodies)[K]>;
 
 export const health = object({ status: literal("ok") });
 
+export const readyMembers = {
+  ready: described(flag, "Whether callers should be led to this node."),
+  degraded: described(listOf(anyText), "Checks that fail while the node serves all that does not need them."),
+  checks: described(dictionary(anyText), "What was looked at, each `ok` or what is wrong with it."),
+};
+
 export const readyReport = named(
   "ReadyReport",
   object({
-    ready: described(flag, "Whether callers should be led to this node."),
-    degraded: described(
-      listOf(anyText),
-      "Checks that fail while the node serves all that does not need them.",
-    ),
-    checks: described(dictionary(anyText), "What was looked at, each `ok` or what is wrong with it."),
+    ...readyMembers,
     plain_text: described(
       listOf(anyText),
       "Channels that are in the clear because settings allow it; none is the right answer in production.",

@@ -23,7 +23,7 @@ export const opsNodes: Command = {
       terminal,
       args,
       nodes,
-      ["NODE", "REGION", "STATE", "RELEASE", "ACTORS", "WAITING", "BUSY", "LEASE"],
+      ["NODE", "REGION", "STATE", "RELEASE", "ACTORS", "WAITING", "BUSY", "READY", "LEASE"],
       nodeRow,
     );
     return nodes.every(({ reachable }) => reachable === true) ? exitCodes.done : exitCodes.negative;
@@ -145,14 +145,26 @@ function actorRow({ kind, id, status, states, node, waits, attention }: Shown): 
   ];
 }
 
-function nodeRow({ incarnation, region, state, version, load, lease, detail }: Shown): string[] {
+function nodeRow({ incarnation, region, state, version, load, lease, readiness, detail }: Shown): string[] {
   const { active, mailboxed, busy_percent } = (load ?? {}) as Shown;
   const { held, age_ms } = (lease ?? {}) as Shown;
   const said = held === true ? (age_ms === null ? "held" : `${String(age_ms)} ms old`) : "none";
   const last = detail === null ? said : visible(String(detail));
   const numbers = [version, active, mailboxed].map((each) => String(each ?? ""));
   const busy = busy_percent === undefined ? "" : `${String(busy_percent)} %`;
-  return [String(incarnation), String(region), String(state), ...numbers, busy, last];
+  return [String(incarnation), String(region), String(state), ...numbers, busy, readyCell(readiness), last];
+}
+
+/** Whether it is ready, with the checks that fail. */
+function readyCell(readiness: unknown): string {
+  if (readiness === null || readiness === undefined) return "";
+  const { ready, checks } = readiness as Shown;
+  const failed = Object.entries(checks as Shown).flatMap(([name, outcome]) =>
+    outcome === "ok" ? [] : [name],
+  );
+  return [ready === true ? "yes" : "no", ...(failed.length === 0 ? [] : [`(${failed.join(", ")})`])].join(
+    " ",
+  );
 }
 
 function countRow({ kind, active, known, known_is_exact, states }: Shown): string[] {

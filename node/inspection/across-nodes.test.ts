@@ -23,6 +23,8 @@ interface OpsNode {
   readonly server: ReturnType<typeof openOps>;
   readonly base: string;
   drained: number;
+  /** What its checks say besides \`ok\`. */
+  checks: Record<string, string>;
 }
 
 let world: RoutedWorld;
@@ -45,7 +47,7 @@ async function open(): Promise<OpsNode> {
     limits: { restartMs: 10, crashesMax: 2 },
     log: () => {},
   });
-  const node: OpsNode = { routed, system, server: rubbish(null), base: "", drained: 0 };
+  const node: OpsNode = { routed, system, server: rubbish(null), base: "", drained: 0, checks: {} };
   const cluster = {
     ...{ region, regionNames: world.regions, membership, placement, router: routed.router },
     answerOperators: (answer: RoutedNode["operators"]) => {
@@ -62,7 +64,13 @@ async function open(): Promise<OpsNode> {
     },
     elapsedMs: () => world.time.now(),
   };
-  const made = createInspection(rubbish(services), { version: "1.2.3", definitions: [definition] });
+  const made = createInspection(rubbish(services), {
+    ...{ version: "1.2.3", definitions: [definition] },
+    check: async () => ({
+      report: { ready: !("store" in node.checks), degraded: [], checks: { store: "ok", ...node.checks } },
+      spaces: [{ place: "home", freeBytes: 2 ** 30, sizeBytes: 2 ** 40 }],
+    }),
+  });
   const hosts = ["localhost:80"];
   const server = openOps({
     ...made,
@@ -183,6 +191,46 @@ describe("any node answers for any actor", () => {
     expect(await doAct(asked, path, { state: "leaving" })).toEqual([409, "state_changed"]);
     expect(await doAct(asked, path, { state: "active" })).toEqual([200, "draining"]);
     expect(nodes.map(({ drained }) => drained)).toEqual([0, 1, 0]);
+  });
+});
+
+describe("each node says of itself whether it is ready", () => {
+  it("with its checks and the room on its disks, on any node", async () => {
+    const [asked, sick] = nodes as [OpsNode, OpsNode];
+    sick.checks = { store: "The store is away." };
+    const found = (await read(asked, "/ops/nodes")).nodes;
+    const disks = [{ place: "home", free_bytes: 2 ** 30, size_bytes: 2 ** 40 }];
+    const ready = { ready: true, degraded: [], checks: { store: "ok" }, disks };
+    expect(found.map(({ readiness }: Json) => readiness)).toEqual(
+      nodes.map((node) => (node === sick ? { ...ready, ready: false, checks: sick.checks } : ready)),
+    );
+    expect(found.map(({ incarnation }: Json) => incarnation)).toEqual(
+      nodes.map(({ routed }) => routed.node.incarnation),
+    );
+  });
+
+  it("unless it does not answer: then why is said, and the others are shown", async () => {
+    const [asked, dead, third] = nodes as [OpsNode, OpsNode, OpsNode];
+    dead.routed.node.kill();
+    const found = (await read(asked, "/ops/nodes")).nodes;
+    const of = ({ routed }: OpsNode) =>
+      found.find(({ incarnation }: Json) => incarnation === routed.node.incarnation);
+    expect(of(dead)).toMatchObject({ reachable: false, readiness: null, detail: expect.any(String) });
+    expect([of(asked).readiness.ready, of(third).readiness.ready]).toEqual([true, true]);
+  });
+
+  it("also when it has lost its lease, and is no member: it is on its own list", async () => {
+    const [asked, cut] = nodes as [OpsNode, OpsNode];
+    cut.checks = { cluster: "no lease: the node joins again" };
+    cut.routed.node.cut();
+    await world.time.advance(10_000);
+    expect((await read(asked, "/ops/nodes")).nodes).toHaveLength(2);
+    const [self, ...others] = (await read(cut, "/ops/nodes")).nodes;
+    expect(self).toMatchObject({
+      ...{ is_self: true, state: "joining", lease: { held: false }, reachable: true },
+      readiness: { checks: cut.checks },
+    });
+    expect(others.map(({ is_self }: Json) => is_self)).not.toContain(true);
   });
 });
 

@@ -30,6 +30,7 @@ import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
+import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
 import { readPushRoad } from "./push-road.ts";
 
@@ -57,13 +58,19 @@ interface Parts {
   readonly passive: () => Promise<PassiveAttention>;
 }
 
+export interface InspectionOptions extends Pick<ReadinessDeps, "check"> {
+  /** The release. */
+  readonly version: string;
+  readonly definitions: readonly ActorDefinition[];
+}
+
 /** Makes the inspection of a node; other nodes ask it from then on. */
 export function createInspection(
   services: InspectedServices,
-  { version, definitions }: { readonly version: string; readonly definitions: readonly ActorDefinition[] },
+  { version, definitions, check }: InspectionOptions,
 ): { readonly inspection: Inspection; readonly acting: ActorActing } {
-  const { actorStore: store, records, clock, pause } = services;
-  const own = createOwnNode(services, version);
+  const { actorStore: store, records, clock, pause, elapsedMs } = services;
+  const own = createOwnNode(services, { version, readiness: createOwnReadiness({ check, elapsedMs }) });
   const asker = createNodeAsker(services, own);
   const nowMs = (): number => clock.now();
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
@@ -89,12 +96,16 @@ export function createInspection(
 }
 
 async function readNodes({ services, own, asker }: Parts): Promise<readonly NodeState[]> {
-  const answers = await asker.all("operators.node", {});
+  const [answers, readings] = await Promise.all([
+    asker.all("operators.node", {}),
+    asker.all("operators.readiness", {}),
+  ]);
   const members = asker.members();
   const { cluster, config } = services;
   return members.map((member): NodeState => {
     const answer = answers.find(({ incarnation }) => incarnation === member.incarnation);
     const said = answer?.value ?? null;
+    const reading = readings.find(({ incarnation }) => incarnation === member.incarnation);
     return {
       incarnation: member.incarnation,
       region: member.region,
@@ -102,7 +113,8 @@ async function readNodes({ services, own, asker }: Parts): Promise<readonly Node
       state: cluster === null ? "standalone" : member.state,
       is_self: member.incarnation === own.where.node && member.region === config.region,
       reachable: said !== null,
-      detail: answer?.fault ?? null,
+      detail: answer?.fault ?? reading?.fault ?? null,
+      readiness: reading?.value ?? null,
       ...(said ?? { version: null, started_at: null, lease: null, load: null }),
     };
   });

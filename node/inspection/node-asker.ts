@@ -126,11 +126,17 @@ function membersOf(
 ): readonly KnownMember[] {
   const { region, node } = own.where;
   if (cluster === null) return [{ incarnation: node, region, address: "", state: "active" }];
-  const all = cluster.regionNames.flatMap((name) =>
-    cluster.membership.view(name).members.map((member) => ({ ...member, region: name })),
+  const { membership, regionNames } = cluster;
+  // One that lost its lease is no member until it joins again, and it is the one that is looked at. The view may still have
+  // what it was before, at the same address.
+  const { address } = membership;
+  const self = { incarnation: node, region, address, state: membership.self()?.state ?? "joining" } as const;
+  const others = regionNames.flatMap((name) =>
+    membership.view(name).members.map((member) => ({ ...member, region: name })),
   );
-  const isOwn = (each: KnownMember): boolean => each.incarnation === node && each.region === config.region;
-  return [...all.filter(isOwn), ...all.filter((each) => !isOwn(each))];
+  const isOwn = (each: KnownMember): boolean =>
+    each.region === config.region && (each.incarnation === node || each.address === address);
+  return [self, ...others.filter((each) => !isOwn(each))];
 }
 
 function regionOf({ cluster, config }: Pick<NodeServices, "cluster" | "config">, member: Member): string {

@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { createOwnNode } from "./own-node.ts";
 
+const unseen = { version: "0.0.0", readiness: () => Promise.reject(new Error("nobody asks")) };
+
 it("ON3: counts are kept for fifty times as long as it took to make them", () => {
   let nowMs = 1_000;
   let looks = 0;
@@ -19,7 +21,7 @@ it("ON3: counts are kept for fifty times as long as it took to make them", () =>
       config: { region: "r" },
       elapsedMs: () => nowMs,
     }),
-    "0.0.0",
+    unseen,
   );
   const first = own.counts();
   expect(first.kinds).toEqual([{ kind: "push", active: 1, states: [{ state: "complete", count: 1 }] }]);
@@ -53,7 +55,7 @@ function manyActors(count: number) {
       ...{ actors: { glances }, clock: { now: () => told.nowMs }, config: { region: "r" } },
       elapsedMs: () => told.elapsedMs,
     }),
-    "0.0.0",
+    unseen,
   );
   return { told, own };
 }

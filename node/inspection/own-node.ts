@@ -11,7 +11,7 @@ import type { Message } from "../../actors/messages/protocol.ts";
 import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts";
 import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
-import type { ActorRow, NodeState, RefusedWrite } from "../../ops/inspection-shapes.ts";
+import type { ActorRow, NodeState, Readiness, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createOwnActing, type OwnActing } from "./acting.ts";
@@ -55,6 +55,7 @@ export type OwnNodeState = Pick<NodeState, "version" | "started_at" | "lease" | 
 /** What nodes ask each other, with the answers. */
 export interface NodeQuestions {
   "operators.node"(): OwnNodeState;
+  "operators.readiness"(): Readiness;
   "operators.counts"(): OwnCounts;
   "operators.actors"(question: ActiveQuery): ActivePage;
   "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
@@ -70,6 +71,7 @@ export interface NodeQuestions {
 export interface OwnNode {
   readonly where: { readonly region: string; readonly node: string };
   state(): OwnNodeState;
+  readiness(): Promise<Readiness>;
   counts(): OwnCounts;
   actors(query: ActiveQuery): ActivePage;
   actor(ref: ActorRef): Promise<ActorReport | null>;
@@ -90,7 +92,7 @@ export function createOwnNode(
     NodeServices,
     "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs"
   >,
-  version: string,
+  { version, readiness }: { readonly version: string; readonly readiness: () => Promise<Readiness> },
 ): OwnNode {
   const { actors, clock, config, fence, elapsedMs } = services;
   let kept: { readonly counts: OwnCounts; readonly untilMs: number } | null = null;
@@ -117,6 +119,7 @@ export function createOwnNode(
         load: loadOf(services, Math.min(100, Math.round(use.utilization * 100))),
       };
     },
+    readiness,
     counts: () => {
       const beganMs = elapsedMs();
       if (kept !== null && beganMs < kept.untilMs) return kept.counts;
@@ -174,6 +177,8 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
   switch (type) {
     case "operators.node":
       return own.state();
+    case "operators.readiness":
+      return own.readiness();
     case "operators.counts":
       return own.counts();
     case "operators.actors":

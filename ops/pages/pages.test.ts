@@ -105,10 +105,22 @@ describe("the operators' pages", () => {
 const node: NodeState = {
   ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.1:7406", state: "active", is_self: true },
   ...{ reachable: true, detail: null, version: "1.2.3", started_at: null, lease: null, load: null },
+  readiness: {
+    ...{
+      ready: true,
+      degraded: ["disk"],
+      disks: [{ place: "home", free_bytes: 2 ** 27, size_bytes: 2 ** 40 }],
+    },
+    checks: { store: "ok", keys: "ok", disk: "home has 128 MiB left; a node needs 256 MiB" },
+  },
 };
 const nodes = [
   node,
   { ...node, incarnation: "beef", region: "us-east1", state: "leaving" as const, is_self: false },
+  {
+    ...{ ...node, incarnation: "dead", is_self: false, reachable: false, readiness: null },
+    detail: "The connection failed.",
+  },
 ];
 const standing = { version: 1, successor: null, status: "active" as const };
 const state: ClusterState = {
@@ -164,6 +176,28 @@ describe("the page of the nodes", () => {
     expect(body).toContain(english.operations.acts.by);
     expect(body).toContain(english.operations.acts.reason);
     expect(body).toContain('<a href="/ui/nodes" aria-current="page">');
+  });
+
+  it("shows whether each node is ready, with every check, why it fails, and the room on its disks", async () => {
+    const { body } = await openCluster().server.inject({
+      url: "/ui/nodes",
+      headers: { host: "localhost:80" },
+    });
+    const row = (incarnation: string): string => {
+      const [, table = ""] = body.split('id="readiness"');
+      const rows = table.split("</table>")[0]?.split("<tr>") ?? [];
+      return (rows.find((each) => each.includes(incarnation)) ?? "").replaceAll(/<[^>]*>/g, "|");
+    };
+    for (const shown of [
+      "ready without disk",
+      "home has 128 MiB left; a node needs 256 MiB",
+      "store, keys",
+      "home: 0.12 of 1024.00 GiB free",
+    ])
+      expect(row("f00d")).toContain(shown);
+    expect(row("dead")).toContain("It did not say within two seconds: The connection failed.");
+    const overview = await openCluster().server.inject({ url: "/ui/", headers: { host: "localhost:80" } });
+    expect(overview.body).toContain("ready without disk");
   });
 
   it("offers on a standalone node to drain it, and nothing of a cluster", async () => {

@@ -13,10 +13,9 @@ import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
-import { ClusterActs } from "./views/cluster-acts.ts";
 import { type FrameOptions, frame, nodesPath, uiBase } from "./views/frame.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
-import { nodesView } from "./views/nodes.ts";
+import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { pushView } from "./views/push.ts";
 import { SignIn } from "./views/sign-in.ts";
@@ -105,9 +104,7 @@ async function overviewPage(reply: FastifyReply, made: Made): Promise<FastifyRep
 async function nodesPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
   const nodes = await made.inspection.nodes();
   const cluster = made.cluster?.state() ?? null;
-  const regions = cluster?.regions.map(({ region }) => region) ?? [];
-  const acts = island("cluster-acts", ClusterActs, { language, nodes, regions });
-  const content = nodesView({ nodes, cluster, acts }, texts);
+  const content = island("nodes", Nodes, { language, nodes, cluster });
   return show(reply, made, { title: texts.nodesPage.title, current: "nodes", content });
 }
 

@@ -1,12 +1,15 @@
-// What is live on a page: the newest value that the node sent by server-sent events, and whether it still sends.
+// What is live on a page: the newest value that the node sent by server-sent events or was asked for, and whether it still answers.
 //   LV1. A browser connects again by itself after a network error, and this connects again after anything else, so a page recovers
 //        from a node that restarts without being loaded again.
 //   LV2. A page that nobody sees is not live: a browser opens only a few connections to a host, and a node few streams.
+//   LV3. What is asked for again and again is asked for once at a time, and a question that is not answered ends: a node that
+//        stands still is lost like one that is gone.
 
 import { type ComponentChild, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { badge } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
+import { readJson } from "./addresses.ts";
 
 export type LiveState = "starting" | "on" | "lost";
 
@@ -61,6 +64,52 @@ export function useLive<T>(address: string, event: string, first: T): Live<T> {
     };
   }, [address, event]);
   return live;
+}
+
+export interface Polled<T> extends Live<T> {
+  /** Why it was not answered last; null if it was. */
+  readonly fault: string | null;
+}
+
+const pollMs = 3_000;
+const answerMaxMs = 10_000;
+
+/** What the API answers at an address, asked for every few seconds, and at once whenever `again` changes (LV3). */
+export function usePolled<T>(address: string, first: T, again: unknown = null): Polled<T> {
+  const [polled, setPolled] = useState<Polled<T>>({ data: first, state: "starting", fault: null });
+  useEffect(() => {
+    const stop = new AbortController();
+    let next: ReturnType<typeof setTimeout> | undefined;
+    let isAsked = false;
+    const read = (): void => {
+      if (isAsked) return;
+      isAsked = true;
+      clearTimeout(next);
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerMaxMs)]);
+      readJson<T>(address, { signal }).then(
+        (data) => settle({ data, state: "on", fault: null }),
+        (error: Error) => settle({ state: "lost", fault: error.message }),
+      );
+    };
+    const settle = (part: Partial<Polled<T>>): void => {
+      if (stop.signal.aborted) return;
+      isAsked = false;
+      setPolled((before) => ({ ...before, ...part }));
+      if (!document.hidden) next = setTimeout(read, pollMs);
+    };
+    const follow = (): void => {
+      clearTimeout(next);
+      if (!document.hidden) read();
+    };
+    document.addEventListener("visibilitychange", follow);
+    follow();
+    return () => {
+      document.removeEventListener("visibilitychange", follow);
+      clearTimeout(next);
+      stop.abort();
+    };
+  }, [address, again]);
+  return polled;
 }
 
 export function liveBadge(state: LiveState, { live }: Texts["operations"]): ComponentChild {

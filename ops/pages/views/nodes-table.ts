@@ -5,6 +5,7 @@ import { badge, dataTable, shownNumber } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import type { NodeState } from "../../inspection-shapes.ts";
 import { uiBase } from "./frame.ts";
+import { readyBadge } from "./readiness.ts";
 
 export function nodesTable(nodes: readonly NodeState[], texts: Texts["operations"]): ComponentChild {
   const { node } = texts;
@@ -14,6 +15,7 @@ export function nodesTable(nodes: readonly NodeState[], texts: Texts["operations
     { name: node.state, kind: "nowrap" as const },
     { name: node.version, kind: "nowrap" as const },
     { name: node.lease, kind: "nowrap" as const },
+    { name: texts.readiness.column },
     ...[node.load, node.active, node.mailboxed, node.outbox, node.memory].map((name) => ({
       ...{ name, kind: "number" as const },
     })),
@@ -22,7 +24,8 @@ export function nodesTable(nodes: readonly NodeState[], texts: Texts["operations
   return dataTable(node.caption, columns, rows);
 }
 
-function nodeCells(each: NodeState, { node, unknown }: Texts["operations"]): readonly ComponentChild[] {
+function nodeCells(each: NodeState, texts: Texts["operations"]): readonly ComponentChild[] {
+  const { node, unknown } = texts;
   const { load } = each;
   const numberOf = (value: number | undefined) => (value === undefined ? unknown : shownNumber(value));
   return [
@@ -34,7 +37,8 @@ function nodeCells(each: NodeState, { node, unknown }: Texts["operations"]): rea
     h("a", { href: `${uiBase}actors?region=${encodeURIComponent(each.region)}` }, each.region),
     badge(each.state === "active" || each.state === "standalone" ? "good" : "warn", node.states[each.state]),
     each.version ?? unknown,
-    leaseOf(each, node),
+    leaseOf(each, texts),
+    readyBadge(each, texts),
     load === null ? unknown : `${load.busy_percent} %`,
     h("a", { href: `${uiBase}actors?node=${encodeURIComponent(each.incarnation)}` }, numberOf(load?.active)),
     numberOf(load?.mailboxed),
@@ -43,7 +47,7 @@ function nodeCells(each: NodeState, { node, unknown }: Texts["operations"]): rea
   ];
 }
 
-function leaseOf({ lease }: NodeState, node: Texts["operations"]["node"]): ComponentChild {
-  if (lease === null) return badge("", node.noLease);
+function leaseOf({ lease }: NodeState, { node, unknown }: Texts["operations"]): ComponentChild {
+  if (lease === null) return unknown;
   return lease.held ? badge("good", node.held(lease.remaining_ms)) : badge("bad", node.lost);
 }

@@ -1,27 +1,55 @@
-// The page of the nodes and regions of the cluster, with what can be done to them.
+// The page of the nodes and regions of the cluster, with their readiness, which is live, and what can be done to them.
 
 import { type ComponentChild, h } from "preact";
 import { badge, dataTable, section } from "../../../web/parts.ts";
-import type { Texts } from "../../../web/texts/catalogue.ts";
-import type { NodeState } from "../../inspection-shapes.ts";
+import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
+import type { NodeList, NodeState } from "../../inspection-shapes.ts";
 import type { ClusterState } from "../../shapes.ts";
+import { ClusterActs } from "./cluster-acts.ts";
+import { liveBadge, usePolled } from "./live.ts";
 import { nodesTable } from "./nodes-table.ts";
+import { readinessTable } from "./readiness.ts";
 
-export interface NodesView {
+export interface NodesProps {
+  readonly language: Language;
   readonly nodes: readonly NodeState[];
   /** Null where the node is standalone. */
   readonly cluster: ClusterState | null;
-  readonly acts: ComponentChild;
 }
 
-export function nodesView({ nodes, cluster, acts }: NodesView, texts: Texts["operations"]): ComponentChild {
-  const { overview, nodesPage, clusterActs } = texts;
-  return [
-    h("div", { class: "title" }, h("h1", null, nodesPage.title)),
+export function Nodes({ language, nodes, cluster }: NodesProps): ComponentChild {
+  const read = usePolled<NodeList>("/ops/nodes", { nodes });
+  const body = (regions: ClusterState | null): ComponentChild =>
+    nodesBody(
+      { language, nodes: read.data.nodes, cluster: regions },
+      liveBadge(read.state, textsOf(language).operations),
+    );
+  return cluster === null ? body(null) : h(InCluster, { cluster, body });
+}
+
+interface InClusterProps {
+  readonly cluster: ClusterState;
+  readonly body: (cluster: ClusterState) => ComponentChild;
+}
+
+/** A standalone node has no regions to ask for. */
+function InCluster({ cluster, body }: InClusterProps): ComponentChild {
+  return body(usePolled("/ops/cluster", cluster).data);
+}
+
+function nodesBody({ language, nodes, cluster }: NodesProps, live: ComponentChild): ComponentChild {
+  const texts = textsOf(language).operations;
+  const { overview, nodesPage, clusterActs, readiness } = texts;
+  const regions = cluster?.regions.map(({ region }) => region) ?? [];
+  return h(
+    "div",
+    null,
+    h("div", { class: "title" }, h("h1", null, nodesPage.title), live),
     section("nodes", overview.nodes, nodesTable(nodes, texts)),
+    section("readiness", readiness.title, readinessTable(nodes, texts)),
     cluster === null ? null : section("regions", nodesPage.regions, regionsTable(cluster, texts)),
-    section("acts", clusterActs.title, acts),
-  ];
+    section("acts", clusterActs.title, h(ClusterActs, { language, nodes, regions })),
+  );
 }
 
 function regionsTable({ regions }: ClusterState, { nodesPage, none }: Texts["operations"]): ComponentChild {

@@ -1,14 +1,13 @@
 // The first page: what needs a look, the nodes, and the actors by kind with counts that are live.
 
 import { type ComponentChild, h } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { dataTable, section, shownNumber, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { ActorCounts, AttentionList, NodeState } from "../../inspection-shapes.ts";
+import type { ActorCounts, AttentionList, NodeList, NodeState } from "../../inspection-shapes.ts";
 import { actorRows, attentionBadge, missingNodes } from "./actor-rows.ts";
-import { liveCounts, readJson } from "./addresses.ts";
+import { liveCounts } from "./addresses.ts";
 import { uiBase } from "./frame.ts";
-import { type LiveState, liveBadge, useLive } from "./live.ts";
+import { liveBadge, useLive, usePolled } from "./live.ts";
 import { nodesTable } from "./nodes-table.ts";
 
 export interface OverviewData {
@@ -25,7 +24,9 @@ export interface OverviewProps {
 export function Overview({ language, data: first }: OverviewProps): ComponentChild {
   const texts = textsOf(language).operations;
   const { data: counts, state } = useLive<ActorCounts>(liveCounts, "counts", first.counts);
-  const data = { counts, ...useOthers(first, counts, state) };
+  const { data: read } = usePolled<NodeList>("/ops/nodes", { nodes: first.nodes }, counts);
+  const { data: attention } = usePolled("/ops/attention", first.attention, counts);
+  const data = { counts, nodes: read.nodes, attention };
   return h(
     "div",
     null,
@@ -41,32 +42,6 @@ export function Overview({ language, data: first }: OverviewProps): ComponentChi
     section("nodes", texts.overview.nodes, nodesTable(data.nodes, texts)),
     section("kinds", texts.overview.actors, kindsOf(data.counts, texts)),
   );
-}
-
-type Others = Pick<OverviewData, "nodes" | "attention">;
-
-const othersMs = 3_000;
-
-/** The nodes and what needs a look: read again with other counts, and every few seconds as long as the page is live. */
-function useOthers(first: Others, counts: ActorCounts, state: LiveState): Others {
-  const [others, setOthers] = useState<Others>({ nodes: first.nodes, attention: first.attention });
-  useEffect(() => {
-    if (state !== "on") return;
-    const read = (): void => {
-      Promise.all([
-        readJson<{ readonly nodes: readonly NodeState[] }>("/ops/nodes"),
-        readJson<AttentionList>("/ops/attention"),
-      ]).then(
-        ([{ nodes }, attention]) => setOthers({ nodes, attention }),
-        // What is not live is said already; what was there stays.
-        () => {},
-      );
-    };
-    read();
-    const again = setInterval(read, othersMs);
-    return () => clearInterval(again);
-  }, [counts, state]);
-  return others;
 }
 
 function attentionOf({ attention, counts }: OverviewData, texts: Texts["operations"]): ComponentChild {

@@ -1,0 +1,38 @@
+// Whether this node is ready, as it says to operators who look at any node.
+//   OR1. However many look, the checks run once at a time, and at most every two seconds.
+
+import type { Readiness } from "../../ops/inspection-shapes.ts";
+import type { ReadyReport } from "../../ops/shapes.ts";
+import type { DiskSpace } from "../telemetry/disk.ts";
+
+export interface ReadinessDeps {
+  /** What `/readyz` says, and what room it found on the disks: none where that could not be read in time. */
+  readonly check: () => Promise<{
+    readonly report: Pick<ReadyReport, "ready" | "degraded" | "checks">;
+    readonly spaces: readonly DiskSpace[];
+  }>;
+  readonly elapsedMs: () => number;
+}
+
+const keptMs = 2_000;
+
+export function createOwnReadiness({ check, elapsedMs }: ReadinessDeps): () => Promise<Readiness> {
+  let kept: Promise<Readiness> | null = null;
+  let untilMs = Number.POSITIVE_INFINITY;
+  const run = async (): Promise<Readiness> => {
+    const { report, spaces } = await check();
+    const { ready, degraded, checks } = report;
+    const disks = spaces.map(({ place, freeBytes, sizeBytes }) => ({
+      ...{ place, free_bytes: freeBytes, size_bytes: sizeBytes },
+    }));
+    return { ready, degraded, checks, disks };
+  };
+  return () => {
+    if (kept !== null && elapsedMs() < untilMs) return kept;
+    untilMs = Number.POSITIVE_INFINITY;
+    kept = run().finally(() => {
+      untilMs = elapsedMs() + keptMs;
+    });
+    return kept;
+  };
+}

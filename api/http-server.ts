@@ -208,7 +208,7 @@ function platformAnswers(deps: HttpDeps, surface: Surface): PlatformAnswers {
     }),
     answered: ({ status, code }, { "request-id": id }) => {
       const answered = { surface: surface.name, method: "", route: "unmatched", status, code, durationMs: 0 };
-      deps.observer.observe(answered);
+      deps.observer.observe({ ...answered, key_id: null, from: null });
       deps.logger.info({ request_id: id, ...answered }, "refused before it was a request");
     },
   };

@@ -28,7 +28,7 @@ export async function inspectionExamples(
   askOps: AskOps,
   { id, pushId }: { readonly id: string; readonly pushId: string },
 ): Promise<void> {
-  for (const last of ["nodes", "counts", "attention", "machines"])
+  for (const last of ["nodes", "counts", "attention", "machines", "refusals"])
     await askOps(`/ops/${last}`, `/ops/${last}`);
   await askOps("/ops/actors?kind=push", "/ops/actors");
   await askOps("/ops/machines/push", "/ops/machines/:kind");
@@ -59,7 +59,7 @@ export async function inspectionExamples(
 
 /** What an operator sees of actors depends on what each was doing: only the members are compared. */
 const momentary =
-  /^(?:GET \/ops\/(?:nodes|counts|attention|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
+  /^(?:GET \/ops\/(?:nodes|counts|attention|refusals|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
 
 export function comparedForm(
   key: string,

@@ -50,6 +50,7 @@ export const operations: Readonly<Record<string, Proof>> = {
         (name) => `actors query ${name}`,
       ),
       ...["search query q", "search query limit", "machines/{kind} path kind"],
+      ...["surface", "code", "key_id"].map((name) => `refusals query ${name}`),
       ...["", "/journal", "/changes", "/what-if", "/states/{seq}"].flatMap((last) =>
         ["kind", "id"].map((name) => `actors/{kind}/{id}${last} path ${name}`),
       ),
@@ -99,7 +100,11 @@ export const operations: Readonly<Record<string, Proof>> = {
   ),
   ...Object.fromEntries(
     ["keys/{key_id} path key_id", "certificates/{uuid} path uuid", "acts/{uuid} path uuid"]
-      .concat("acts/{uuid} query after", "mandates/{business_uuid}/{mandate_id} path business_uuid")
+      .concat(
+        "acts/{uuid} query after",
+        "acts/{uuid} query entry",
+        "mandates/{business_uuid}/{mandate_id} path business_uuid",
+      )
       .concat("mandates/{business_uuid}/{mandate_id} path mandate_id")
       .map((key) => [
         `GET /ops/${key}`,

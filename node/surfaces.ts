@@ -18,6 +18,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, processMetrics } from "../ops/metrics.ts";
+import { createRefusedRequests, type RefusedRequests } from "../ops/refused-requests.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { type AddressRate, createAddressRate } from "../service/address-rate.ts";
@@ -99,12 +100,13 @@ export function buildSurfaces(
 ): Surfaces {
   const { config } = services;
   const metrics = createMetrics([services.timings.registry, processMetrics()]);
+  const refused = createRefusedRequests(() => services.clock.now());
   const { limits } = config.http;
   const edge = changes.edge ?? createEdge({ limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
     clock: services.clock,
-    observer: changes.observer ?? metrics,
+    observer: changes.observer ?? observedBy(metrics, refused),
     traces: services.tracing,
     edge,
     // Callers of a standalone node have nowhere else to go.
@@ -156,7 +158,15 @@ export function buildSurfaces(
       ...{ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url, verifyUrl: urls.verify_url },
       ...{ ...reads, rates, ...toolBoundsOf(services, changes) },
     }),
-    ops: opsOf(services, authentication, { logger, access, audit, metrics, edge }),
+    ops: opsOf(services, authentication, { logger, access, audit, metrics, refused, edge }),
+  };
+}
+
+function observedBy(...observers: readonly HttpDeps["observer"][]): HttpDeps["observer"] {
+  return {
+    observe: (request) => {
+      for (const each of observers) each.observe(request);
+    },
   };
 }
 
@@ -165,9 +175,11 @@ function opsOf(
   authentication: AuthenticationDeps,
   {
     edge,
+    refused,
     ...given
   }: Pick<SurfacePlaces, "logger" | "access" | "audit"> & {
     readonly metrics: ReturnType<typeof createMetrics>;
+    readonly refused: RefusedRequests;
     readonly edge: Edge;
   },
 ): FastifyInstance {
@@ -182,8 +194,7 @@ function opsOf(
     ],
     ready: () => readiness(services),
     ...createInspection(services, {
-      version: release,
-      definitions: nodeDefinitions(services),
+      ...{ version: release, definitions: nodeDefinitions(services), refused },
       check: () => readinessWithSpaces(services),
     }),
     stalledPushes: () => services.stalled.list(),

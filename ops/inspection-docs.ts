@@ -20,6 +20,7 @@ import {
 } from "./inspection-shapes.ts";
 import { parameter, read } from "./operation-docs.ts";
 import { pushRoad } from "./push-road-shape.ts";
+import { refusedRequests } from "./refused-shapes.ts";
 
 const kind = parameter("path", "kind", "Kind of actor, such as push.");
 const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
@@ -55,6 +56,13 @@ const lists: readonly Operation[] = [
       parameters: [parameter("query", "q", "2 to 256 characters; `kind/…` searches one kind only."), limit],
     },
   ),
+  read("/ops/refusals", "Requests that were refused, by surface, code, key and address", refusedRequests, {
+    parameters: [
+      parameter("query", "surface", "Only `requests` of this surface, such as business."),
+      parameter("query", "code", "Only `requests` with this code, such as key_unknown."),
+      parameter("query", "key_id", "Only `requests` that named this key."),
+    ],
+  }),
 ];
 
 const one: readonly Operation[] = [

@@ -40,7 +40,7 @@ export const actorStatuses = ["active", "passive", "backing_off", "quarantined"]
 /** A node that did not answer, so that what it has in memory is missing. */
 const missingNode = object({ incarnation, region, detail: anyText });
 export type MissingNode = Of<typeof missingNode>;
-const missing = described(
+export const missing = described(
   listOf(missingNode),
   "Nodes that did not answer in time: what they have in memory is missing here.",
 );
@@ -120,6 +120,10 @@ export const actorCounts = named(
       }),
     ),
     attention: listOf(object({ reason: oneOf(attentionReasons), count })),
+    pushes_under_way: described(
+      listOf(object({ business_uuid: anyText, key_id: anyText, pushes: count, records: count })),
+      "The keys with the most pushes under way, 20 at most, with the number of their records.",
+    ),
     missing,
   }),
 );

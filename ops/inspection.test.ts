@@ -22,6 +22,10 @@ function noting(): { readonly asked: unknown[]; readonly inspection: Inspection 
       asked.push(["search", ...given]);
       return noInspection.search(...given);
     },
+    refused: async (...given) => {
+      asked.push(["refused", ...given]);
+      return noInspection.refused(...given);
+    },
     road: async (...given) => {
       asked.push(["road", ...given]);
       return null;
@@ -70,6 +74,11 @@ describe("operators", () => {
       ],
       ["/ops/actors?scope=known&kind=push", ["list", { ...any, scope: "known", kind: "push", limit: 50 }]],
       ["/ops/search?q=bat_1&limit=3", ["search", "bat_1", 3]],
+      ["/ops/refusals", ["refused", { surface: null, code: null, key_id: null }]],
+      [
+        "/ops/refusals?surface=business&code=key_unknown&key_id=k",
+        ["refused", { surface: "business", code: "key_unknown", key_id: "k" }],
+      ],
       [actor, ["detail", ref]],
       ["/ops/live/actors/push/b.p", ["detail", ref]],
       ["/ops/pushes/b/p/road", ["road", "b", "p"]],

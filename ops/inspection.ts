@@ -17,6 +17,8 @@ import type {
   WhatIf,
 } from "./inspection-shapes.ts";
 import type { PushRoad } from "./push-road-shape.ts";
+import type { RefusedQuery } from "./refused-requests.ts";
+import type { RefusedRequests } from "./refused-shapes.ts";
 import { sendProblem } from "./reply.ts";
 
 interface Ref {
@@ -53,6 +55,7 @@ export interface Inspection {
   list(query: ActorQuery): Promise<ActorPage>;
   attention(): Promise<AttentionList>;
   search(text: string, limit: number): Promise<SearchResult>;
+  refused(query: RefusedQuery): Promise<RefusedRequests>;
   /** Null for an actor that never existed. */
   detail(ref: Ref): Promise<ActorDetail | null>;
   machines(): readonly MachineChart[];
@@ -110,6 +113,12 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
       const detail = `\`q\` must have ${searchLengthMin} to ${searchLengthMax} characters.`;
       return sendProblem(reply, "request_invalid", detail, { pointer: "/query/q" });
     },
+  );
+  server.get<{ Querystring: Partial<RefusedQuery> }>(
+    "/ops/refusals",
+    { schema: query("surface", "code", "key_id") },
+    async ({ query: { surface = null, code = null, key_id = null } }) =>
+      inspection.refused({ surface, code, key_id }),
   );
   server.get<{ Params: Ref }>("/ops/actors/:kind/:id", async ({ params }, reply) => {
     const detail = await inspection.detail(params);

@@ -71,7 +71,13 @@ describe("a live view", () => {
       counts: async () => {
         reads += 1;
         const kind = { kind: "push", active: total, known: 9, known_is_exact: true, states: [], nodes: [] };
-        return { at: new Date(reads).toISOString(), kinds: [kind], attention: [], missing: [] };
+        return {
+          at: new Date(reads).toISOString(),
+          kinds: [kind],
+          attention: [],
+          pushes_under_way: [],
+          missing: [],
+        };
       },
     });
     const [one, other] = [await watch(`${base}/ops/live/counts`), await watch(`${base}/ops/live/counts`)];

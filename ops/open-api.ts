@@ -120,7 +120,11 @@ const revocations: readonly Operation[] = [
     ...{ body: bodies.grant, answer: done("key", keyState) },
   }),
   read("/ops/acts/:uuid", "Acts of operators on a party, with name and reason, 100 a page", actList, {
-    parameters: [uuid, after],
+    parameters: [
+      uuid,
+      after,
+      parameter("query", "entry", "Only acts on this entry of the register, such as `key/…`."),
+    ],
   }),
 ];
 

@@ -58,7 +58,8 @@ export const noLedgers: OperatorLedgers = {
 
 export const noRevocations: Revocations = {
   ...{ key: nothing, revokeKey: nothing, mandate: nothing, revokeMandate: nothing },
-  ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing, acts: async () => [] },
+  ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing },
+  acts: async () => ({ acts: [], next_after: null }),
 };
 
 export const noBlocks: Blocks = {
@@ -73,10 +74,11 @@ const never = async () => refuse("unknown", "This actor does not exist.");
 /** The only actor is that of {@link report}. */
 export const noInspection: Inspection = {
   nodes: async () => [],
-  counts: async () => ({ at: since, kinds: [], attention: [], missing: [] }),
+  counts: async () => ({ at: since, kinds: [], attention: [], pushes_under_way: [], missing: [] }),
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
   attention: async () => ({ actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
+  refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => [],
   road: async () => null,

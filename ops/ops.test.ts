@@ -245,7 +245,7 @@ it("the document of the operators' surface says of every answer what it is", asy
 describe("metrics", () => {
   it("are in the Prometheus text format", async () => {
     const metrics = createMetrics();
-    const request = { surface: "retrieval", method: "POST", route: "/v1/search" };
+    const request = { surface: "retrieval", method: "POST", route: "/v1/search", key_id: null, from: null };
     metrics.observe({ ...request, status: 200, code: null, durationMs: 3 });
     metrics.observe({ ...request, status: 200, code: null, durationMs: 70 });
     metrics.observe({ ...request, status: 401, code: "nonce_reused", durationMs: 20_000 });
@@ -313,6 +313,8 @@ describe("metrics", () => {
         status: 200,
         code: null,
         durationMs: 1,
+        key_id: null,
+        from: null,
       });
     }
     expect((await metrics.text([])).split("\n").length).toBeLessThan(2_100);

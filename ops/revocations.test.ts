@@ -27,6 +27,7 @@ describe("operators who take something out of force", () => {
       asked.push([what, request]);
       return ok({ changed: true, since, subject });
     };
+  const noActs = { acts: [], next_after: null };
   const revocations: Revocations = {
     ...noRevocations,
     key: async (id) => (id === "k" ? ok(keyFacts) : refuse("unknown", "No such key.")),
@@ -37,7 +38,8 @@ describe("operators who take something out of force", () => {
     revokeMandate: done("mandate", mandateFacts),
     endCertificate: done("certificate", certificateFacts),
     revokeGrant: done("grant", keyFacts),
-    acts: async (_uuid, after) => (after === 0 ? Array.from({ length: 100 }, (_, at) => keptAct(at)) : []),
+    acts: async (_uuid, { after, entry }) =>
+      after === 0 ? { acts: [{ ...keptAct(7), entry: entry ?? "key/k" }], next_after: 99 } : noActs,
   };
   const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}) =>
     openOps({ revocations, ...changes }).inject({ method: "POST", url, headers: { authorization }, payload });
@@ -99,7 +101,8 @@ describe("operators who take something out of force", () => {
     expect(await get("/ops/certificates/u")).toEqual({ certificate: certificateFacts });
     for (const path of ["keys/x", "mandates/u/x", "mandates/x/m%2F1", "certificates/x"])
       expect(await get(`/ops/${path}`)).toMatchObject({ code: "not_found" });
-    expect(await get("/ops/acts/u")).toMatchObject({ uuid: "u", next_after: 99 });
+    expect(await get("/ops/acts/u")).toEqual({ uuid: "u", acts: [keptAct(7)], next_after: 99 });
+    expect(await get("/ops/acts/u?entry=key%2Fj")).toMatchObject({ acts: [{ entry: "key/j" }] });
     expect(await get("/ops/acts/u?after=99")).toEqual({ uuid: "u", acts: [], next_after: null });
     expect(await get("/ops/acts/v")).toMatchObject({ uuid: "v" });
     expect(await get("/ops/acts/u?after=x")).toMatchObject({ code: "request_invalid" });

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
-import { actsPageMax, type Done, type EndedStatus, type Revocations } from "../service/revocations.ts";
+import type { Done, EndedStatus, Revocations } from "../service/revocations.ts";
 import { sendProblem } from "./reply.ts";
 import { type Act, type Body, bodies } from "./shapes.ts";
 
@@ -47,23 +47,19 @@ export function addRevocationRoutes(server: FastifyInstance, revocations: Revoca
       tell(reply, "key", await revocations.revokeGrant({ grant: body.grant, act: actOf(body) })),
   );
   addCertificateRoutes(server, revocations);
-  server.get<{ Params: { uuid: string }; Querystring: { after?: string } }>(
+  server.get<{ Params: { uuid: string }; Querystring: { after?: string; entry?: string } }>(
     "/ops/acts/:uuid",
     { schema: { querystring: actsQuery } },
-    async ({ params, query }) => {
-      const acts = await revocations.acts(params.uuid, Number(query.after ?? 0));
-      return {
-        uuid: params.uuid,
-        acts,
-        next_after: acts.length === actsPageMax ? acts.at(-1)?.change : null,
-      };
-    },
+    async ({ params: { uuid }, query: { after = "0", entry = null } }) => ({
+      uuid,
+      ...(await revocations.acts(uuid, { after: Number(after), entry })),
+    }),
   );
 }
 
 const actsQuery = {
   type: "object",
-  properties: { after: { type: "string", pattern: "^[0-9]{1,15}$" } },
+  properties: { after: { type: "string", pattern: "^[0-9]{1,15}$" }, entry: { type: "string" } },
   additionalProperties: false,
 } as const;
 

@@ -12,6 +12,10 @@ export interface AnsweredRequest {
   /** The code of a refusal; null for an answer. */
   readonly code: ProblemCode | null;
   readonly durationMs: number;
+  /** The registered or granted key that the request names, whatever became of it; null if it names none. */
+  readonly key_id: string | null;
+  /** The address that it came from; null if it is not known. */
+  readonly from: string | null;
 }
 
 export interface RequestObserver {

@@ -88,12 +88,27 @@ export interface Revocations {
   }): Outcome<CertificateState>;
   /** The key that the grant is for is refused from now on, even if the grant has not been used yet. */
   revokeGrant(request: { readonly grant: string; readonly act: RegisterAct }): Outcome<KeyState>;
-  /** The changes made to a party's register with a name and a reason, oldest first, after the given change. */
-  acts(uuid: string, after: number): Promise<readonly KeptAct[]>;
+  /** The changes made to a party's register with a name and a reason, oldest first. */
+  acts(uuid: string, query: ActsQuery): Promise<ActsPage>;
+}
+
+export interface ActsQuery {
+  /** The acts after this change. */
+  readonly after: number;
+  /** `table/key` of the only entry whose acts are wanted; null for those of all entries. */
+  readonly entry: string | null;
+}
+
+export interface ActsPage {
+  readonly acts: readonly KeptAct[];
+  /** For the next page; null on the last. */
+  readonly next_after: number | null;
 }
 
 /** Maximum number of acts in one answer. */
-export const actsPageMax = 100;
+const actsPageMax = 100;
+/** So many pages are read at most for the acts of one entry. */
+const actsPagesMax = 20;
 
 export function createRevocations(deps: RevocationDeps): Revocations {
   const key: Revocations["key"] = async (keyId) => {
@@ -142,11 +157,24 @@ export function createRevocations(deps: RevocationDeps): Revocations {
       }
     },
     revokeGrant: (request) => revokeGrant(deps, request),
-    acts: async (uuid, after) => {
-      const command = { type: "acts.read", after, limit: actsPageMax } as const;
-      return isUuidV4(uuid) ? (await deps.actors.ask(businessRef(uuid), command)).acts : [];
-    },
+    acts: (uuid, query) => readActs(deps, uuid, query),
   };
+}
+
+/** A party has few acts, and an entry fewer: they are read page by page, and the answer ends where enough were read. */
+async function readActs(deps: RevocationDeps, uuid: string, { after, entry }: ActsQuery): Promise<ActsPage> {
+  if (!isUuidV4(uuid)) return { acts: [], next_after: null };
+  const found: KeptAct[] = [];
+  let at = after;
+  for (let page = 1; ; page += 1) {
+    const command = { type: "acts.read", after: at, limit: actsPageMax } as const;
+    const { acts } = await deps.actors.ask(businessRef(uuid), command);
+    found.push(...acts.filter((each) => entry === null || each.entry === entry));
+    const last = acts.at(-1);
+    if (acts.length < actsPageMax || last === undefined) return { acts: found, next_after: null };
+    at = last.change;
+    if (entry === null || page === actsPagesMax) return { acts: found, next_after: at };
+  }
 }
 
 const noCertificate = refuse("unknown", "No certificate was issued to this uuid.");

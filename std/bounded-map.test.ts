@@ -56,6 +56,14 @@ describe("a bounded map", () => {
     expect(() => new BoundedMap(max)).toThrow(RangeError);
   });
 
+  it("is gone through from the oldest, and what is given may be deleted meanwhile", () => {
+    const map = new BoundedMap<string, number>(3);
+    for (const [at, key] of ["a", "b", "c"].entries()) map.set(key, at);
+    map.get("a");
+    for (const [key, value] of map.entries()) if (value > 0) map.delete(key);
+    expect([...map.entries()]).toEqual([["a", 0]]);
+  });
+
   it("does what re-insertion into a plain map would do", () => {
     const key = fc.integer({ min: 0, max: 7 });
     const call = fc.oneof(
@@ -77,6 +85,7 @@ describe("a bounded map", () => {
           }
           expect(map.size).toBe(model.entries.size);
           for (let each = 0; each < 8; each += 1) expect(map.has(each)).toBe(model.entries.has(each));
+          expect([...map.entries()]).toEqual([...model.entries]);
         }
       }),
     );

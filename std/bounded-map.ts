@@ -2,7 +2,7 @@
 // and changes nothing in the map itself.
 //   L1. There are never more than `entriesMax` entries.
 //   L2. The evicted entry is the one whose last `get` or `set` is the longest ago, so the content depends on the calls
-//       alone, and two runs with the same calls keep the same entries. `has` and `size` do not count as use.
+//       alone, and two runs with the same calls keep the same entries. `has`, `size` and `entries` do not count as use.
 
 interface Entry<K, V> {
   readonly key: K;
@@ -57,6 +57,15 @@ export class BoundedMap<K, V> {
     if (entry === undefined) return false;
     this.#unlink(entry);
     return this.#entries.delete(key);
+  }
+
+  /** From the one that was used longest ago; looking is no use. What is given may be deleted meanwhile. */
+  *entries(): IterableIterator<readonly [K, V]> {
+    for (let entry = this.#oldest; entry !== null; ) {
+      const { key, value, newer } = entry;
+      yield [key, value];
+      entry = newer;
+    }
   }
 
   clear(): void {

@@ -8,7 +8,9 @@ import { createActorSystem } from "../../actors/system/runtime.ts";
 import { counterActor } from "../../actors/system/world.fixture.ts";
 import { type RoutedNode, RoutedWorld } from "../../cluster/routed-world.fixture.ts";
 import { act, authorization, openOps, token } from "../../ops/ops.fixture.ts";
+import { createRefusedRequests } from "../../ops/refused-requests.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { AnsweredRequest } from "../../service/request-observer.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
 import { createInspection } from "./inspection.ts";
 
@@ -25,6 +27,8 @@ interface OpsNode {
   drained: number;
   /** What its checks say besides \`ok\`. */
   checks: Record<string, string>;
+  /** Notes that a request was refused there. */
+  refuse(request: Pick<AnsweredRequest, "key_id" | "from">): void;
 }
 
 let world: RoutedWorld;
@@ -47,7 +51,15 @@ async function open(): Promise<OpsNode> {
     limits: { restartMs: 10, crashesMax: 2 },
     log: () => {},
   });
-  const node: OpsNode = { routed, system, server: rubbish(null), base: "", drained: 0, checks: {} };
+  const node: OpsNode = {
+    routed,
+    system,
+    server: rubbish(null),
+    base: "",
+    drained: 0,
+    checks: {},
+    refuse: () => {},
+  };
   const cluster = {
     ...{ region, regionNames: world.regions, membership, placement, router: routed.router },
     answerOperators: (answer: RoutedNode["operators"]) => {
@@ -64,8 +76,9 @@ async function open(): Promise<OpsNode> {
     },
     elapsedMs: () => world.time.now(),
   };
+  const refused = createRefusedRequests(() => clock.now());
   const made = createInspection(rubbish(services), {
-    ...{ version: "1.2.3", definitions: [definition] },
+    ...{ version: "1.2.3", definitions: [definition], refused },
     check: async () => ({
       report: { ready: !("store" in node.checks), degraded: [], checks: { store: "ok", ...node.checks } },
       spaces: [{ place: "home", freeBytes: 2 ** 30, sizeBytes: 2 ** 40 }],
@@ -80,7 +93,12 @@ async function open(): Promise<OpsNode> {
   // The host of a connection over a socket is only known once it listens.
   const base = await server.listen({ port: 0, host: "127.0.0.1" });
   hosts.push(new URL(base).host);
-  return Object.assign(node, { server, base });
+  const refuse: OpsNode["refuse"] = (request) =>
+    refused.observe({
+      ...{ surface: "business", method: "POST", route: "/", status: 401, code: "key_unknown", durationMs: 1 },
+      ...request,
+    });
+  return Object.assign(node, { server, base, refuse });
 }
 
 beforeEach(async () => {
@@ -148,6 +166,19 @@ describe("any node answers for any actor", () => {
     }
     const all = await read(nodes[0] as OpsNode, "/ops/nodes");
     expect(all.nodes.map(({ reachable }: Json) => reachable)).toEqual([true, true, true]);
+  });
+
+  it("shows what every node refused, as one", async () => {
+    for (const [at, node] of nodes.entries()) {
+      node.refuse({ key_id: "k", from: "192.0.2.1" });
+      node.refuse({ key_id: null, from: `192.0.2.${at + 2}` });
+    }
+    const { codes, requests, missing } = await read(nodes[1] as OpsNode, "/ops/refusals?key_id=k");
+    expect([codes, requests, missing]).toMatchObject([
+      [{ surface: "business", code: "key_unknown", count: 6 }],
+      [{ key_id: "k", from: "192.0.2.1", count: 3 }],
+      [],
+    ]);
   });
 
   it("acts where the actor is, on what was seen there", async () => {

@@ -80,6 +80,23 @@ describe("a node shows its operators", () => {
     expect(known.map((row: { id: string }) => row.id)).toContain(id);
   });
 
+  it("what it refused, with the key that was named and the address, and nothing else of the request", async () => {
+    const { body } = await batchBody(business, [product("late")], { seq: 1 });
+    expect((await publishOver(node, business, body)).status).toBeGreaterThanOrEqual(400);
+    const { key_id } = business.key;
+    const { codes, requests } = (await read(`/ops/refusals?key_id=${key_id}`)).json;
+    expect(requests).toEqual([
+      {
+        ...{ surface: "business", code: expect.any(String), key_id, from: "127.0.0.1", count: 1 },
+        ...{ first_at: expect.any(String), last_at: expect.any(String) },
+      },
+    ]);
+    const [{ surface, code }] = requests;
+    expect(codes).toContainEqual(expect.objectContaining({ surface, code, count: 1 }));
+    const none = "surface=retrieval";
+    expect((await read(`/ops/refusals?key_id=${key_id}&${none}`)).json.requests).toEqual([]);
+  });
+
   it.each([
     ["its push's own id", () => pushId],
     ["its business", () => business.party.uuid],

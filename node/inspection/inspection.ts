@@ -21,6 +21,8 @@ import type {
   SearchResult,
 } from "../../ops/inspection-shapes.ts";
 import { attentionReasons } from "../../ops/inspection-shapes.ts";
+import { mergeRefused, type RefusedQuery, type RefusedRequests } from "../../ops/refused-requests.ts";
+import type { RefusedRequests as RefusedList } from "../../ops/refused-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createActing } from "./acting.ts";
@@ -33,6 +35,7 @@ import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
 import { readPushRoad } from "./push-road.ts";
+import { sumOfPushes } from "./pushes-under-way.ts";
 
 type InspectedServices = Pick<
   NodeServices,
@@ -62,15 +65,20 @@ export interface InspectionOptions extends Pick<ReadinessDeps, "check"> {
   /** The release. */
   readonly version: string;
   readonly definitions: readonly ActorDefinition[];
+  /** What its surfaces refused. */
+  readonly refused: Pick<RefusedRequests, "list">;
 }
 
 /** Makes the inspection of a node; other nodes ask it from then on. */
 export function createInspection(
   services: InspectedServices,
-  { version, definitions, check }: InspectionOptions,
+  { version, definitions, check, refused }: InspectionOptions,
 ): { readonly inspection: Inspection; readonly acting: ActorActing } {
   const { actorStore: store, records, clock, pause, elapsedMs } = services;
-  const own = createOwnNode(services, { version, readiness: createOwnReadiness({ check, elapsedMs }) });
+  const own = createOwnNode(services, {
+    ...{ version, refused },
+    readiness: createOwnReadiness({ check, elapsedMs }),
+  });
   const asker = createNodeAsker(services, own);
   const nowMs = (): number => clock.now();
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
@@ -84,6 +92,7 @@ export function createInspection(
     list: (query) => readList(parts, query),
     attention: () => readAttention(parts),
     search: (text, limit) => search(parts, text, limit),
+    refused: (query) => readRefused(parts, query),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
     road: (uuid, pushId) => readPushRoad({ store, definitions, pause }, uuid, pushId),
@@ -151,6 +160,7 @@ async function readCounts({ services, definitions, asker, known }: Parts): Promi
     at,
     kinds: kinds.sort((a, b) => compareTexts(a.kind, b.kind)),
     attention,
+    pushes_under_way: sumOfPushes(answers.map(({ value }) => value?.pushes ?? [])),
     missing: missingOf(answers),
   };
 }
@@ -223,6 +233,12 @@ async function search(
   }
   const actors = [...found.values()].sort(byUrgency).slice(0, limit);
   return { actors, is_complete: isComplete && found.size <= limit, missing: missingOf(answers) };
+}
+
+async function readRefused({ asker }: Parts, query: RefusedQuery): Promise<RefusedList> {
+  const answers = await asker.all("operators.refused_requests", query);
+  const all = answers.flatMap(({ value }) => (value === null ? [] : [value]));
+  return { ...mergeRefused(all), missing: missingOf(answers) };
 }
 
 /** The kind and the rest of a text such as `push/…`; a text without one means every kind. */

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { createOwnNode } from "./own-node.ts";
 
-const unseen = { version: "0.0.0", readiness: () => Promise.reject(new Error("nobody asks")) };
+const unseen = rubbish({ version: "0.0.0" });
 
 it("ON3: counts are kept for fifty times as long as it took to make them", () => {
   let nowMs = 1_000;
@@ -24,6 +24,7 @@ it("ON3: counts are kept for fifty times as long as it took to make them", () =>
     unseen,
   );
   const first = own.counts();
+  expect(first.pushes).toEqual([]);
   expect(first.kinds).toEqual([{ kind: "push", active: 1, states: [{ state: "complete", count: 1 }] }]);
   nowMs += 999;
   expect([own.counts(), looks]).toEqual([first, 1]);

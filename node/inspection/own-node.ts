@@ -12,10 +12,12 @@ import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts
 import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
 import type { ActorRow, NodeState, Readiness, RefusedWrite } from "../../ops/inspection-shapes.ts";
+import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createOwnActing, type OwnActing } from "./acting.ts";
 import { byUrgency, compareTexts, nameOf, rowOf } from "./look.ts";
+import { createPushTally, type KeyPushes } from "./pushes-under-way.ts";
 import { redactReport } from "./redact.ts";
 
 /** Which actors in memory are listed. Null stands for any. */
@@ -48,6 +50,8 @@ export interface OwnCounts {
     readonly reason: NonNullable<ActorRow["attention"]>["reason"];
     readonly count: number;
   }[];
+  /** Absent from nodes of earlier releases. */
+  readonly pushes?: readonly KeyPushes[];
 }
 
 export type OwnNodeState = Pick<NodeState, "version" | "started_at" | "lease" | "load">;
@@ -60,6 +64,7 @@ export interface NodeQuestions {
   "operators.actors"(question: ActiveQuery): ActivePage;
   "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
   "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
+  "operators.refused_requests"(question: RefusedQuery): OwnRefused;
   "operators.act"(question: {
     readonly ref: ActorRef;
     readonly act: ActorAct;
@@ -76,6 +81,7 @@ export interface OwnNode {
   actors(query: ActiveQuery): ActivePage;
   actor(ref: ActorRef): Promise<ActorReport | null>;
   refusals(ref: ActorRef): readonly RefusedWrite[];
+  refusedRequests(query: RefusedQuery): OwnRefused;
   readonly acting: OwnActing;
   /** Answers another node; throws for a question that it does not know. */
   answer(question: Message): Promise<unknown>;
@@ -87,12 +93,20 @@ const keptTimes = 50;
 /** What took less is looked for again, so that it is as new as can be. */
 const quickMs = 10;
 
+export interface OwnNodeParts {
+  /** The release. */
+  readonly version: string;
+  readonly readiness: () => Promise<Readiness>;
+  /** What its surfaces refused. */
+  readonly refused: Pick<RefusedRequests, "list">;
+}
+
 export function createOwnNode(
   services: Pick<
     NodeServices,
     "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs"
   >,
-  { version, readiness }: { readonly version: string; readonly readiness: () => Promise<Readiness> },
+  { version, readiness, refused }: OwnNodeParts,
 ): OwnNode {
   const { actors, clock, config, fence, elapsedMs } = services;
   let kept: { readonly counts: OwnCounts; readonly untilMs: number } | null = null;
@@ -123,7 +137,8 @@ export function createOwnNode(
     counts: () => {
       const beganMs = elapsedMs();
       if (kept !== null && beganMs < kept.untilMs) return kept.counts;
-      const counts = countsOf(rows(actors.glances()));
+      const tally = createPushTally();
+      const counts = { ...countsOf(rows(tally.look(actors.glances()))), pushes: tally.most() };
       const endedMs = elapsedMs();
       kept = { counts, untilMs: endedMs + (endedMs - beganMs) * keptTimes };
       return counts;
@@ -150,6 +165,7 @@ export function createOwnNode(
         owner: `${config.region}/${incarnation}`,
         at: new Date(atMs).toISOString(),
       })),
+    refusedRequests: (query) => refused.list(query),
     acting: createOwnActing(services),
     answer: (question) => answer(own, question),
   };
@@ -187,6 +203,8 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.actor((members as { readonly ref: ActorRef }).ref);
     case "operators.refusals":
       return own.refusals((members as { readonly ref: ActorRef }).ref);
+    case "operators.refused_requests":
+      return own.refusedRequests(members as RefusedQuery);
     case "operators.act": {
       const { ref, act, expected } = members as Parameters<NodeQuestions["operators.act"]>[0];
       return own.acting.act(ref, act, expected);

@@ -77,7 +77,10 @@ export const nodeState = named(
     incarnation,
     region,
     address: described(nullable(anyText), "Of its transport; null for a standalone node."),
-    state: oneOf(["standalone", "joining", "active", "leaving"]),
+    state: described(
+      oneOf(["standalone", "joining", "active", "leaving", "gone"]),
+      "`gone`: it did not leave in order, and is no member any more since `detail` says; for an hour, or until its address has a member again.",
+    ),
     is_self: described(flag, "Whether it is the node that answers."),
     reachable: flag,
     detail: described(

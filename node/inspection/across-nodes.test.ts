@@ -252,10 +252,20 @@ describe("each node says of itself whether it is ready", () => {
 
   it("also when it has lost its lease, and is no member: it is on its own list", async () => {
     const [asked, cut] = nodes as [OpsNode, OpsNode];
+    const [one, former, third] = nodes.map(({ routed }) => routed.node.incarnation);
     cut.checks = { cluster: "no lease: the node joins again" };
     cut.routed.node.cut();
     await world.time.advance(10_000);
-    expect((await read(asked, "/ops/nodes")).nodes).toHaveLength(2);
+    const seen = (await read(asked, "/ops/nodes")).nodes;
+    expect(seen.map(({ state, incarnation }: Json) => [incarnation, state])).toEqual([
+      [one, "active"],
+      [third, "active"],
+      [former, "gone"],
+    ]);
+    expect(seen.at(-1)).toMatchObject({
+      ...{ incarnation: former, reachable: false, readiness: null },
+      detail: expect.stringContaining("did not leave in order"),
+    });
     const [self, ...others] = (await read(cut, "/ops/nodes")).nodes;
     expect(self).toMatchObject({
       ...{ is_self: true, state: "joining", lease: { held: false }, reachable: true },

@@ -26,6 +26,7 @@ import type { RefusedRequests as RefusedList } from "../../ops/refused-shapes.ts
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createActing } from "./acting.ts";
+import { createDepartedNodes, type DepartedNode } from "./departed-nodes.ts";
 import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
@@ -59,6 +60,7 @@ interface Parts {
   readonly asker: NodeAsker;
   readonly known: KnownActors;
   readonly passive: () => Promise<PassiveAttention>;
+  readonly departed: () => readonly DepartedNode[];
 }
 
 export interface InspectionOptions extends Pick<ReadinessDeps, "check"> {
@@ -84,7 +86,10 @@ export function createInspection(
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
   const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), nowMs });
   const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs });
-  const parts: Parts = { services, definitions, own, asker, known, passive };
+  const { cluster } = services;
+  const departed =
+    cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });
+  const parts: Parts = { services, definitions, own, asker, known, passive, departed };
   const charts = definitions.map(toChart);
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
@@ -104,14 +109,14 @@ export function createInspection(
   return { inspection, acting: createActing(own.acting, asker) };
 }
 
-async function readNodes({ services, own, asker }: Parts): Promise<readonly NodeState[]> {
+async function readNodes({ services, own, asker, departed }: Parts): Promise<readonly NodeState[]> {
   const [answers, readings] = await Promise.all([
     asker.all("operators.node", {}),
     asker.all("operators.readiness", {}),
   ]);
   const members = asker.members();
   const { cluster, config } = services;
-  return members.map((member): NodeState => {
+  const present = members.map((member): NodeState => {
     const answer = answers.find(({ incarnation }) => incarnation === member.incarnation);
     const said = answer?.value ?? null;
     const reading = readings.find(({ incarnation }) => incarnation === member.incarnation);
@@ -124,9 +129,21 @@ async function readNodes({ services, own, asker }: Parts): Promise<readonly Node
       reachable: said !== null,
       detail: answer?.fault ?? reading?.fault ?? null,
       readiness: reading?.value ?? null,
-      ...(said ?? { version: null, started_at: null, lease: null, load: null }),
+      ...(said ?? nothingSaid),
     };
   });
+  return [...present, ...departed().map(goneState)];
+}
+
+const nothingSaid = { version: null, started_at: null, lease: null, load: null };
+
+function goneState({ incarnation, region, address, sinceMs }: DepartedNode): NodeState {
+  const since = new Date(sinceMs).toISOString();
+  const detail = `it has not been among the nodes of its region since ${since}, and did not leave in order: it was killed, stands still, or does not reach its store; ask itself`;
+  return {
+    ...{ incarnation, region, address, state: "gone", is_self: false, reachable: false, detail },
+    ...{ readiness: null, ...nothingSaid },
+  };
 }
 
 async function readCounts({ services, definitions, asker, known }: Parts): Promise<ActorCounts> {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ActorActing } from "../actor-acts.ts";
 import type { ClusterOps } from "../cluster.ts";
@@ -62,6 +63,26 @@ describe("the operators' pages", () => {
     expect(answer.statusCode).toBe(404);
     expect(answer.headers["content-type"]).toContain("text/html");
     expect(answer.body).toContain("No actor of this kind and id was ever claimed.");
+  });
+
+  it("OP1: say that the store does not answer, ask again by themselves, and show what does not need it", async () => {
+    const away = (): Promise<never> => Promise.reject(new StoreError("not_applied", "Nobody is there."));
+    const there = openOps({ inspection: { ...noInspection, counts: away, attention: away, detail: away } });
+    const ask = (url: string) => there.inject({ url, headers: { host: "localhost:80" } });
+    const page = await ask("/ui/actors/push/x");
+    expect([page.statusCode, page.headers["refresh"]]).toEqual([503, "5"]);
+    expect(page.body).toContain("This page cannot be made at the moment: the store does not answer.");
+    const overview = await ask("/ui/");
+    expect(overview.statusCode).toBe(200);
+    expect(overview.body).toContain(english.operations.node.caption);
+    expect(overview.body.split(english.operations.overview.notRead)).toHaveLength(4);
+    expect((await ask("/ui/?x=1")).statusCode).toBe(400);
+    const bug = openOps({
+      inspection: { ...noInspection, detail: () => Promise.reject(new Error("A secret.")) },
+    });
+    const failed = await bug.inject({ url: "/ui/actors/push/x", headers: { host: "localhost:80" } });
+    expect(failed.statusCode).toBe(500);
+    expect(failed.body).not.toContain("A secret.");
   });
 
   it("write what somebody searches for as text, in the title as well", async () => {
@@ -223,6 +244,12 @@ describe("the page of the nodes", () => {
       { region: "us-east1", successor: "eu-west1" },
       ["declareDead", { region: "us-east1", successor: "eu-west1", force: false }],
       "us-east1 → eu-west1",
+    ],
+    [
+      "declareDead",
+      { region: "us-east1", successor: "eu-west1", force: "yes" },
+      ["declareDead", { region: "us-east1", successor: "eu-west1", force: true }],
+      "us-east1 → eu-west1 (it is declared dead all the same; what it took and no other region has is lost)",
     ],
     ["putIn", { region: "us-east1" }, ["putIn", "us-east1"], "us-east1"],
     ["rejoin", { region: "us-east1" }, ["rejoin", "us-east1"], "us-east1"],

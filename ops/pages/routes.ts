@@ -2,9 +2,16 @@
 //   OP1. A page that cannot be answered says so as a page, with the status that the API would have.
 //   OP2. An asset never changes under its address, so it is kept; a page is never kept.
 
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from "fastify";
+import type {
+  FastifyBaseLogger,
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  RouteShorthandOptions,
+} from "fastify";
 import type { ComponentChild } from "preact";
 import { h } from "preact";
+import { failureAnswer } from "../../service/failure.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
@@ -32,12 +39,14 @@ interface Made {
   readonly cluster: PagesDeps["cluster"];
   readonly layouts: Layouts;
   readonly assets: () => Promise<Assets>;
+  readonly failed: (detail: unknown) => void;
 }
 
 const texts = english.operations;
 const { language } = english;
 const journalLimit = 50;
 const listLimit = 50;
+const againSeconds = 5;
 
 type Query = Readonly<Record<string, string | undefined>>;
 
@@ -51,28 +60,32 @@ export function addPages(server: FastifyInstance, { inspection, cluster, logger 
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    inspection,
-    cluster,
+    ...{ inspection, cluster, failed },
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
+  const asPage: RouteShorthandOptions = {
+    errorHandler: (error, _request, reply) => notNow(reply, made, error),
+  };
   server.get("/", async (_request, reply) => reply.redirect(uiBase));
-  server.get(uiBase, async (_request, reply) => overviewPage(reply, made));
-  server.get(nodesPath, async (_request, reply) => nodesPage(reply, made));
+  server.get(uiBase, asPage, async (_request, reply) => overviewPage(reply, made));
+  server.get(nodesPath, asPage, async (_request, reply) => nodesPage(reply, made));
   server.get<{ Querystring: Query }>(
     `${uiBase}actors`,
-    query("scope", "kind", "state", "region", "node", "after"),
+    { ...asPage, ...query("scope", "kind", "state", "region", "node", "after") },
     async (request, reply) => listPage(reply, made, request.query),
   );
-  server.get<{ Querystring: Query }>(`${uiBase}search`, query("q"), async (request, reply) =>
-    searchPage(reply, made, request.query["q"] ?? ""),
+  server.get<{ Querystring: Query }>(
+    `${uiBase}search`,
+    { ...asPage, ...query("q") },
+    async (request, reply) => searchPage(reply, made, request.query["q"] ?? ""),
   );
   server.get<{ Params: { kind: string; id: string }; Querystring: Query }>(
     `${uiBase}actors/:kind/:id`,
-    query("at"),
+    { ...asPage, ...query("at") },
     async (request, reply) => actorPage(reply, made, request.params, request.query["at"]),
   );
-  server.get<{ Params: { id: string } }>(`${uiBase}pushes/:id`, async (request, reply) =>
+  server.get<{ Params: { id: string } }>(`${uiBase}pushes/:id`, asPage, async (request, reply) =>
     pushPage(reply, made, request.params.id),
   );
   server.get<{ Querystring: Query }>(`${uiBase}sign-in`, query("next"), async (request, reply) =>
@@ -90,10 +103,20 @@ export function addPages(server: FastifyInstance, { inspection, cluster, logger 
 async function readOverview(inspection: Inspection): Promise<OverviewData> {
   const [nodes, counts, attention] = await Promise.all([
     inspection.nodes(),
-    inspection.counts(),
-    inspection.attention(),
+    inTime(inspection.counts()),
+    inTime(inspection.attention()),
   ]);
   return { nodes, counts, attention };
+}
+
+const answerMs = 3_000;
+
+/** What is not there within three seconds, or fails, is null. */
+async function inTime<T>(work: Promise<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), answerMs);
+  const found = work.catch(() => null);
+  return Promise.race([found, late.promise]).finally(() => clearTimeout(timer));
 }
 
 async function overviewPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
@@ -180,9 +203,25 @@ function signInPage(reply: FastifyReply, made: Made, wanted: string): Promise<Fa
   return show(reply, made, { title: texts.login.title, current: null, content });
 }
 
-function notFound(reply: FastifyReply, made: Made, words: string): Promise<FastifyReply> {
+/** OP1; the browser asks again by itself, except for an address that no page has. */
+function notNow(reply: FastifyReply, made: Made, error: FastifyError): Promise<FastifyReply> {
+  const { title, words, reasons, again } = texts.notNow;
+  if (error.validation !== undefined) return notFound(reply, made, texts.notFound.words, 400);
+  const problem = failureAnswer(error)?.problem;
+  if (problem === undefined) made.failed(error);
+  const reason = problem?.reason === "store" || problem?.reason === "lease" ? problem.reason : "other";
+  const content = [
+    h("h1", null, title),
+    h("p", { role: "alert" }, words(reasons[problem === undefined ? "failed" : reason])),
+    h("p", null, again, " ", h("a", { href: nodesPath }, texts.navigation.nodes)),
+  ];
+  reply.code(problem?.status ?? 500).header("refresh", String(againSeconds));
+  return show(reply, made, { title, current: null, content });
+}
+
+function notFound(reply: FastifyReply, made: Made, words: string, status = 404): Promise<FastifyReply> {
   const content = [h("h1", null, texts.notFound.title), h("p", null, words)];
-  return show(reply.code(404), made, { title: texts.notFound.title, current: null, content });
+  return show(reply.code(status), made, { title: texts.notFound.title, current: null, content });
 }
 
 interface Shown extends Omit<FrameOptions, "texts"> {

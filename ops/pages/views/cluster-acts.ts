@@ -56,11 +56,18 @@ export function clusterChoices(
           ...{ name: "successor", label: labels.successor },
           options: [["", clusterActs.nobody], ...regions.map((each) => [each, each] as const)],
         },
+        {
+          ...{ name: "force", label: labels.force },
+          options: [
+            ["no", clusterActs.forces.no],
+            ["yes", clusterActs.forces.yes],
+          ],
+        },
       ],
-      request: ({ region: name = "", successor = "" }) => ({
+      request: ({ region: name = "", successor = "", force = "no" }) => ({
         address: "/ops/cluster/declare-dead",
-        members: { region: name, successor: successor === "" ? null : successor },
-        subject: `${name} → ${successor === "" ? clusterActs.nobody : successor}`,
+        members: { region: name, successor: successor === "" ? null : successor, force: force === "yes" },
+        subject: `${name} → ${successor === "" ? clusterActs.nobody : successor}${force === "yes" ? ` (${clusterActs.forces.yes})` : ""}`,
       }),
     },
     onRegion("putIn", "/ops/cluster/put-in"),
@@ -93,10 +100,12 @@ function drainOf(
     fields: [
       {
         ...{ name: "node", label: labels.node },
-        options: nodes.map(({ incarnation, region: at, state }) => [
-          incarnation,
-          `${incarnation}, ${at}, ${states[state]}`,
-        ]),
+        options: nodes
+          .filter(({ state }) => state !== "gone")
+          .map(({ incarnation, region: at, state }) => [
+            incarnation,
+            `${incarnation}, ${at}, ${states[state]}`,
+          ]),
       },
     ],
     request: ({ node = "" }) => ({

@@ -66,17 +66,12 @@ export function useLive<T>(address: string, event: string, first: T): Live<T> {
   return live;
 }
 
-export interface Polled<T> extends Live<T> {
-  /** Why it was not answered last; null if it was. */
-  readonly fault: string | null;
-}
-
 const pollMs = 3_000;
 const answerMaxMs = 10_000;
 
 /** What the API answers at an address, asked for every few seconds, and at once whenever `again` changes (LV3). */
-export function usePolled<T>(address: string, first: T, again: unknown = null): Polled<T> {
-  const [polled, setPolled] = useState<Polled<T>>({ data: first, state: "starting", fault: null });
+export function usePolled<T>(address: string, first: T, again: unknown = null): Live<T> {
+  const [polled, setPolled] = useState<Live<T>>({ data: first, state: "starting" });
   useEffect(() => {
     const stop = new AbortController();
     let next: ReturnType<typeof setTimeout> | undefined;
@@ -87,11 +82,11 @@ export function usePolled<T>(address: string, first: T, again: unknown = null): 
       clearTimeout(next);
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerMaxMs)]);
       readJson<T>(address, { signal }).then(
-        (data) => settle({ data, state: "on", fault: null }),
-        (error: Error) => settle({ state: "lost", fault: error.message }),
+        (data) => settle({ data, state: "on" }),
+        () => settle({ state: "lost" }),
       );
     };
-    const settle = (part: Partial<Polled<T>>): void => {
+    const settle = (part: Partial<Live<T>>): void => {
       if (stop.signal.aborted) return;
       isAsked = false;
       setPolled((before) => ({ ...before, ...part }));

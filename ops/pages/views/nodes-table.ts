@@ -32,10 +32,10 @@ function nodeCells(each: NodeState, texts: Texts["operations"]): readonly Compon
     [
       h("code", null, each.incarnation),
       each.is_self ? h("span", { class: "quiet small" }, ` ${node.self}`) : null,
-      each.reachable ? null : h("div", null, badge("bad", node.unreachable(each.detail ?? unknown))),
+      each.reachable ? null : h("div", null, unreachedOf(each, texts)),
     ],
     h("a", { href: `${uiBase}actors?region=${encodeURIComponent(each.region)}` }, each.region),
-    badge(each.state === "active" || each.state === "standalone" ? "good" : "warn", node.states[each.state]),
+    badge(stateTones[each.state], node.states[each.state]),
     each.version ?? unknown,
     leaseOf(each, texts),
     readyBadge(each, texts),
@@ -46,6 +46,21 @@ function nodeCells(each: NodeState, texts: Texts["operations"]): readonly Compon
     load === null ? unknown : `${shownNumber(Math.round(load.resident_bytes / 1_048_576))} MiB`,
   ];
 }
+
+function unreachedOf({ state, detail }: NodeState, { node, unknown }: Texts["operations"]): ComponentChild {
+  // What is said of one that is gone is a whole sentence.
+  return state === "gone"
+    ? h("span", { class: "small" }, detail)
+    : badge("bad", node.unreachable(detail ?? unknown));
+}
+
+const stateTones = {
+  standalone: "good",
+  active: "good",
+  joining: "warn",
+  leaving: "warn",
+  gone: "bad",
+} as const;
 
 function leaseOf({ lease }: NodeState, { node, unknown }: Texts["operations"]): ComponentChild {
   if (lease === null) return unknown;

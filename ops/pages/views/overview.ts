@@ -10,10 +10,11 @@ import { uiBase } from "./frame.ts";
 import { liveBadge, useLive, usePolled } from "./live.ts";
 import { nodesTable } from "./nodes-table.ts";
 
+/** What needs a store that does not answer is null, and everything else is shown. */
 export interface OverviewData {
   readonly nodes: readonly NodeState[];
-  readonly counts: ActorCounts;
-  readonly attention: AttentionList;
+  readonly counts: ActorCounts | null;
+  readonly attention: AttentionList | null;
 }
 
 export interface OverviewProps {
@@ -23,32 +24,48 @@ export interface OverviewProps {
 
 export function Overview({ language, data: first }: OverviewProps): ComponentChild {
   const texts = textsOf(language).operations;
-  const { data: counts, state } = useLive<ActorCounts>(liveCounts, "counts", first.counts);
+  const { overview } = texts;
+  const { data: counts, state } = useLive<ActorCounts | null>(liveCounts, "counts", first.counts);
   const { data: read } = usePolled<NodeList>("/ops/nodes", { nodes: first.nodes }, counts);
-  const { data: attention } = usePolled("/ops/attention", first.attention, counts);
-  const data = { counts, nodes: read.nodes, attention };
+  const attention = usePolled<AttentionList | null>("/ops/attention", first.attention, counts);
+  const at = counts === null ? overview.notRead : [`${overview.at} `, time(counts.at)];
   return h(
     "div",
     null,
     h(
       "div",
       { class: "title" },
-      h("h1", null, texts.overview.title),
+      h("h1", null, overview.title),
       liveBadge(state, texts),
-      h("span", { class: "quiet small end" }, `${texts.overview.at} `, time(data.counts.at)),
+      h("span", { class: "quiet small end" }, at),
     ),
-    missingNodes(data.counts.missing, texts),
-    section("attention", texts.overview.attention, attentionOf(data, texts)),
-    section("nodes", texts.overview.nodes, nodesTable(data.nodes, texts)),
-    section("kinds", texts.overview.actors, kindsOf(data.counts, texts)),
+    missingNodes(counts?.missing ?? [], texts),
+    section(
+      "attention",
+      overview.attention,
+      attention.state === "lost" ? h("p", { class: "badge bad", role: "status" }, overview.unreadable) : null,
+      attention.data === null
+        ? h("p", { class: "quiet" }, overview.notRead)
+        : attentionOf(attention.data, counts, texts),
+    ),
+    section("nodes", overview.nodes, nodesTable(read.nodes, texts)),
+    section(
+      "kinds",
+      overview.actors,
+      counts === null ? h("p", { class: "quiet" }, overview.notRead) : kindsOf(counts, texts),
+    ),
   );
 }
 
-function attentionOf({ attention, counts }: OverviewData, texts: Texts["operations"]): ComponentChild {
+function attentionOf(
+  attention: AttentionList,
+  counts: ActorCounts | null,
+  texts: Texts["operations"],
+): ComponentChild {
   const { nothing, unread } = texts.overview;
   if (attention.total === 0) return h("p", { class: "quiet" }, attention.is_complete ? nothing : unread);
   const more = attention.total - attention.actors.length;
-  const reasons = counts.attention.filter(({ count }) => count > 0);
+  const reasons = counts?.attention.filter(({ count }) => count > 0) ?? [];
   return [
     h(
       "p",

@@ -33,7 +33,7 @@ export function readinessTable(nodes: readonly NodeState[], texts: Texts["operat
       [h("code", null, each.incarnation), h("div", { class: "quiet small" }, each.region)],
       readyBadge(each, texts),
       ...(each.readiness === null
-        ? [words.silent(each.detail ?? texts.unknown), "", ""]
+        ? [each.state === "gone" ? words.gone : words.silent(each.detail ?? texts.unknown), "", ""]
         : checksOf(each.readiness, texts)),
     ],
   }));

@@ -5,6 +5,17 @@ export const operations = {
   skip: "Skip to the content",
   navigation: { label: "Pages", overview: "Overview", nodes: "Nodes", actors: "Actors" },
   notFound: { title: "Not found", words: "This page does not exist here." },
+  notNow: {
+    title: "Not now",
+    words: (reason: string) => `This page cannot be made at the moment: ${reason}.`,
+    reasons: {
+      store: "the store does not answer",
+      lease: "this node has no lease",
+      other: "what it needs does not answer",
+      failed: "the node failed at it, and its log has the cause",
+    },
+    again: "It is tried again every five seconds. Whether each node is ready is on the page of the nodes:",
+  },
   search: {
     label: "Search by id, business or state",
     button: "Search",
@@ -29,6 +40,9 @@ export const operations = {
     missing: (incarnation: string, detail: string) =>
       `${incarnation} did not answer, so what it has in memory is missing here: ${detail}`,
     at: "As of",
+    notRead: "Not read yet: the store did not answer in time. It is asked again.",
+    unreadable:
+      "What needs a look cannot be read at the moment. It is asked again; below is what was read last.",
   },
   node: {
     caption: "Nodes by region, with their lease and load",
@@ -46,7 +60,13 @@ export const operations = {
     held: (ms: number | null) => (ms === null ? "held" : `held, ${Math.round(ms / 100) / 10} s left`),
     lost: "lost",
     unreachable: (detail: string) => `not reached: ${detail}`,
-    states: { standalone: "standalone", joining: "joining", active: "active", leaving: "leaving" },
+    states: {
+      standalone: "standalone",
+      joining: "joining",
+      active: "active",
+      leaving: "leaving",
+      gone: "gone",
+    },
   },
   readiness: {
     title: "Is each node ready?",
@@ -59,6 +79,7 @@ export const operations = {
     degraded: (checks: readonly string[]) => `ready without ${checks.join(", ")}`,
     notReady: (checks: readonly string[]) => `not ready: ${checks.join(", ")}`,
     unknown: "does not say",
+    gone: "It is no member, so only its own pages say what fails.",
     silent: (detail: string) => `It did not say within two seconds: ${detail}`,
     room: (place: string, free: string, size: string) => `${place}: ${free} of ${size} GiB free`,
   },
@@ -89,9 +110,14 @@ export const operations = {
       to: "To the region",
       region: "Region",
       successor: "Region that takes over",
+      force: "If its nodes still write heartbeats",
       collection: "Collection",
     },
     nobody: "nobody",
+    forces: {
+      no: "nothing is changed, and they are named",
+      yes: "it is declared dead all the same; what it took and no other region has is lost",
+    },
   },
   counts: {
     caption: "Actors by kind, with the states of those in memory",

@@ -12,12 +12,12 @@ import {
   journalPage,
   machineChart,
   machineList,
-  nodeList,
   searchResult,
   stateChanges,
   stateThen,
   whatIf,
 } from "./inspection-shapes.ts";
+import { nodeList } from "./node-shapes.ts";
 import { parameter, read } from "./operation-docs.ts";
 import { pushRoad } from "./push-road-shape.ts";
 import { refusedRequests } from "./refused-shapes.ts";

@@ -10,12 +10,12 @@ import type {
   AttentionList,
   JournalPage,
   MachineChart,
-  NodeState,
   SearchResult,
   StateChanges,
   StateThen,
   WhatIf,
 } from "./inspection-shapes.ts";
+import type { NodeState } from "./node-shapes.ts";
 import type { PushRoad } from "./push-road-shape.ts";
 import type { RefusedQuery } from "./refused-requests.ts";
 import type { RefusedRequests } from "./refused-shapes.ts";

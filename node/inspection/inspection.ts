@@ -16,11 +16,11 @@ import type {
   DetailParts,
   MachineChart,
   MissingNode,
-  NodeState,
   RefusedWrite,
   SearchResult,
 } from "../../ops/inspection-shapes.ts";
 import { attentionReasons } from "../../ops/inspection-shapes.ts";
+import type { NodeState } from "../../ops/node-shapes.ts";
 import { mergeRefused, type RefusedQuery, type RefusedRequests } from "../../ops/refused-requests.ts";
 import type { RefusedRequests as RefusedList } from "../../ops/refused-shapes.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";

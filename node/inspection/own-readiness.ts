@@ -1,7 +1,7 @@
 // Whether this node is ready, as it says to operators who look at any node.
 //   OR1. However many look, the checks run once at a time, and at most every two seconds.
 
-import type { Readiness } from "../../ops/inspection-shapes.ts";
+import type { Readiness } from "../../ops/node-shapes.ts";
 import type { ReadyReport } from "../../ops/shapes.ts";
 import type { DiskSpace } from "../telemetry/disk.ts";
 

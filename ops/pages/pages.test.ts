@@ -4,7 +4,7 @@ import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ActorActing } from "../actor-acts.ts";
 import type { ClusterOps } from "../cluster.ts";
-import type { NodeState } from "../inspection-shapes.ts";
+import type { NodeState } from "../node-shapes.ts";
 import { act, authorization, noInspection, openOps } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
 import { firstValues } from "./views/act-form.ts";

@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { collectionNames } from "../../../protocol/identifiers.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { NodeState } from "../../inspection-shapes.ts";
+import type { NodeState } from "../../node-shapes.ts";
 import { type ActChoice, type ActField, ActForm } from "./act-form.ts";
 import { nodesPath } from "./frame.ts";
 

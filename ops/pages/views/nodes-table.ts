@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { badge, dataTable, shownNumber } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import type { NodeState } from "../../inspection-shapes.ts";
+import type { NodeState } from "../../node-shapes.ts";
 import { uiBase } from "./frame.ts";
 import { readyBadge } from "./readiness.ts";
 

@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { badge, dataTable, section } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { NodeList, NodeState } from "../../inspection-shapes.ts";
+import type { NodeList, NodeState } from "../../node-shapes.ts";
 import type { ClusterState } from "../../shapes.ts";
 import { ClusterActs } from "./cluster-acts.ts";
 import { liveBadge, usePolled } from "./live.ts";

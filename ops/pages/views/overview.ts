@@ -3,7 +3,8 @@
 import { type ComponentChild, h } from "preact";
 import { dataTable, section, shownNumber, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
-import type { ActorCounts, AttentionList, NodeList, NodeState } from "../../inspection-shapes.ts";
+import type { ActorCounts, AttentionList } from "../../inspection-shapes.ts";
+import type { NodeList, NodeState } from "../../node-shapes.ts";
 import { actorRows, attentionBadge, missingNodes } from "./actor-rows.ts";
 import { liveCounts } from "./addresses.ts";
 import { uiBase } from "./frame.ts";

@@ -3,7 +3,7 @@
 import { type ComponentChild, h } from "preact";
 import { badge, dataTable, type Tone } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import type { NodeState, Readiness } from "../../inspection-shapes.ts";
+import type { NodeState, Readiness } from "../../node-shapes.ts";
 
 /** In a word, with the checks that fail. */
 export function readyBadge(

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseOptions, sectionNames } from "./options.ts";
 
@@ -18,5 +20,21 @@ describe("the options of the benchmark", () => {
 
   it("name no section that there is not", () => {
     expect(() => parseOptions(["--only", "billion"])).toThrow("There is no section billion.");
+  });
+
+  it("are those that the table of docs/production.md names, with the records of its figures", () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "docs", "production.md"), "utf8");
+    const [, table = ""] = /^\| what \| measured \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(page) ?? [];
+    const rows = table
+      .trim()
+      .split("\n")
+      .map((row) => row.split("|").map((cell) => cell.trim()));
+    const named = rows.flatMap(([, , , options = "", figure = ""]) => {
+      if (options === "") return [];
+      const { sections, records } = parseOptions(`--only ${options.replaceAll("`", "")}`.split(" "));
+      if (records !== null) expect(figure).toContain(records.toLocaleString("en"));
+      return sections;
+    });
+    expect(named).toEqual(["million", "import", "meanwhile", "cluster-import", "cluster"]);
   });
 });

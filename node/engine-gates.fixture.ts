@@ -19,13 +19,13 @@ export interface GateLogin {
   readonly password: string;
 }
 
-export interface GateOptions extends GateIdentity {
+interface GateOptions extends GateIdentity {
   /** `host:port` of the engine. */
   readonly target: string;
   readonly login: GateLogin;
 }
 
-export interface Gate extends AsyncDisposable {
+interface Gate extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly address: string;
 }

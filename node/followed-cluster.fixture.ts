@@ -70,12 +70,12 @@ export class FollowedPage {
   }
 }
 
-export interface EnginePair<Each> {
+interface EnginePair<Each> {
   readonly cassandra: Each;
   readonly elastic: Each;
 }
 
-export interface FollowedOptions {
+interface FollowedOptions {
   readonly engines: EnginesUnderTest;
   /** The hosts of the nodes on the page. */
   readonly hosts: readonly string[];

@@ -9,7 +9,9 @@ const client = createCqlClient({ address, dataCenter });
 try {
   if (option === "-e") {
     const { rows } = await client.execute(given);
-    console.log(rows.map((row) => String(row["create_statement"] ?? JSON.stringify(row))).join("\n\n"));
+    // A statement that defines something has no rows.
+    const lines = (rows ?? []).map((row) => String(row["create_statement"] ?? JSON.stringify(row)));
+    if (lines.length > 0) console.log(lines.join("\n\n"));
   } else {
     const statements = (await readFile(given, "utf8")).split(/;\s*$/m).map((each) => each.trim());
     for (const statement of statements.filter((each) => each !== "")) await client.execute(statement);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { send } from "../api/surfaces.fixture.ts";
 import { findBrowser } from "../tools/browser.ts";
 import { freePorts, surfacePorts } from "../tools/free-ports.ts";
 import { faultsOf, openBrowser, openPage, type View } from "./inspector.fixture.ts";
@@ -31,6 +32,7 @@ beforeAll(async () => {
   await node.seeded;
   business = await openBusiness(node.services);
   push = await publish("one");
+  await refuse();
   browser = await openBrowser();
 }, 240_000);
 
@@ -49,6 +51,13 @@ async function publish(id: string): Promise<string> {
   return `${business.party.uuid}.${batch_id}`;
 }
 
+/** Has a request refused that names the key of the business, and one that names none. */
+async function refuse(): Promise<void> {
+  const caller = { key: business.signingKey, grant: "" };
+  await send(node.urls.business_url, caller, { path: "/v1/publish/products", body: "{}", tag: "svc-push" });
+  await fetch(`${node.urls.verify_url}/nowhere`);
+}
+
 const wide: View = { width: 1280, scheme: "light" };
 const urlOf = (path: string) => `${node.urls.ops_url}${path}`;
 const actorUrl = (kind: string, id: string) => urlOf(`/ui/actors/${kind}/${encodeURIComponent(id)}`);
@@ -62,6 +71,8 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["region", () => urlOf("/ui/actors?kind=region")],
   ["log", () => actorUrl("log-sequencer", "svc-log")],
   ["push", () => urlOf(`/ui/pushes/${encodeURIComponent(push)}`)],
+  ["refusals", () => urlOf("/ui/refusals")],
+  ["key", () => urlOf(`/ui/keys/${business.key.key_id}`)],
   ["sign-in", () => urlOf("/ui/sign-in")],
   ["not-there", () => actorUrl("push", "no.such")],
 ];
@@ -154,6 +165,34 @@ inBrowser(
     await expect
       .poll(() => overview.page.locator("tr", { hasText: "push" }).innerText(), { timeout: 60_000 })
       .toMatch(/complete \d/);
+  },
+  180_000,
+);
+
+inBrowser(
+  "what is refused, and what becomes of a key, is shown without loading the page again",
+  async () => {
+    const { key_id: id } = (await openBusiness(node.services, business.party.uuid)).key;
+    await using refusals = await openPage(browser, urlOf("/ui/refusals"), wide);
+    await using key = await openPage(browser, urlOf(`/ui/keys/${id}`), wide);
+    const rowOf = (page: Page, heading: string) =>
+      page.getByRole("region", { name: heading, exact: true }).locator("tr", { hasText: "not_found" });
+    const countOf = async () =>
+      Number(await rowOf(refusals.page, "By surface and code").locator("td").nth(2).innerText());
+    for (const { page } of [refusals, key]) await page.locator("[data-live=on]").waitFor();
+    const before = await countOf();
+    expect(before).toBeGreaterThan(0);
+    await refuse();
+    await expect.poll(countOf, { timeout: 60_000 }).toBe(before + 1);
+    expect(await key.page.locator(".title").innerText()).toContain("in force");
+    const authorization = `Bearer ${(await readFile(join(home, "ops-token"), "utf8")).trim()}`;
+    const revoked = await fetch(urlOf(`/ops/keys/${id}/revoke`), {
+      ...{ method: "POST", headers: { authorization, "content-type": "application/json" } },
+      body: JSON.stringify({ by: "Ada", reason: "it was in a public repository" }),
+    });
+    expect(revoked.status).toBe(200);
+    await key.page.locator(".title", { hasText: "revoked" }).waitFor({ timeout: 60_000 });
+    await key.page.getByText("it was in a public repository").waitFor();
   },
   180_000,
 );
@@ -276,6 +315,8 @@ const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
   ["nodes", "nodes", wide],
   ["actors", "actors", wide],
   ["search", "search", wide],
+  ["refusals", "refusals", wide],
+  ["key", "key", wide],
   ["actor", "actor", wide],
   ["actor-dark", "log", { width: 1280, scheme: "dark" }],
   ["actor-on-a-phone", "actor", { width: 390, scheme: "light" }],

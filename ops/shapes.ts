@@ -185,6 +185,11 @@ export const keyState = named(
     ...ended,
   }),
 );
+/** The answer of a look at a key. */
+export interface KeyShown {
+  readonly key: Of<typeof keyState>;
+}
+
 export const mandateState = named(
   "MandateState",
   object({
@@ -236,6 +241,8 @@ export const actList = object({
   ),
   next_after: described(nullable(count), "For the next page; null on the last."),
 });
+
+export type PartyActs = Of<typeof actList>;
 
 export const commandOutcome = object({
   outcome: described(

@@ -75,7 +75,7 @@ describe("the operators' pages", () => {
     const overview = await ask("/ui/");
     expect(overview.statusCode).toBe(200);
     expect(overview.body).toContain(english.operations.node.caption);
-    expect(overview.body.split(english.operations.overview.notRead)).toHaveLength(4);
+    expect(overview.body.split(english.operations.overview.notRead)).toHaveLength(5);
     expect((await ask("/ui/?x=1")).statusCode).toBe(400);
     const bug = openOps({
       inspection: { ...noInspection, detail: () => Promise.reject(new Error("A secret.")) },

@@ -12,6 +12,7 @@ import type {
 import type { ComponentChild } from "preact";
 import { h } from "preact";
 import { failureAnswer } from "../../service/failure.ts";
+import type { Revocations } from "../../service/revocations.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
@@ -20,23 +21,24 @@ import type { ClusterOps } from "../cluster.ts";
 import type { Inspection } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
-import { type FrameOptions, frame, nodesPath, uiBase } from "./views/frame.ts";
+import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
+import { Key } from "./views/key.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
 import { pushView } from "./views/push.ts";
+import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
 
 export interface PagesDeps {
   readonly inspection: Inspection;
   /** Null if the node is standalone. */
   readonly cluster: Pick<ClusterOps, "state"> | null;
+  readonly revocations: Pick<Revocations, "key" | "acts">;
   readonly logger: FastifyBaseLogger;
 }
 
-interface Made {
-  readonly inspection: Inspection;
-  readonly cluster: PagesDeps["cluster"];
+interface Made extends Omit<PagesDeps, "logger"> {
   readonly layouts: Layouts;
   readonly assets: () => Promise<Assets>;
   readonly failed: (detail: unknown) => void;
@@ -56,11 +58,12 @@ function query(...names: readonly string[]) {
   return { schema: { querystring: { type: "object", properties, additionalProperties: false } } };
 }
 
-export function addPages(server: FastifyInstance, { inspection, cluster, logger }: PagesDeps): void {
+export function addPages(server: FastifyInstance, deps: PagesDeps): void {
+  const { inspection, cluster, revocations, logger } = deps;
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    ...{ inspection, cluster, failed },
+    ...{ inspection, cluster, revocations, failed },
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
@@ -87,6 +90,14 @@ export function addPages(server: FastifyInstance, { inspection, cluster, logger 
   );
   server.get<{ Params: { id: string } }>(`${uiBase}pushes/:id`, asPage, async (request, reply) =>
     pushPage(reply, made, request.params.id),
+  );
+  server.get<{ Querystring: Query }>(
+    refusalsPath,
+    { ...asPage, ...query("surface", "code") },
+    async (request, reply) => refusalsPage(reply, made, request.query),
+  );
+  server.get<{ Params: { key_id: string } }>(`${uiBase}keys/:key_id`, asPage, async (request, reply) =>
+    keyPage(reply, made, request.params.key_id),
   );
   server.get<{ Querystring: Query }>(`${uiBase}sign-in`, query("next"), async (request, reply) =>
     signInPage(reply, made, request.query["next"] ?? uiBase),
@@ -194,6 +205,28 @@ async function pushPage(reply: FastifyReply, made: Made, id: string): Promise<Fa
   if (detail === null || road === null) return notFound(reply, made, texts.actor.notThereWords);
   const content = pushView(detail, road, texts);
   return show(reply, made, { title: texts.push.title(id), current: null, content });
+}
+
+async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Promise<FastifyReply> {
+  const [surface, code] = [textOf(given["surface"]), textOf(given["code"])];
+  const refused = await made.inspection.refused({ surface, code, key_id: null });
+  const content = island("refusals", Refusals, { language, surface, code, refused });
+  return show(reply, made, { title: texts.refusals.title, current: "refusals", content });
+}
+
+async function keyPage(reply: FastifyReply, made: Made, keyId: string): Promise<FastifyReply> {
+  const { revocations, inspection } = made;
+  const found = await revocations.key(keyId);
+  if (!found.ok) return notFound(reply, made, texts.key.notThere);
+  const { party_uuid: uuid } = found.value;
+  const [acts, refused] = await Promise.all([
+    revocations.acts(uuid, { after: 0, entry: `key/${keyId}` }),
+    inspection.refused({ surface: null, code: null, key_id: keyId }),
+  ]);
+  const content = island("key", Key, {
+    ...{ language, shown: { key: found.value }, acts: { uuid, ...acts }, refused },
+  });
+  return show(reply, made, { title: texts.key.title(keyId), current: null, content });
 }
 
 /** Where one goes afterwards is a page of this surface, and no other address. */

@@ -38,6 +38,8 @@ export interface ActFormProps {
   readonly help: string;
   /** The page to which one returns after signing in. */
   readonly page: string;
+  /** Called once something was done. */
+  readonly onDone?: () => void;
   readonly texts: Texts["operations"]["acts"];
 }
 
@@ -58,7 +60,7 @@ type Stage =
   | { readonly is: "done"; readonly outcome: string }
   | { readonly is: "refused"; readonly detail: string };
 
-export function ActForm({ choices, help, page, texts: acts }: ActFormProps): ComponentChild {
+export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormProps): ComponentChild {
   const [given, setGiven] = useState<Given>({ key: "", by: "", reason: "", values: {} });
   const [stage, setStage] = useState<Stage>({ is: "asking" });
   const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
@@ -75,7 +77,10 @@ export function ActForm({ choices, help, page, texts: acts }: ActFormProps): Com
       return;
     }
     send(choice.request(values), given).then(
-      ({ outcome }) => setStage({ is: "done", outcome }),
+      (answer) => {
+        setStage({ is: "done", outcome: outcomeOf(answer, acts) });
+        onDone?.();
+      },
       (error: Error) => setStage({ is: "refused", detail: error.message }),
     );
   };
@@ -103,6 +108,14 @@ export function ActForm({ choices, help, page, texts: acts }: ActFormProps): Com
   );
 }
 
+/** What the API answers: what was done, or whether that changed anything. */
+type ActAnswer = { readonly outcome: string } | { readonly changed: boolean };
+
+function outcomeOf(answer: ActAnswer, { changed, unchanged }: ActFormProps["texts"]): string {
+  if ("outcome" in answer) return answer.outcome;
+  return answer.changed ? changed : unchanged;
+}
+
 /** What a form that was not touched shows in its fields. */
 export function firstValues({ fields }: ActChoice): Values {
   return Object.fromEntries(fields.map(({ name, options }) => [name, options?.[0]?.[0] ?? ""]));
@@ -110,7 +123,7 @@ export function firstValues({ fields }: ActChoice): Values {
 
 function send({ address, members }: ActRequest, { by, reason }: Given) {
   const body = JSON.stringify({ ...members, by: by.trim(), reason: reason.trim() });
-  return readJson<{ readonly outcome: string }>(address, {
+  return readJson<ActAnswer>(address, {
     ...{ method: "POST", headers: { "content-type": "application/json" }, body },
   });
 }

@@ -10,10 +10,10 @@ import type { ActorDetail, JournalPage, StateThen } from "../../inspection-shape
 import type { ChartLayout } from "../chart/layout.ts";
 import { actorFacts, historyOf, outboxOf, timersOf, waitsOf } from "./actor-facts.ts";
 import { Acts } from "./acts.ts";
-import { apiOf, liveActor, readJson } from "./addresses.ts";
+import { type ActorName, apiOf, liveActor, readJson } from "./addresses.ts";
 import { Chart } from "./chart.ts";
 import { Compare } from "./compare.ts";
-import { pushPath } from "./frame.ts";
+import { keyPath, pushPath, searchPath } from "./frame.ts";
 import { journalTable } from "./journal.ts";
 import { liveBadge, useLive } from "./live.ts";
 import { Travel } from "./travel.ts";
@@ -102,9 +102,19 @@ function titleOf(detail: ActorDetail, live: ComponentChild, texts: Texts["operat
     badge(status === "quarantined" ? "bad" : "", texts.status[status]),
     states.map((each) => badge("lit", each)),
     live,
-    ref.kind === "push" ? h("a", { class: "end small", href: pushPath(ref.id) }, texts.actor.push) : null,
+    leadOf(ref, texts.actor),
   );
 }
+
+/** The page that says more of what the actor stands for. */
+function leadOf({ kind, id }: ActorName, { push, key, everything }: ActorTexts): ComponentChild {
+  const to = (href: string, words: string) => h("a", { class: "end small", href }, words);
+  if (kind === "push") return to(pushPath(id), push);
+  if (kind === "integration-key") return to(keyPath(id.split(".")[1] ?? ""), key);
+  return kind === "business" ? to(searchPath(id), everything) : null;
+}
+
+type ActorTexts = Texts["operations"]["actor"];
 
 function chartOf(
   kind: string,

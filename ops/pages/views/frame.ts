@@ -5,10 +5,14 @@ import type { Texts } from "../../../web/texts/catalogue.ts";
 
 export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
+export const refusalsPath = `${uiBase}refusals`;
+
+/** Where one can go from every page. */
+type Entry = "overview" | "nodes" | "actors" | "refusals";
 
 export interface FrameOptions {
   readonly texts: Texts["operations"];
-  readonly current: "overview" | "nodes" | "actors" | null;
+  readonly current: Entry | null;
   readonly query?: string;
 }
 
@@ -16,7 +20,7 @@ export function frame(
   { texts, current, query = "" }: FrameOptions,
   content: ComponentChildren,
 ): ComponentChild {
-  const entry = (name: "overview" | "nodes" | "actors", href: string) =>
+  const entry = (name: Entry, href: string) =>
     h(
       "a",
       { href, ...(current === name ? { "aria-current": "page" as const } : {}) },
@@ -36,6 +40,7 @@ export function frame(
         entry("overview", uiBase),
         entry("nodes", nodesPath),
         entry("actors", `${uiBase}actors`),
+        entry("refusals", refusalsPath),
       ),
       h(
         "form",
@@ -58,6 +63,16 @@ export function actorPath(kind: string, id: string): string {
 /** The page of a push, by the id of its actor. */
 export function pushPath(id: string): string {
   return `${uiBase}pushes/${encodeURIComponent(id)}`;
+}
+
+/** The page of what a search finds. */
+export function searchPath(text: string): string {
+  return `${uiBase}search?q=${encodeURIComponent(text)}`;
+}
+
+/** The page of a key, whether it is of a business, a company or a person. */
+export function keyPath(keyId: string): string {
+  return `${uiBase}keys/${encodeURIComponent(keyId)}`;
 }
 
 /** The page for signing in, which leads to `next` afterwards. */

@@ -1,8 +1,13 @@
 // The islands of the operators' pages, by the names under which the server renders them.
 
 import { Actor } from "./actor.ts";
+import { Key } from "./key.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
+import { Refusals } from "./refusals.ts";
 import { SignIn } from "./sign-in.ts";
 
-export const islands = { actor: Actor, nodes: Nodes, overview: Overview, "sign-in": SignIn };
+export const islands = {
+  ...{ actor: Actor, key: Key, nodes: Nodes, overview: Overview, refusals: Refusals },
+  "sign-in": SignIn,
+};

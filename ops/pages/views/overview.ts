@@ -7,7 +7,7 @@ import type { ActorCounts, AttentionList } from "../../inspection-shapes.ts";
 import type { NodeList, NodeState } from "../../node-shapes.ts";
 import { actorRows, attentionBadge, missingNodes } from "./actor-rows.ts";
 import { liveCounts } from "./addresses.ts";
-import { uiBase } from "./frame.ts";
+import { actorPath, keyPath, uiBase } from "./frame.ts";
 import { liveBadge, useLive, usePolled } from "./live.ts";
 import { nodesTable } from "./nodes-table.ts";
 
@@ -49,6 +49,11 @@ export function Overview({ language, data: first }: OverviewProps): ComponentChi
         ? h("p", { class: "quiet" }, overview.notRead)
         : attentionOf(attention.data, counts, texts),
     ),
+    section(
+      "pushes",
+      texts.pushes.title,
+      counts === null ? h("p", { class: "quiet" }, overview.notRead) : pushesOf(counts, texts),
+    ),
     section("nodes", overview.nodes, nodesTable(read.nodes, texts)),
     section(
       "kinds",
@@ -80,6 +85,26 @@ function attentionOf(
     more > 0 ? h("p", { class: "quiet" }, texts.overview.more(more)) : null,
     attention.is_complete ? null : h("p", { class: "quiet" }, unread),
   ];
+}
+
+function pushesOf({ pushes_under_way: all }: ActorCounts, { pushes }: Texts["operations"]): ComponentChild {
+  if (all.length === 0) return h("p", { class: "quiet" }, pushes.none);
+  const columns = [
+    { name: pushes.key },
+    { name: pushes.business },
+    { name: pushes.pushes, kind: "number" as const },
+    { name: pushes.records, kind: "number" as const },
+  ];
+  const rows = all.map(({ business_uuid, key_id, pushes: count, records }) => ({
+    key: `${business_uuid} ${key_id}`,
+    cells: [
+      h("a", { href: keyPath(key_id) }, h("code", null, key_id)),
+      h("a", { href: actorPath("business", business_uuid) }, h("code", null, business_uuid)),
+      shownNumber(count),
+      shownNumber(records),
+    ],
+  }));
+  return [h("p", { class: "quiet small" }, pushes.help), dataTable(pushes.caption, columns, rows)];
 }
 
 function kindsOf({ kinds }: ActorCounts, texts: Texts["operations"]): ComponentChild {

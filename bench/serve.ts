@@ -9,7 +9,9 @@ import { publishAds } from "./ads/publish.ts";
 import { type AllowanceSurfaces, openAllowanceSurfaces } from "./allowance.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
-import { fillLedgers, type LedgerLoad } from "./ops/fill-ledgers.ts";
+import { heldBytes } from "./heap.ts";
+import { type FilledLedgers, fillLedgers, type LedgerLoad } from "./ops/fill-ledgers.ts";
+import { openQuickSurface, type QuickSurface } from "./ops/quick-surface.ts";
 import { openToolSurfaces, type ToolSurfaces } from "./tool-surfaces.ts";
 import { unlimited } from "./unlimited.ts";
 
@@ -18,7 +20,9 @@ const indexPollMs = 5;
 let node: RunningNode | null = null;
 let allowance: AllowanceSurfaces | null = null;
 let tools: ToolSurfaces | null = null;
-let touchLedgers: () => Promise<void> = async () => {};
+let ledgers: FilledLedgers | null = null;
+let quick: QuickSurface | null = null;
+let stopStirring: () => Promise<void> = async () => {};
 boundHeapGrowth();
 
 function running(): RunningNode {
@@ -82,18 +86,38 @@ async function openTools(): Promise<ToolSurfaces["ports"]> {
   return tools.ports;
 }
 
+function filledLedgers(): FilledLedgers {
+  if (ledgers === null) throw new Error("no accounts were made");
+  return ledgers;
+}
+
+/** Opens a second operators' surface, and returns its address. */
+async function openQuick(everyMs: number): Promise<string> {
+  quick = await openQuickSurface(running(), everyMs);
+  return quick.url;
+}
+
 answerParent(
   {
     ...{ open, recordIds, awaitPush, indexedProducts, cpuTimes },
     ...{ openAllowance, openTools, heldByTools: () => tools?.held() ?? null },
     paidAnswers: () => allowance?.paid() ?? 0,
     fillLedgers: async (load: LedgerLoad) => {
-      touchLedgers = await fillLedgers(running().services, load);
+      ledgers = await fillLedgers(running().services, load);
+      return ledgers.watched;
     },
-    touchLedgers: () => touchLedgers(),
+    touchLedgers: () => filledLedgers().touch(),
+    openQuickSurface: openQuick,
+    stirLedgers: (everyMs: number) => {
+      stopStirring = filledLedgers().stir(everyMs);
+    },
+    stopStirring: () => stopStirring(),
+    heldBytes,
     publishAds: (campaigns: number) => publishAds(running().services, campaigns),
   },
   async () => {
+    await stopStirring();
+    await quick?.[Symbol.asyncDispose]();
     await tools?.[Symbol.asyncDispose]();
     await allowance?.[Symbol.asyncDispose]();
     await node?.[Symbol.asyncDispose]();

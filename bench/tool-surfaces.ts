@@ -3,14 +3,13 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { pino } from "pino";
 import { createToolSessions, toolSessionLimits } from "../api/tool-server/tool-sessions.ts";
 import { publicReadsOf } from "../node/public-reads.ts";
 import type { RunningNode } from "../node/start.ts";
 import { buildSurfaces } from "../node/surfaces.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
+import { heldBytes } from "./heap.ts";
 
 export interface ToolSurfaces extends AsyncDisposable {
   readonly ports: { readonly tools: number; readonly bare: number };
@@ -51,21 +50,11 @@ export async function openToolSurfaces({ services, urls }: RunningNode): Promise
   const portOf = (address: AddressInfo | string | null): number => (address as AddressInfo).port;
   return {
     ports: { tools: portOf(built.tools.server.address()), bare: portOf(bare.address()) },
-    held: () => {
-      collect();
-      return { sessions: sessions.count, bytes: process.memoryUsage().heapUsed };
-    },
+    held: () => ({ sessions: sessions.count, bytes: heldBytes() }),
     [Symbol.asyncDispose]: async () => {
       bare.close();
       bare.closeAllConnections();
       await Promise.all(Object.values(built).map((each) => each.close()));
     },
   };
-}
-
-function collect(): void {
-  setFlagsFromString("--expose-gc");
-  const run = runInNewContext("gc") as () => void;
-  run();
-  run();
 }

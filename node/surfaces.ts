@@ -17,6 +17,7 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
+import type { LiveTiming } from "../ops/live.ts";
 import { createMetrics, processMetrics } from "../ops/metrics.ts";
 import { createRefusedRequests, type RefusedRequests } from "../ops/refused-requests.ts";
 import { buildOps } from "../ops/server.ts";
@@ -88,6 +89,7 @@ export interface SurfaceChanges {
   readonly toolSessions?: ToolSessions;
   /** Null for no limit. */
   readonly toolOpenings?: AddressRate | null;
+  readonly live?: LiveTiming;
 }
 
 /** Longer than a busy caller leaves a connection idle. */
@@ -158,7 +160,9 @@ export function buildSurfaces(
       ...{ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url, verifyUrl: urls.verify_url },
       ...{ ...reads, rates, ...toolBoundsOf(services, changes) },
     }),
-    ops: opsOf(services, authentication, { logger, access, audit, metrics, refused, edge }),
+    ops: opsOf(services, authentication, {
+      ...{ logger, access, audit, metrics, refused, edge, live: changes.live },
+    }),
   };
 }
 
@@ -181,6 +185,7 @@ function opsOf(
     readonly metrics: ReturnType<typeof createMetrics>;
     readonly refused: RefusedRequests;
     readonly edge: Edge;
+    readonly live: LiveTiming | undefined;
   },
 ): FastifyInstance {
   return buildOps({

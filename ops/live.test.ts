@@ -99,6 +99,28 @@ describe("a live view", () => {
     });
   });
 
+  it("is sent at most as often as it is read, however often it changes (LV1)", async () => {
+    let reads = 0;
+    const everyMs = 40;
+    const headOf = (view: { readonly data: unknown } | null) =>
+      (view?.data as { head: number } | undefined)?.head;
+    const detail: Inspection["detail"] = async () => {
+      reads += 1;
+      return { ...report, head: reads };
+    };
+    const base = await listen({ detail }, { ...timing, everyMs });
+    const view = await watch(`${base}/ops/live/actors/push/bat_1`);
+    const began = await view.next();
+    const startedMs = performance.now();
+    const heads = [headOf(began)];
+    for (let at = 0; at < 10; at += 1) heads.push(headOf(await view.next()));
+    // A busy machine only makes it rarer. A timer may end up to a millisecond early.
+    expect(performance.now() - startedMs).toBeGreaterThan(9 * (everyMs - 1));
+    // The first read showed that there is such an actor.
+    expect(heads).toEqual(heads.map((_, at) => at + 2));
+    await view.end();
+  });
+
   it("says that a node failed, and goes on by itself (LV4)", async () => {
     let isAway = true;
     const detail: Inspection["detail"] = async () => {

@@ -100,7 +100,8 @@ export class LiveViews {
 async function eventOf(read: ReadView): Promise<readonly [text: string, seen: string]> {
   try {
     const { event, data, compared } = await read();
-    return [`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`, JSON.stringify(compared)];
+    const text = JSON.stringify(data);
+    return [`event: ${event}\ndata: ${text}\n\n`, compared === data ? text : JSON.stringify(compared)];
   } catch (error) {
     const detail = error instanceof Error ? error.message.slice(0, 300) : "unknown";
     const data = JSON.stringify({ code: "unavailable", detail });

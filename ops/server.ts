@@ -55,7 +55,7 @@ export interface OpsDeps {
   readonly ready: () => Promise<ReadyReport>;
   readonly inspection: Inspection;
   readonly acting: ActorActing;
-  readonly live?: LiveTiming;
+  readonly live?: LiveTiming | undefined;
   /** The ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   /** The pushes that stall on this node, those that stall longest first. */

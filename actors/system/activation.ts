@@ -6,10 +6,10 @@
 
 import type { ActorRef, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorState, Timer } from "./actor-state.ts";
-import { type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
+import { type ActorGlance, type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { ActorHost } from "./host.ts";
-import { remember } from "./journal.ts";
+import { applyTurn, remember } from "./journal.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import { Outbox } from "./outbox.ts";
 import { stillWaiting, Turn } from "./turn.ts";
@@ -38,6 +38,10 @@ export abstract class Activation {
   touched = true;
   state: ActorState | null = null;
   outbox: Outbox | null = null;
+  /** Grows with every change of what a look at the actor shows, except its mailbox; so who keeps what they made of a look knows how long. */
+  revision = 0;
+  /** What operators look at; null until one did. */
+  look: ActorGlance | null = null;
   /** When the idle sweep first found it unused, in Unix milliseconds. */
   idleSinceMs = 0;
   /** The abort signal passed to activities; replaced when the actor is rebuilt. */
@@ -242,6 +246,13 @@ export abstract class Activation {
     return replies;
   }
 
+  /** Takes over what a turn that has become true changed. */
+  protected apply(state: ActorState, turn: Turn): void {
+    applyTurn(state, turn, this.host.limits.lastEventsMax);
+    for (const seq of turn.settled) this.outbox?.settle(seq);
+    this.revision += 1;
+  }
+
   /** Prepares for the next turn after one that has become true. */
   protected settle(replies: readonly unknown[], turn: Turn): void {
     this.answer(replies, turn);
@@ -299,6 +310,9 @@ export abstract class Activation {
       answer: (seq, message) => this.#answer(seq, message),
       acknowledged: () => this.acknowledged(),
       doubtful: () => this.doubtful(),
+      changed: () => {
+        this.revision += 1;
+      },
     });
   }
 

@@ -281,8 +281,13 @@ export interface ActorReport {
   readonly failure: string | null;
 }
 
-/** What operators see of an actor in memory, or of one that crashed, in a list. Its members are those of its report. */
+/**
+ * What operators see of an actor in memory, or of one that crashed, in a list. Its members are those of its report, read when they are
+ * asked for: a look at an actor in memory is the same object each time, and shows the actor as it is by then.
+ */
 export interface ActorGlance extends Pick<ActorReport, "ref" | "status" | "state" | "mailbox" | "head"> {
+  /** As long as it is the same, nothing of the look but its mailbox changed. */
+  readonly revision: number;
   /** The machine's context; null while the state is loaded, and for an actor that crashed. */
   readonly context: unknown;
   readonly timers: ActorReport["timers"];

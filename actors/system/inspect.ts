@@ -29,23 +29,59 @@ export function* glancesAt(
   resting: readonly CrashCase[],
 ): Iterable<ActorGlance> {
   for (const each of resting) yield glanceAtCase(each);
-  for (const each of active) if (!each.isEnded) yield glanceAt(each);
+  for (const each of active) {
+    if (each.isEnded) continue;
+    each.look ??= new Look(each);
+    yield each.look;
+  }
 }
 
-function glanceAt(activation: Activation): ActorGlance {
-  const { ref, state, load: mailbox } = activation;
-  return {
-    ...{ ref, status: "active", mailbox, failure: null, head: state?.head ?? 0 },
-    state: state?.snapshot.value ?? null,
-    context: state?.snapshot.context ?? null,
-    timers: state === null ? [] : timersOf(state),
-    outbox: pendingOf(activation, glanceEffectsMax),
-  };
+class Look implements ActorGlance {
+  readonly status = "active";
+  readonly failure = null;
+  readonly #activation: Activation;
+
+  constructor(activation: Activation) {
+    this.#activation = activation;
+  }
+
+  get revision(): number {
+    return this.#activation.revision;
+  }
+
+  get ref(): ActorRef {
+    return this.#activation.ref;
+  }
+
+  get mailbox(): number {
+    return this.#activation.load;
+  }
+
+  get head(): number {
+    return this.#activation.state?.head ?? 0;
+  }
+
+  get state(): unknown {
+    return this.#activation.state?.snapshot.value ?? null;
+  }
+
+  get context(): unknown {
+    return this.#activation.state?.snapshot.context ?? null;
+  }
+
+  get timers(): ActorGlance["timers"] {
+    const { state } = this.#activation;
+    return state === null ? [] : timersOf(state);
+  }
+
+  get outbox(): ActorGlance["outbox"] {
+    return pendingOf(this.#activation, glanceEffectsMax);
+  }
 }
 
 function glanceAtCase({ ref, quarantined, failure }: CrashCase): ActorGlance {
   const status = quarantined ? "quarantined" : "backing_off";
-  return { ...emptyReport(ref, status), failure };
+  return { ...emptyReport(ref, status), failure, revision: 0 };
 }
 
 function pendingOf({ outbox }: Activation, max: number): ActorReport["outbox"] {

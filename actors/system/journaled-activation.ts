@@ -18,7 +18,6 @@ import type { ActorState } from "./actor-state.ts";
 import type { Envelope } from "./envelope.ts";
 import type { ActorHost } from "./host.ts";
 import {
-  applyTurn,
   buildCommit,
   buildForgetting,
   initialState,
@@ -245,8 +244,7 @@ export class JournaledActivation extends Activation {
     state.head = commit.expectedHead + 1;
     state.op = commit.op;
     if (commit.snapshot !== undefined) state.snapshotSeq = commit.snapshot.seq;
-    applyTurn(state, turn, host.limits.lastEventsMax);
-    for (const seq of turn.settled) this.outbox?.settle(seq);
+    this.apply(state, turn);
     if (open.items.length > 0) {
       this.outbox ??= this.newOutbox();
       this.outbox.add(open.items);
@@ -325,6 +323,7 @@ export class JournaledActivation extends Activation {
     this.signal = { aborted: false };
     this.outbox?.stop();
     this.outbox = null;
+    this.revision += 1;
     try {
       const context = { nowMs: host.clock.now(), lastEventsMax: host.limits.lastEventsMax };
       this.state = rebuildState(this.driver, this.ref.id, stored, context);

@@ -5,7 +5,7 @@ import { Activation, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
 import type { Effect } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
-import { applyTurn, initialState, numberEffects, type OutboxItem } from "./journal.ts";
+import { initialState, numberEffects, type OutboxItem } from "./journal.ts";
 import type { Turn } from "./turn.ts";
 
 export class MemoryActivation extends Activation {
@@ -58,8 +58,7 @@ export class MemoryActivation extends Activation {
   }
 
   #become(state: ActorState, turn: Turn): void {
-    applyTurn(state, turn, this.host.limits.lastEventsMax);
-    for (const seq of turn.settled) this.outbox?.settle(seq);
+    this.apply(state, turn);
     if (turn.effects.length === 0) return;
     const work: OutboxItem[] = [];
     for (const item of numberEffects(state.head, turn)) {

@@ -30,6 +30,8 @@ export interface OutboxOwner {
   acknowledged(): void;
   /** Called when work has failed {@link failuresPerDoubt} more times (E4). */
   doubtful(): void;
+  /** Called whenever the pending effects, their attempts or their errors changed. */
+  changed(): void;
 }
 
 /** With the usual back-off, this is reached within a minute the first time, and every few minutes after that. */
@@ -101,6 +103,7 @@ export class Outbox {
         lanes.add(lane);
       }
     }
+    this.#owner.changed();
     for (const lane of lanes) this.#send(lane);
     this.#startWork();
   }
@@ -108,6 +111,7 @@ export class Outbox {
   /** Called when a commit has removed the row of `seq` (with an activity's result). */
   settle(seq: number): void {
     this.pending.delete(seq);
+    this.#owner.changed();
   }
 
   /** Retries the waiting effects at once: a target that could not be reached before may be elsewhere by now. */
@@ -178,6 +182,7 @@ export class Outbox {
       pending.attempts += 1;
       pending.lastError = describe(error);
     }
+    this.#owner.changed();
     lane.cancelRetry = this.#owner.timers.schedule(this.#backOff(lane.attempts), () => {
       lane.cancelRetry = null;
       this.#send(lane);
@@ -186,6 +191,7 @@ export class Outbox {
 
   #acknowledge(pending: PendingEffect): void {
     if (this.pending.delete(pending.seq)) this.#acknowledged.push(pending.seq);
+    this.#owner.changed();
   }
 
   #startWork(): void {
@@ -217,6 +223,7 @@ export class Outbox {
     this.#running -= 1;
     pending.attempts += 1;
     pending.lastError = describe(error);
+    this.#owner.changed();
     if (pending.attempts % failuresPerDoubt === 0) this.#owner.doubtful();
     const cancel = this.#owner.timers.schedule(this.#backOff(pending.attempts), () => {
       this.#retries.delete(cancel);

@@ -1,13 +1,11 @@
 // Why an actor waits, in words: what the explanations of the kinds are made of. They are pure functions of what operators see.
 
-/** What an explanation looks at. */
+/** What an explanation looks at. The time is not part of it: an explanation is kept until the actor changes. */
 export interface WaitView<C = unknown> {
   readonly id: string;
   /** The machine's context. */
   readonly context: C;
   readonly timers: readonly { readonly id: string; readonly dueMs: number; readonly event: string }[];
-  /** Unix milliseconds. */
-  readonly nowMs: number;
 }
 
 /** What makes an actor worth a look before others. */

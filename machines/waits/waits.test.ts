@@ -81,7 +81,7 @@ describe("why an actor waits", () => {
         const state = path
           .split(".")
           .reduceRight<unknown>((below, key) => (below === null ? key : { [key]: below }), null);
-        const waits = explainWaits({ kind, id: "x", state, context, timers: [], outbox: [], nowMs });
+        const waits = explainWaits({ kind, id: "x", state, context, timers: [], outbox: [] });
         expect(waits).toHaveLength(1);
         expect(waits[0]?.code).toMatch(/^[a-z]+$/);
         expect(waits[0]?.words).toMatch(/^[A-Z0-9].*\.$/s);

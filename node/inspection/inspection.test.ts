@@ -97,6 +97,33 @@ describe("a node shows its operators", () => {
     expect((await read(`/ops/refusals?key_id=${key_id}&${none}`)).json.requests).toEqual([]);
   });
 
+  it("counts that are those of its lists, also after actors changed and left memory", async () => {
+    const { actors } = node.running.services;
+    const disagreement = async (): Promise<readonly string[]> => {
+      const { kinds } = (await read("/ops/counts")).json;
+      const counted: string[] = kinds.flatMap(
+        ({ kind, states }: { kind: string; states: { state: string; count: number }[] }) =>
+          states.map(({ state, count }) => `${kind} ${state} ${count}`),
+      );
+      const { actors: rows } = (await read("/ops/actors?limit=200")).json;
+      const listed = new Map<string, number>();
+      for (const { kind, states } of rows as { kind: string; states: string[] }[])
+        for (const state of states) listed.set(`${kind} ${state}`, (listed.get(`${kind} ${state}`) ?? 0) + 1);
+      const expected = [...listed].map(([name, count]) => `${name} ${count}`);
+      expect(expected.length).toBeGreaterThan(2);
+      const differ = (some: readonly string[], others: readonly string[]) =>
+        some.filter((each) => !others.includes(each));
+      return [...differ(counted, expected), ...differ(expected, counted)];
+    };
+    await expect.poll(disagreement, { timeout: 20_000 }).toEqual([]);
+    const { body, pushId: other } = await batchBody(business, [product("two")], { seq: 2 });
+    expect((await publishOver(node, business, body)).status).toBeLessThan(300);
+    await awaitPush(node, business, other);
+    await expect.poll(disagreement, { timeout: 20_000 }).toEqual([]);
+    actors.passivate({ kind: "push", id });
+    await expect.poll(disagreement, { timeout: 20_000 }).toEqual([]);
+  });
+
   it.each([
     ["its push's own id", () => pushId],
     ["its business", () => business.party.uuid],

@@ -274,13 +274,13 @@ async function readDetail(
   const { report, place } = await findReport(own, asker, ref);
   if (report === null) return null;
   const isJournaled = definition.durability === "journal";
-  const { actorStore: store, clock } = services;
+  const { actorStore: store } = services;
   const activations = isJournaled ? await readActivations(store, ref) : [];
   const head = isJournaled ? await store.readHead(ref) : null;
   const refused = await asker.all("operators.refusals", { ref });
   const parts: DetailParts = {
     states: leavesOf(report.state),
-    waits: waitsOf(report, clock.now()),
+    waits: waitsOf(report),
     place,
     durability: definition.durability,
     machine_version: definition.schemaVersion,

@@ -5,7 +5,7 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { ActorDefinition, Message } from "../../actors/system/definition.ts";
-import { type Walk, walkJournal } from "../../actors/system/journal-walk.ts";
+import { type Walk, type WalkedEvent, walkJournal } from "../../actors/system/journal-walk.ts";
 import { isReservedName, type MachineAction, MachineDriver } from "../../actors/system/machine-driver.ts";
 import { chartOf, leavesOf } from "../../machines/chart.ts";
 import type { JournalPage, StateChanges, StateThen, WhatIf } from "../../ops/inspection-shapes.ts";
@@ -79,22 +79,26 @@ async function readPage(
   ref: ActorRef,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<Past<JournalPage>> {
-  let events: JournalPage["events"][number][] = [];
+  // Those that are on the page alone are described.
+  let found: WalkedEvent[] = [];
   const walk = await walkJournal(ref, {
     ...deps,
     driver,
     again: () => {
-      events = [];
+      found = [];
     },
-    visit: ({ seq, atMs, commit, epoch, event, before: from, after: to }) => {
-      if (seq >= before) return false;
-      if (events.length === limit) events.shift();
-      const about = { seq, at: new Date(atMs).toISOString(), commit, epoch, type: event.type };
-      events.push({ ...about, event: redact(event), from: pathsOf(from), to: pathsOf(to) });
+    visit: (each) => {
+      if (each.seq >= before) return false;
+      if (found.length === limit) found.shift();
+      found.push(each);
       return true;
     },
   });
   if (walk === null) return unknown;
+  const events = found.map(({ seq, atMs, commit, epoch, event, before: from, after: to }) => ({
+    ...{ seq, at: new Date(atMs).toISOString(), commit, epoch, type: event.type },
+    ...{ event: redact(event), from: pathsOf(from), to: pathsOf(to) },
+  }));
   const first = events[0]?.seq ?? 0;
   return ok({
     ...{ kind: ref.kind, id: ref.id, head: walk.head.head, last_seq: walk.endSeq },

@@ -1,6 +1,6 @@
 // The actors that the store knows, in pages: most of them are not in memory. Nothing is claimed and nothing is woken.
 //   KA1. A page reads a bounded number of actors, whatever it looks for; what it left unread, it says.
-//   KA2. Counting stops at a bound, and a count is kept for a while.
+//   KA2. Counting stops at a bound, and a count is kept for a while: ten seconds, and a hundred times as long as counting took.
 
 import type { ActorReport } from "../../actors/system/definition.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
@@ -38,7 +38,9 @@ export interface KnownDeps {
 }
 
 const countMax = 200_000;
+/** See KA2. */
 const countKeptMs = 10_000;
+const keptTimes = 100;
 /** Maximum number of actors that one page reads when it looks for some (KA1). */
 const scannedMax = 400;
 const idsPerRead = 2_000;
@@ -48,22 +50,30 @@ const idsMax = 20_000;
 const atOnce = 16;
 
 export function createKnownActors(deps: KnownDeps): KnownActors {
-  const counts = new Map<string, { readonly atMs: number; readonly count: Promise<number> }>();
+  const counts = new Map<string, { untilMs: number; readonly count: Promise<number> }>();
+  const begin = (kind: string): Promise<number> => {
+    const beganMs = deps.nowMs();
+    const known = { untilMs: Number.POSITIVE_INFINITY, count: deps.store.countActors(kind, countMax) };
+    counts.set(kind, known);
+    known.count.then(
+      () => {
+        const endedMs = deps.nowMs();
+        known.untilMs = endedMs + Math.max(countKeptMs, (endedMs - beganMs) * keptTimes);
+      },
+      () => counts.delete(kind),
+    );
+    return known.count;
+  };
   const row = async (ref: ActorRef): Promise<ActorRow | null> => {
     const report = await deps.inspect(ref);
     if (report === null) return null;
     const where = deps.whereOf(ref);
-    return rowOf(report, report.status === "active" ? where : { ...where, node: null }, deps.nowMs());
+    return rowOf(report, report.status === "active" ? where : { ...where, node: null });
   };
   return {
     count: async (kind) => {
       const known = counts.get(kind);
-      const nowMs = deps.nowMs();
-      const isFresh = known !== undefined && nowMs - known.atMs < countKeptMs;
-      const counting = isFresh ? known.count : deps.store.countActors(kind, countMax);
-      if (!isFresh) counts.set(kind, { atMs: nowMs, count: counting });
-      counting.catch(() => counts.delete(kind));
-      const count = await counting;
+      const count = await (known !== undefined && deps.nowMs() < known.untilMs ? known.count : begin(kind));
       return { count, isExact: count < countMax };
     },
     page: (query) => pageOf(deps, row, query),

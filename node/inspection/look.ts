@@ -19,10 +19,9 @@ type Looked = Pick<ActorReport, "ref" | "status" | "state" | "context" | "timers
 export function rowOf(
   glance: Looked & Pick<ActorGlance, "head" | "mailbox">,
   { region, node }: Where,
-  nowMs: number,
 ): ActorRow {
   const { ref, status, state, head, mailbox, outbox } = glance;
-  const waits = waitsOf(glance, nowMs);
+  const waits = waitsOf(glance);
   return {
     ...{ kind: ref.kind, id: ref.id, business_uuid: partyOf(ref), region, node, status },
     ...{ states: leavesOf(state), head, mailbox, outbox: outbox.length },
@@ -32,13 +31,13 @@ export function rowOf(
 }
 
 /** Why it waits, with what keeps it from running at all. */
-export function waitsOf(looked: Looked, nowMs: number): readonly WaitState[] {
+export function waitsOf(looked: Looked): readonly WaitState[] {
   const { ref, status, state, context, timers, outbox, failure } = looked;
   const crash = crashOf(status, failure);
   const isKnown = context !== null && state !== null;
   const effects = redactEffects(outbox);
   const waits = isKnown
-    ? explainWaits({ kind: ref.kind, id: ref.id, state, context, timers, outbox: effects, nowMs })
+    ? explainWaits({ kind: ref.kind, id: ref.id, state, context, timers, outbox: effects })
     : [];
   return [...crash, ...waits].map(toState);
 }

@@ -2,13 +2,11 @@
 // out what operators are not shown (redact.ts).
 //   ON1. Nothing is counted or kept while nobody asks.
 //   ON2. An answer is bounded, however many actors there are.
-//   ON3. Counting all actors again and again, as for a live view, takes at most a fiftieth of the node's time: counts are kept for
-//        fifty times as long as it took to make them. So are the actors that need a look, where it took a while to find them.
-//   ON4. A list explains why an actor waits for those alone that are on its page.
+//   ON3. A list explains why an actor waits for those alone that are on its page.
 
 import { performance } from "node:perf_hooks";
 import type { Message } from "../../actors/messages/protocol.ts";
-import type { ActorGlance, ActorReport } from "../../actors/system/definition.ts";
+import type { ActorReport } from "../../actors/system/definition.ts";
 import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
 import type { ActorRow, RefusedWrite } from "../../ops/inspection-shapes.ts";
@@ -17,9 +15,9 @@ import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refuse
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import { createOwnActing, type OwnActing } from "./acting.ts";
-import { byUrgency, compareTexts, nameOf, rowOf } from "./look.ts";
-import { createPushTally, type KeyPushes } from "./pushes-under-way.ts";
+import { compareTexts, nameOf, rowOf } from "./look.ts";
 import { redactReport } from "./redact.ts";
+import { createSurvey, type OwnCounts } from "./survey.ts";
 
 /** Which actors in memory are listed. Null stands for any. */
 export interface ActiveQuery {
@@ -39,20 +37,6 @@ export interface ActivePage {
   readonly rows: readonly ActorRow[];
   /** Number of all that match, whatever the page. */
   readonly total: number;
-}
-
-export interface OwnCounts {
-  readonly kinds: readonly {
-    readonly kind: string;
-    readonly active: number;
-    readonly states: readonly { readonly state: string; readonly count: number }[];
-  }[];
-  readonly attention: readonly {
-    readonly reason: NonNullable<ActorRow["attention"]>["reason"];
-    readonly count: number;
-  }[];
-  /** Absent from nodes of earlier releases. */
-  readonly pushes?: readonly KeyPushes[];
 }
 
 export type OwnNodeState = Pick<NodeState, "version" | "started_at" | "lease" | "load">;
@@ -89,11 +73,6 @@ export interface OwnNode {
 }
 
 const pageMax = 200;
-/** See ON3. */
-const keptTimes = 50;
-/** What took less is looked for again, so that it is as new as can be. */
-const quickMs = 10;
-
 export interface OwnNodeParts {
   /** The release. */
   readonly version: string;
@@ -110,16 +89,10 @@ export function createOwnNode(
   { version, readiness, refused }: OwnNodeParts,
 ): OwnNode {
   const { actors, clock, config, fence, elapsedMs } = services;
-  let kept: { readonly counts: OwnCounts; readonly untilMs: number } | null = null;
   const startedAtMs = clock.now();
   let lastUse = performance.eventLoopUtilization();
   const where = (): OwnNode["where"] => ({ region: config.region, node: incarnationOf(services) });
-  const rows = function* (glances: Iterable<ActorGlance>): Iterable<ActorRow> {
-    const here = where();
-    const nowMs = clock.now();
-    for (const glance of glances) yield rowOf(glance, here, nowMs);
-  };
-  const urgent = findUrgent(() => rows(actors.glances()), elapsedMs);
+  const survey = createSurvey({ glances: () => actors.glances(), where, elapsedMs });
   const own: OwnNode = {
     get where() {
       return where();
@@ -135,24 +108,20 @@ export function createOwnNode(
       };
     },
     readiness,
-    counts: () => {
-      const beganMs = elapsedMs();
-      if (kept !== null && beganMs < kept.untilMs) return kept.counts;
-      const tally = createPushTally();
-      const counts = { ...countsOf(rows(tally.look(actors.glances()))), pushes: tally.most() };
-      const endedMs = elapsedMs();
-      kept = { counts, untilMs: endedMs + (endedMs - beganMs) * keptTimes };
-      return counts;
-    },
+    counts: () => survey.counts(),
     actors: (query) => {
       if (!query.attention) {
-        const { found, total } = pageOf(actors.glances(), query, ({ ref, state }) => ({
-          ...ref,
-          states: leavesOf(state),
-        }));
-        return { rows: [...rows(found)], total };
+        const { found, total } = pageOf(actors.glances(), query, {
+          refOf: ({ ref }) => ref,
+          statesOf: ({ state }) => leavesOf(state),
+        });
+        const here = where();
+        return { rows: found.map((glance) => rowOf(glance, here)), total };
       }
-      const { found, total } = pageOf(urgent(), query, (row) => row);
+      const { found, total } = pageOf(survey.urgent(), query, {
+        refOf: (row) => row,
+        statesOf: ({ states }) => states,
+      });
       return { rows: found, total };
     },
     actor: async (ref) => {
@@ -171,20 +140,6 @@ export function createOwnNode(
     answer: (question) => answer(own, question),
   };
   return own;
-}
-
-/** All that need a look, the most urgent first; kept where it took a while to find them (ON3). */
-function findUrgent(rows: () => Iterable<ActorRow>, elapsedMs: () => number): () => readonly ActorRow[] {
-  let kept: { readonly found: readonly ActorRow[]; readonly untilMs: number } | null = null;
-  return () => {
-    const beganMs = elapsedMs();
-    if (kept !== null && beganMs < kept.untilMs) return kept.found;
-    const found = [...rows()].filter(({ attention }) => attention !== null).sort(byUrgency);
-    const endedMs = elapsedMs();
-    const tookMs = endedMs - beganMs;
-    kept = { found, untilMs: endedMs + (tookMs < quickMs ? 0 : tookMs * keptTimes) };
-    return found;
-  };
 }
 
 /** What an answer to another node is made from: the question's members are what a node of this deployment sent. */
@@ -245,39 +200,23 @@ function loadOf({ actors }: Pick<NodeServices, "actors">, busyPercent: number): 
   };
 }
 
-function countsOf(rows: Iterable<ActorRow>): OwnCounts {
-  const kinds = new Map<string, { active: number; states: Map<string, number> }>();
-  const attention = new Map<NonNullable<ActorRow["attention"]>["reason"], number>();
-  for (const { kind, states, attention: reason } of rows) {
-    const known = kinds.get(kind) ?? { active: 0, states: new Map<string, number>() };
-    kinds.set(kind, known);
-    known.active += 1;
-    for (const state of states) known.states.set(state, (known.states.get(state) ?? 0) + 1);
-    if (reason !== null) attention.set(reason.reason, (attention.get(reason.reason) ?? 0) + 1);
-  }
-  return {
-    kinds: [...kinds].map(([kind, { active, states }]) => ({
-      kind,
-      active,
-      states: [...states].map(([state, count]) => ({ state, count })),
-    })),
-    attention: [...attention].map(([reason, count]) => ({ reason, count })),
-  };
-}
-
 /** Those that are in the order of a list are sorted by name; those that need a look are in their order already. */
 function pageOf<T>(
   all: Iterable<T>,
   { kind, state, part, attention, after, limit }: ActiveQuery,
-  aboutOf: (each: T) => ActorRef & Pick<ActorRow, "states">,
+  {
+    refOf,
+    statesOf,
+  }: { readonly refOf: (each: T) => ActorRef; readonly statesOf: (each: T) => ActorRow["states"] },
 ): { readonly found: readonly T[]; readonly total: number } {
   const found: { readonly name: string; readonly each: T }[] = [];
   let total = 0;
   for (const each of all) {
-    const { states, ...ref } = aboutOf(each);
+    const ref = refOf(each);
     if (kind !== null && ref.kind !== kind) continue;
     if (part !== null && !ref.id.includes(part)) continue;
-    if (state !== null && !states.some((path) => path === state || path.startsWith(`${state}.`))) continue;
+    const isIn = (path: string): boolean => path === state || path.startsWith(`${state}.`);
+    if (state !== null && !statesOf(each).some(isIn)) continue;
     total += 1;
     const name = nameOf(ref);
     if (compareTexts(name, after) > 0) found.push({ name, each });

@@ -78,6 +78,26 @@ describe("pushes in no memory that need a look", () => {
     await passive();
     expect(listings()).toBe(2);
   });
+
+  it.each([
+    ["a hundred times as long as it took", 300, 30_000],
+    ["a minute at most", 5_000, 60_000],
+  ])("PA3: are kept for %s", async (_what, tookMs, keptMs) => {
+    const { deps, listings } = storeOf([["b.held", long]]);
+    let now = nowMs;
+    const row: PassiveDeps["row"] = (ref) => {
+      now += tookMs;
+      return deps.row(ref);
+    };
+    const passive = createPassiveAttention({ ...deps, row, nowMs: () => now });
+    await passive();
+    now += keptMs - 1;
+    await passive();
+    expect(listings()).toBe(1);
+    now += 1;
+    await passive();
+    expect(listings()).toBe(2);
+  });
 });
 
 describe("a held push that left memory", () => {

@@ -2,7 +2,7 @@
 //   PA1. Only pushes that may be unfinished are read: those with staged bytes, and those of files that are being imported. What was
 //        staged just now is left out, because it is under way.
 //   PA2. The number of ids and of actors that are read is bounded; what is left unread is said.
-//   PA3. What was read is kept for a while, because pages ask again and again.
+//   PA3. What was read is kept for a while, because pages ask again and again: ten seconds, and up to a minute where reading took long.
 
 import { partsOf } from "../../actors/messages/refs.ts";
 import type { ActorReport } from "../../actors/system/definition.ts";
@@ -26,7 +26,10 @@ export interface PassiveDeps {
   readonly nowMs: () => number;
 }
 
+/** See PA3: a hundred times as long as reading took. */
 const keptMs = 10_000;
+const keptMaxMs = 60_000;
+const keptTimes = 100;
 /** What was staged more recently is under way (PA1). */
 const freshMs = 5_000;
 /** Maximum number of ids of staged pushes that are listed, and of pushes and of uploads that are read (PA2). */
@@ -37,16 +40,23 @@ const idsPerRead = 1_000;
 const atOnce = 16;
 
 export function createPassiveAttention(deps: PassiveDeps): () => Promise<PassiveAttention> {
-  let kept: { readonly atMs: number; readonly found: Promise<PassiveAttention> } | null = null;
+  let kept: { untilMs: number; readonly found: Promise<PassiveAttention> } | null = null;
   return () => {
-    const nowMs = deps.nowMs();
-    if (kept !== null && nowMs - kept.atMs < keptMs) return kept.found;
-    const found = read(deps);
-    kept = { atMs: nowMs, found };
-    found.catch(() => {
-      kept = null;
-    });
-    return found;
+    const beganMs = deps.nowMs();
+    if (kept !== null && beganMs < kept.untilMs) return kept.found;
+    const reading = { untilMs: Number.POSITIVE_INFINITY, found: read(deps) };
+    kept = reading;
+    reading.found.then(
+      () => {
+        const endedMs = deps.nowMs();
+        const longMs = Math.min(keptMaxMs, (endedMs - beganMs) * keptTimes);
+        reading.untilMs = endedMs + Math.max(keptMs, longMs);
+      },
+      () => {
+        kept = null;
+      },
+    );
+    return reading.found;
   };
 }
 

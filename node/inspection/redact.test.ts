@@ -18,7 +18,7 @@ const report: ActorReport = {
 describe("what operators are shown of an actor", () => {
   it("names no conversation that a pool was served to, neither in its effects nor in why it waits (RD4)", () => {
     const shown = redactReport(report);
-    const waits = waitsOf(report, 1_000);
+    const waits = waitsOf(report);
     expect(JSON.stringify([shown, waits])).not.toContain(mark);
     expect(shown.outbox.map(({ to }) => to)).toEqual(["ad-session/(not shown)", "ad-campaign/b.spring"]);
     expect(waits.map(({ words }) => words).join()).toContain(

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { createKnownActors } from "./known-actors.ts";
+
+/** A store that takes `tookMs` to count, and how often it did. */
+function storeOf(tookMs: number, answers: () => number = () => 7) {
+  const told = { counts: 0, nowMs: 0 };
+  const known = createKnownActors({
+    store: {
+      listActors: async () => [],
+      countActors: async () => {
+        told.counts += 1;
+        told.nowMs += tookMs;
+        return answers();
+      },
+    },
+    inspect: async () => null,
+    whereOf: () => ({ region: null, node: null }),
+    nowMs: () => told.nowMs,
+  });
+  return { known, told };
+}
+
+it.each([
+  ["ten seconds", 1, 10_000],
+  ["a hundred times as long as counting took", 400, 40_000],
+])("KA2: a count is kept for %s", async (_what, tookMs, keptMs) => {
+  const { known, told } = storeOf(tookMs);
+  expect(await Promise.all([known.count("push"), known.count("push")])).toEqual([
+    { count: 7, isExact: true },
+    { count: 7, isExact: true },
+  ]);
+  told.nowMs += keptMs - 1;
+  await known.count("push");
+  expect(told.counts).toBe(1);
+  told.nowMs += 1;
+  await known.count("push");
+  await known.count("ledger");
+  expect(told.counts).toBe(3);
+});
+
+it("KA2: a count that failed is made again", async () => {
+  let isAway = true;
+  const { known, told } = storeOf(1, () => {
+    if (isAway) throw new Error("the store is away");
+    return 200_000;
+  });
+  await expect(known.count("push")).rejects.toThrow("away");
+  isAway = false;
+  expect(await known.count("push")).toEqual({ count: 200_000, isExact: false });
+  expect(told.counts).toBe(2);
+});

@@ -95,17 +95,19 @@ export async function acceptBatch(
   const own = keyRef(party.uuid, key.key_id);
   const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
   if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged, charge);
-  return admitAndAccept(deps, request, gate, { ...offered, staged });
+  // One that was charged before is not charged now.
+  const chargedAtMs = charged.status === "accepted" ? deps.clock.now() : undefined;
+  return admitAndAccept(deps, request, gate, { ...offered, staged, chargedAtMs });
 }
 
 async function admitAndAccept(
   deps: AcceptDeps,
   request: AcceptRequest,
   { facts, mandate, askedAtMs }: Gate,
-  offered: OfferedBatch & { readonly staged: StagedBatch },
+  offered: OfferedBatch & { readonly staged: StagedBatch; readonly chargedAtMs: number | undefined },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { party, key } = request.caller;
-  const { sealed, source, staged, records } = offered;
+  const { sealed, source, staged, records, chargedAtMs: charged_ms } = offered;
   const push = pushRef(party.uuid, sealed.pushId);
   const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
   const { countries } = mandate.sealed.scope;
@@ -126,6 +128,11 @@ async function admitAndAccept(
   const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
   const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
+  const isNumberedNow = receivedAtMs === offeredAtMs;
+  const times = {
+    ...(charged_ms === undefined ? {} : { charged_ms }),
+    ...(isNumberedNow ? { numbered_ms: deps.clock.now() } : {}),
+  };
   const inlineMax = inlineMaxOf(deps.background);
   const accepted = batchFacts(request, {
     sealed,
@@ -143,6 +150,7 @@ async function admitAndAccept(
       ...within,
       facts: accepted,
       held_reasons,
+      times,
       sealLeaf: sealed.sealLeaf,
     }),
   };

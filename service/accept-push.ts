@@ -27,7 +27,11 @@ export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
   accept: Pick<Accept, "facts" | "held_reasons"> &
-    Staged & { readonly sealLeaf: string; readonly holdMs?: number | undefined },
+    Staged & {
+      readonly sealLeaf: string;
+      readonly holdMs?: number | undefined;
+      readonly times?: Accept["times"];
+    },
 ): Promise<PushReport | null> {
   const {
     facts,
@@ -36,10 +40,12 @@ export async function acceptPush(
     stagingAtMs,
     acceptWithinMs = acceptWithinMsDefault,
     holdMs,
+    times,
   } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const hold = held_reasons.length === 0 || holdMs === undefined ? {} : { hold_ms: holdMs };
-  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, seal_leaf, accept_by_ms };
+  const more = { seal_leaf, accept_by_ms, ...(times === undefined ? {} : { times }) };
+  const command: Accept = { type: "push.accept", facts, held_reasons, ...hold, ...more };
   const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");

@@ -23,6 +23,7 @@ import {
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { type ActorDefinition, type Decision, defineActor, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
+import { headRow, publishedHeads, selectBeyond, writtenHeads } from "./head-times.ts";
 
 /** How long leaves may wait until they are sequenced, in milliseconds. */
 export interface LogIntervals {
@@ -76,6 +77,8 @@ export function logSequencerActor({
         return [waitingLeaves.selectPage(batchMax + 1), places.selectPage(batchMax)];
       if (command.type === "log.written")
         return [waitingLeaves.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
+      if (command.type === "log.judge" && command.finding.kind === "adopted")
+        return [selectBeyond(command.finding.head)];
       return [];
     },
     decide: {
@@ -83,12 +86,7 @@ export function logSequencerActor({
       "log.pending": ({ after, limit }, view) => ({ reply: readPending(view, after, limit) }),
       "log.choose": choose,
       "log.written": written,
-      "log.published": ({ head, leaf, policy }, view) => ({
-        reply: done,
-        events: isPublishing(view, head)
-          ? [{ type: "log.published", head, leaf, policy, at_ms: view.nowMs }]
-          : [],
-      }),
+      "log.published": published,
       "log.unwitnessed": ({ head, detail }, view) => ({
         reply: done,
         events: isPublishing(view, head)
@@ -157,7 +155,11 @@ function judge({ era, finding, published }: Asked<"log.judge">, view: View): Dec
   }
   if (finding.kind === "kept")
     return { reply: done, events: [{ type: "log.head_kept", era, published, at_ms }] };
-  return { reply: done, events: [{ type: "log.head_adopted", era, head: finding.head, published, at_ms }] };
+  return {
+    reply: done,
+    deletes: keysOf(view.rowsOf(writtenHeads.rt)),
+    events: [{ type: "log.head_adopted", era, head: finding.head, published, at_ms }],
+  };
 }
 
 function pageAfter(place: number, limit: number): RowSelection {
@@ -245,7 +247,17 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
   return {
     reply: done,
     deletes: keysOf(rows.slice(0, batch.count)),
+    puts: [headRow(writtenHeads, head, view.nowMs)],
     events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms: appendedAt(rows[batch.count]) }],
+  };
+}
+
+function published({ head, leaf, policy }: Asked<"log.published">, view: View): Decided<DoneReply> {
+  if (!isPublishing(view, head)) return { reply: done };
+  return {
+    reply: done,
+    puts: [headRow(publishedHeads, head, view.nowMs)],
+    events: [{ type: "log.published", head, leaf, policy, at_ms: view.nowMs }],
   };
 }
 

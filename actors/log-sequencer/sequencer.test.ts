@@ -22,6 +22,7 @@ import { logRef } from "../messages/refs.ts";
 import type { ActivityContext, Effect } from "../system/definition.ts";
 import { logSequencerActivities } from "./activities.ts";
 import { logSequencerActor } from "./definition.ts";
+import { headTimesKeptMs } from "./head-times.ts";
 import { readTilesOf } from "./stored-tree.ts";
 
 const origin = "svc.test/log";
@@ -119,6 +120,23 @@ describe("the log's sequencer", () => {
     expect(seals).toEqual(entries(0, 5));
     expect(actor.snapshot.context.pending).toBe(0);
     expect(actor.rows(16)).toEqual([]);
+  });
+
+  it("HT1: remembers for a week when each head was written, and when it was published", async () => {
+    const { nowMs } = actor;
+    const expiresAtMs = nowMs + headTimesKeptMs;
+    const row = (rt: number, k: number, atMs: number) =>
+      expect.objectContaining({ rt, k, body: String(atMs), expiresAtMs: expiresAtMs + atMs - nowMs });
+    isCosigned = false;
+    for (const added of entries(0, 2)) actor.send({ type: "log.append", entries: [added] });
+    actor.fireTimers();
+    await work();
+    expect([18, 19].map((rt) => actor.rows(rt))).toEqual([[row(18, 2, nowMs)], []]);
+    isCosigned = true;
+    actor.nowMs += 5_000;
+    actor.fireTimers();
+    await work();
+    expect([18, 19].map((rt) => actor.rows(rt))).toEqual([[row(18, 2, nowMs)], [row(19, 2, nowMs + 5_000)]]);
   });
 
   it("Q2: takes the first of a leaf that waits more than once, in one append, in several, and behind a full batch", async () => {

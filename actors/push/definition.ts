@@ -1,6 +1,6 @@
 // The push actor: one accepted batch until every record is settled and searchable.
 // Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is rejected of an open one. 19 is one row
-// with the reasons of the hold.
+// with the reasons of the hold. 20 to 22 say when each step was made (times.ts).
 //   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
@@ -44,6 +44,7 @@ import {
   reportPush,
   selectHeldReasons,
 } from "./report.ts";
+import { acceptedRow, chunkRow, lateIndexes } from "./times.ts";
 import { dateHold } from "./undated-hold.ts";
 
 /** The page shown in the answer to a queued push. */
@@ -196,9 +197,11 @@ function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {
 
 function noteIndexed({ chunk, region }: Asked<"chunk.indexed">, view: PushView): Decided<DoneReply> {
   const isAwaited = view.snapshot.context.unindexed.some(([of, at]) => of === chunk && at === region);
+  if (!isAwaited) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: isAwaited ? [{ type: "chunk.indexed", chunk, region, at_ms: view.nowMs }] : [],
+    events: [{ type: "chunk.indexed", chunk, region, at_ms: view.nowMs }],
+    puts: [lateIndexes.write(region, view.nowMs, { k: chunk })],
   };
 }
 
@@ -238,7 +241,7 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
         at_ms: view.nowMs,
       },
     ],
-    puts: heldReasonRows(command.held_reasons),
+    puts: [...heldReasonRows(command.held_reasons), ...acceptedRow(command)],
     effects: command.seal_leaf === undefined ? [] : [logSeal(command.facts, command.seal_leaf)],
   };
 }
@@ -280,7 +283,7 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
   const told = references.write("r", command.references, { k: command.chunk });
   return {
     ...decided,
-    puts: command.unindexed.length > 0 ? [settled, told] : [settled],
+    puts: [settled, chunkRow(command, view.nowMs), ...(command.unindexed.length > 0 ? [told] : [])],
     ...(rejected === undefined ? {} : { deletes: [rejections.key("j", command.chunk)] }),
   };
 }

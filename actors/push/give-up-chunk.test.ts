@@ -65,6 +65,7 @@ function attempts(
     actor: { kind: "push", id: "u.bat_0" },
     workId: "w",
     ask: rubbish(business.ask),
+    nowMs: () => 0,
   });
   return async (): Promise<PushCommand> =>
     rubbish(await activities["processChunk"]?.({ facts, chunk: 0 }, context));

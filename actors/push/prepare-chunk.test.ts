@@ -12,6 +12,7 @@ import { pushFacts } from "../facts.fixture.ts";
 import type { BusinessProtocol, LeafAssignment } from "../messages/business.ts";
 import type { CommandOf, Message } from "../messages/protocol.ts";
 import type { PushFacts } from "../messages/push.ts";
+import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { assignChunk, signChunk } from "./prepare-chunk.ts";
 
@@ -20,9 +21,9 @@ describe("a chunk whose leaves are not all there", () => {
     const asked: unknown[] = [];
     const load = async () => [new Uint8Array(), new Uint8Array()];
     const ports = part<PushPorts>({ leaves: part({ load }) });
-    const prepared = assignChunk(ports, { facts: pushFacts({ records: 203 }), chunk: 1 }, async (to) =>
-      rubbish(asked.push(to)),
-    );
+    const ask: Ask = async (to) => rubbish(asked.push(to));
+    const work = { facts: pushFacts({ records: 203 }), chunk: 1 };
+    const prepared = assignChunk(ports, work, { ask, nowMs: () => 0 });
     await expect(prepared).rejects.toThrow("A leaf of chunk 1 of bat_0 is not staged.");
     expect(asked).toEqual([]);
   });
@@ -80,12 +81,13 @@ async function prepare(
     projection: () => signer,
     sidecar: () => signer,
   });
-  const assigned = await assignChunk(ports, { facts: of, chunk: 0 }, async (_to, message: Message) => {
+  const ask: Ask = async (_to, message: Message) => {
     const { leaves } = message as CommandOf<BusinessProtocol, "chunk.assign">;
     asked.push(...leaves.map((leaf) => leaf.leaf_index));
     const assignments = remembered ?? asked.map(assignmentOf);
     return rubbish({ assigned_at_ms: 0, assignments });
-  });
+  };
+  const assigned = await assignChunk(ports, { facts: of, chunk: 0 }, { ask, nowMs: () => 0 });
   const prepared = await signChunk(ports, of, assigned);
   return {
     asked,

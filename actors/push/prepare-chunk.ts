@@ -17,7 +17,7 @@ import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim, RefusedName } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
-import type { Ask } from "../system/definition.ts";
+import type { ActivityContext } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
@@ -40,6 +40,9 @@ export interface PreparedLeaf {
 /** A chunk whose records were judged, and whose leaves have their generations from the business. */
 export interface AssignedChunk extends AssignReply {
   readonly chunk: number;
+  /** When its records were read for it, and when all were judged; Unix milliseconds. */
+  readonly begunAtMs: number;
+  readonly judgedAtMs: number;
   readonly judged: readonly JudgedLeaf[];
 }
 
@@ -62,8 +65,9 @@ export class PushCancelled extends Error {
 export async function assignChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  ask: Ask,
+  { ask, nowMs }: Pick<ActivityContext, "ask" | "nowMs">,
 ): Promise<AssignedChunk> {
+  const begunAtMs = nowMs();
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
   const bytes = await ports.leaves.load(facts, first, count);
@@ -74,6 +78,7 @@ export async function assignChunk(
     if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
     judged.push(judge(ports, facts, first + offset, leaf));
   }
+  const judgedAtMs = nowMs();
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
   const sealed_at_ms = Date.parse(facts.sealed_at);
@@ -82,7 +87,7 @@ export async function assignChunk(
   const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled();
-  return { chunk, judged, ...assigned };
+  return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
 }
 
 /** Processing within a request lets nothing else go first: its caller waits. */

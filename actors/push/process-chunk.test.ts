@@ -7,6 +7,7 @@ import type { PackedMessages } from "../../protocol/packed-messages.ts";
 import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { Span, Tracer } from "../../std/tracing.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
@@ -25,7 +26,13 @@ interface Told {
 }
 
 /** The push's activities, with a region `us-east1` that confirms nothing, and the notifications that regions received. */
-function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]) {
+function activitiesOf(
+  stored: string[],
+  leaves: readonly Uint8Array[] = [record],
+  tracer?: Tracer,
+  /** The leaves that the business gives a generation. */
+  given: readonly number[] = [0],
+) {
   const told: Told[] = [];
   const tree = buildTree(
     leaves.map((leaf) => leafHash(leaf, sha256)),
@@ -46,6 +53,7 @@ function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     region: "eu-west1",
     regions: () => ["eu-west1", "us-east1"],
+    tracer,
   });
   const ask = async (
     to: ActorRef,
@@ -55,8 +63,8 @@ function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]
     if (message.type === "chunk.reject") stored.push(`rejected ${JSON.stringify(message.outcomes)}`);
     if (to.kind === "push") return { references: [{ record_id: "svc_p", generation: 1 }] };
     if (to.kind !== "region") {
-      const assigned = { leaf_index: 0, record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
-      return { assigned_at_ms: 0, assignments: [assigned] };
+      const assigned = { record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
+      return { assigned_at_ms: 0, assignments: given.map((leaf_index) => ({ leaf_index, ...assigned })) };
     }
     const { work_id } = message;
     told.push({ region: to.id, workId: work_id, waitMs: options?.timeoutMs ?? null });
@@ -64,7 +72,13 @@ function activitiesOf(stored: string[], leaves: readonly Uint8Array[] = [record]
     return { status: "applied", stale: 0 };
   };
   const actor = { kind: "push", id: "u.bat_0" };
-  const context = part<ActivityContext>({ actor, workId: "push/u.bat_0#1", ask: rubbish(ask) });
+  // Each look at the clock is a millisecond later than the one before.
+  let lookedAtMs = 0;
+  const nowMs = (): number => {
+    lookedAtMs += 1;
+    return lookedAtMs;
+  };
+  const context = part<ActivityContext>({ actor, workId: "push/u.bat_0#1", ask: rubbish(ask), nowMs });
   const run = async (name: string, params: object) => activities[name]?.(params, context);
   return { told, run };
 }
@@ -113,5 +127,50 @@ describe("a chunk with a record that is rejected", () => {
     const { run } = activitiesOf(stored, [record, faulty]);
     await run("processChunk", { facts: { ...factsOf("queued"), records: 2 }, chunk: 0 });
     expect(stored).toEqual([expect.stringMatching(/^rejected .*member_missing/), "stored"]);
+  });
+});
+
+describe("the times of a chunk (W2)", () => {
+  it("are those of each step in their order, of the regions that confirmed it, and of its generations as they were given", async () => {
+    const { run } = activitiesOf([]);
+    const settled = await run("processChunk", { facts: factsOf("queued"), chunk: 0 });
+    expect(settled).toMatchObject({
+      times: {
+        begun_ms: 1,
+        judged_ms: 2,
+        numbered_ms: 0,
+        signed_ms: 3,
+        stored_ms: 4,
+        indexed: { "eu-west1": 5 },
+      },
+    });
+    expect(settled).not.toHaveProperty("times.trace_id");
+  });
+
+  it("have no storing where nothing of it is published", async () => {
+    const { run } = activitiesOf(
+      [],
+      [canonicalBytes({ ...sampleRecords.products, prices: [] })],
+      undefined,
+      [],
+    );
+    expect(await run("processChunk", { facts: factsOf("queued"), chunk: 0 })).toMatchObject({
+      unindexed: [],
+      times: { stored_ms: null, indexed: {} },
+    });
+  });
+
+  it("name the trace in which it was processed", async () => {
+    const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+    const span: Span = { traceparent, traceId: "a".repeat(32), end: () => {} };
+    const tracer: Tracer = {
+      current: () => traceparent,
+      start: () => span,
+      within: (_trace, work) => work(),
+    };
+    const { run } = activitiesOf([], [record], tracer);
+    expect(await run("processChunk", { facts: factsOf("queued"), chunk: 0 })).toMatchObject({
+      times: { trace_id: "a".repeat(32) },
+    });
   });
 });

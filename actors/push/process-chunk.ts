@@ -18,7 +18,7 @@ import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import { FileUnfit } from "../../storage/staging-area.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
+import type { ChunkWork, PushCommand, PushFacts, RowReference, SettledOutcome } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -33,6 +33,7 @@ import {
   PushCancelled,
   signChunk,
 } from "./prepare-chunk.ts";
+import { currentTrace } from "./times.ts";
 
 /**
  * How long to wait for an index while a caller waits for the answer: long enough that an answered record is usually searchable
@@ -48,6 +49,8 @@ export interface PublishedChunk {
   readonly outcomes: readonly SettledOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
+  /** Absent for a chunk that was given up. */
+  readonly times?: ChunkWork;
 }
 
 export interface ProcessDeps {
@@ -80,7 +83,7 @@ async function publishOrGiveUp(
   const name = { push: id, chunk };
   try {
     const published = await pipelines.take(id, place, {
-      begin: (each) => assignChunk(ports, { facts, chunk: each }, context.ask),
+      begin: (each) => assignChunk(ports, { facts, chunk: each }, context),
       finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
     });
     failures.forget(name);
@@ -121,8 +124,10 @@ async function publishChunk(
   const { chunk } = assigned;
   const { tracer } = ports;
   const prepared = await inSpan(tracer, "sign versions", () => signChunk(ports, facts, assigned));
+  const signedAtMs = context.nowMs();
   await rejectFirst(prepared, chunk, context);
   const changes = await inSpan(tracer, "store versions", () => storeVersions(ports, facts, prepared));
+  const storedAtMs = changes.length > 0 ? context.nowMs() : null;
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
     generation: assignment.generation,
@@ -131,18 +136,31 @@ async function publishChunk(
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
   const waitMs = facts.mode === "inline" ? inlineIndexWaitMs : undefined;
+  const indexed: Record<string, number> = {};
   const told = await Promise.all(
-    regions.map((region) => {
+    regions.map(async (region) => {
       const work_id = indexWork(context, chunk);
       const command: TellRows =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
-      return tell(region, command, { context, waitMs });
+      const isIndexed = await tell(region, command, { context, waitMs });
+      if (isIndexed) indexed[region] = context.nowMs();
+      return isIndexed;
     }),
   );
   const unindexed = regions.filter((_, index) => told[index] !== true);
-  return { outcomes: prepared.outcomes, references, unindexed };
+  const work = { indexed, signed_ms: signedAtMs, stored_ms: storedAtMs };
+  return { outcomes: prepared.outcomes, references, unindexed, times: timesOf(assigned, work, ports) };
+}
+
+function timesOf(
+  { begunAtMs, judgedAtMs, assigned_at_ms }: AssignedChunk,
+  work: Pick<ChunkWork, "indexed" | "signed_ms" | "stored_ms">,
+  { tracer }: Pick<PushPorts, "tracer">,
+): ChunkWork {
+  const begun = { begun_ms: begunAtMs, judged_ms: judgedAtMs, numbered_ms: assigned_at_ms };
+  return { ...begun, ...work, ...currentTrace(tracer) };
 }
 
 /** See C5. The settlement of a chunk of which nothing is published says the same and is just as early. */

@@ -25,6 +25,15 @@ import { refusedRequests } from "./refused-shapes.ts";
 const kind = parameter("path", "kind", "Kind of actor, such as push.");
 const ref = [kind, parameter("path", "id", "Id of the actor, percent-encoded where necessary.")];
 const limit = parameter("query", "limit", "1 to 200; 50 if it is left out.");
+const push = [
+  parameter("path", "business_uuid", "UUID of the business."),
+  parameter("path", "push_id", "Id of the push."),
+  parameter(
+    "query",
+    "from_chunk",
+    "The first chunk that is shown, from 0; the newest 50 are if it is left out.",
+  ),
+];
 const problems = ["not_found"] as const;
 
 const lists: readonly Operation[] = [
@@ -70,11 +79,7 @@ const one: readonly Operation[] = [
     ...{ parameters: ref, problems },
   }),
   read("/ops/pushes/:business_uuid/:push_id/road", "The road of a push over all actors, by time", pushRoad, {
-    parameters: [
-      parameter("path", "business_uuid", "UUID of the business."),
-      parameter("path", "push_id", "Id of the push."),
-    ],
-    problems,
+    ...{ parameters: push, problems },
   }),
   read("/ops/actors/:kind/:id/journal", "Its journal, with the states around each event", journalPage, {
     parameters: [...ref, parameter("query", "before", "`next_before` of the previous page."), limit],
@@ -121,6 +126,12 @@ const live: readonly Operation[] = [
     "Server-Sent Events: `actor`, as /ops/actors/{kind}/{id}, whenever it changes; `gone`; `fault` while it cannot be read",
     anyText,
     { ...stream, parameters: ref },
+  ),
+  read(
+    "/ops/live/pushes/:business_uuid/:push_id",
+    "Server-Sent Events: `push`, with `detail` as /ops/actors/push/{id} and `road` as /ops/pushes/{business_uuid}/{push_id}/road, whenever either changes; `fault` while it cannot be read",
+    anyText,
+    { ...stream, parameters: push },
   ),
 ];
 

@@ -81,7 +81,8 @@ describe("operators", () => {
       ],
       [actor, ["detail", ref]],
       ["/ops/live/actors/push/b.p", ["detail", ref]],
-      ["/ops/pushes/b/p/road", ["road", "b", "p"]],
+      ["/ops/pushes/b/p/road", ["road", { businessUuid: "b", pushId: "p", fromChunk: null }]],
+      ["/ops/pushes/b/p/road?from_chunk=7", ["road", { businessUuid: "b", pushId: "p", fromChunk: 7 }]],
       [`${actor}/journal`, ["journal", ref, { before: Number.MAX_SAFE_INTEGER, limit: 50 }]],
       [`${actor}/journal?before=9&limit=2`, ["journal", ref, { before: 9, limit: 2 }]],
       [`${actor}/states/4`, ["stateAt", { ...ref, seq: "4" }, 4]],
@@ -96,10 +97,18 @@ describe("operators", () => {
       expect([url, asked.at(-1)]).toEqual([url, expected]);
     }
     expect(asked).toHaveLength(reads.length);
+    await server.inject("/ops/live/pushes/b/p?from_chunk=2");
+    const road = { businessUuid: "b", pushId: "p", fromChunk: 2 };
+    expect(asked.slice(reads.length)).toEqual([
+      ["detail", ref],
+      ["road", road],
+    ]);
     expect((await server.inject("/ops/machines/nothing")).statusCode).toBe(404);
   });
 
   it.each([
+    ["/ops/pushes/b/p/road?from_chunk=x", "/query/from_chunk"],
+    ["/ops/live/pushes/b/p?from_chunk=-1", "/query/from_chunk"],
     ["/ops/actors?limit=0", "/query/limit"],
     ["/ops/actors?limit=201", "/query/limit"],
     ["/ops/actors?limit=ten", "/query/limit"],

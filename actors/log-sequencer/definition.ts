@@ -247,16 +247,18 @@ function written({ head }: Asked<"log.written">, view: View): Decided<DoneReply>
   return {
     reply: done,
     deletes: keysOf(rows.slice(0, batch.count)),
-    puts: [headRow(writtenHeads, head, view.nowMs)],
+    puts: [headRow(writtenHeads, head, { from: last.size, at_ms: view.nowMs })],
     events: [{ type: "log.written", head, at_ms: view.nowMs, oldest_ms: appendedAt(rows[batch.count]) }],
   };
 }
 
 function published({ head, leaf, policy }: Asked<"log.published">, view: View): Decided<DoneReply> {
   if (!isPublishing(view, head)) return { reply: done };
+  const from = view.snapshot.context.published?.size ?? 0;
   return {
     reply: done,
-    puts: [headRow(publishedHeads, head, view.nowMs)],
+    // The same head is published again under another policy of witnesses: it was published before.
+    puts: from === head.size ? [] : [headRow(publishedHeads, head, { from, at_ms: view.nowMs })],
     events: [{ type: "log.published", head, leaf, policy, at_ms: view.nowMs }],
   };
 }

@@ -226,7 +226,7 @@ describe("a successor of the log's home", () => {
     await part(9);
     const empty = new LogHome(witness);
     // HT2: the lost home wrote this head, and published nothing of it.
-    empty.actor.lay({ rt: writtenHeads.rt, k: 500, k2: "h", body: "1" });
+    empty.actor.lay({ rt: writtenHeads.rt, k: 500, k2: "h", body: '{"from":1,"at_ms":1}' });
     for (const { objects, leaves } of lost.written) await empty.store.write(objects, leaves);
     const checkpoint = await lost.store.readCheckpoint();
     if (checkpoint !== null) await empty.store.publish(checkpoint);

@@ -35,8 +35,8 @@ import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
-import { readPushRoad } from "./push-road.ts";
 import { sumOfPushes } from "./pushes-under-way.ts";
+import { type PushRoadDeps, readPushRoad } from "./road/push-road.ts";
 
 type InspectedServices = Pick<
   NodeServices,
@@ -51,6 +51,8 @@ type InspectedServices = Pick<
   | "pause"
   | "drain"
   | "elapsedMs"
+  | "tracing"
+  | "logStore"
 >;
 
 interface Parts {
@@ -86,11 +88,17 @@ export function createInspection(
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
   const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), nowMs });
   const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs });
-  const { cluster } = services;
+  const { cluster, config } = services;
   const departed =
     cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });
   const parts: Parts = { services, definitions, own, asker, known, passive, departed };
   const charts = definitions.map(toChart);
+  const road: PushRoadDeps = {
+    ...{ store, definitions, pause, records, log: services.logStore },
+    regions: () => cluster?.regionNames ?? [config.region],
+    askSpans: (question) => asker.all("operators.spans", question),
+    traceLink: config.tracing?.link ?? null,
+  };
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
     counts: () => readCounts(parts),
@@ -100,7 +108,7 @@ export function createInspection(
     refused: (query) => readRefused(parts, query),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
-    road: (uuid, pushId) => readPushRoad({ store, definitions, pause }, uuid, pushId),
+    road: (question) => readPushRoad(road, question),
     past: {
       ...createJournalReads({ store, definitions, pause }),
       exported: createJournalExport(services),

@@ -14,6 +14,7 @@ import type { NodeState, Readiness } from "../../ops/node-shapes.ts";
 import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
+import type { FoundSpans, SpanQuestion } from "../telemetry/kept-spans.ts";
 import { createOwnActing, type OwnActing } from "./acting.ts";
 import { compareTexts, nameOf, rowOf } from "./look.ts";
 import { redactReport } from "./redact.ts";
@@ -50,6 +51,8 @@ export interface NodeQuestions {
   "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
   "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
   "operators.refused_requests"(question: RefusedQuery): OwnRefused;
+  /** Null if it records no traces. */
+  "operators.spans"(question: SpanQuestion): FoundSpans | null;
   "operators.act"(question: {
     readonly ref: ActorRef;
     readonly act: ActorAct;
@@ -67,6 +70,7 @@ export interface OwnNode {
   actor(ref: ActorRef): Promise<ActorReport | null>;
   refusals(ref: ActorRef): readonly RefusedWrite[];
   refusedRequests(query: RefusedQuery): OwnRefused;
+  spans(question: SpanQuestion): FoundSpans | null;
   readonly acting: OwnActing;
   /** Answers another node; throws for a question that it does not know. */
   answer(question: Message): Promise<unknown>;
@@ -84,7 +88,7 @@ export interface OwnNodeParts {
 export function createOwnNode(
   services: Pick<
     NodeServices,
-    "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs"
+    "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs" | "tracing"
   >,
   { version, readiness, refused }: OwnNodeParts,
 ): OwnNode {
@@ -136,6 +140,7 @@ export function createOwnNode(
         at: new Date(atMs).toISOString(),
       })),
     refusedRequests: (query) => refused.list(query),
+    spans: (question) => services.tracing?.find(question) ?? null,
     acting: createOwnActing(services),
     answer: (question) => answer(own, question),
   };
@@ -161,6 +166,8 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.refusals((members as { readonly ref: ActorRef }).ref);
     case "operators.refused_requests":
       return own.refusedRequests(members as RefusedQuery);
+    case "operators.spans":
+      return own.spans(members as SpanQuestion);
     case "operators.act": {
       const { ref, act, expected } = members as Parameters<NodeQuestions["operators.act"]>[0];
       return own.acting.act(ref, act, expected);

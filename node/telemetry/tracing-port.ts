@@ -2,10 +2,13 @@
 
 import type { Reading } from "../../ops/metrics.ts";
 import type { RequestTraces } from "../../std/tracing.ts";
+import type { FoundSpans, SpanQuestion } from "./kept-spans.ts";
 import type { SpanFigures } from "./span-queue.ts";
 
 export interface Tracing extends RequestTraces, AsyncDisposable {
   figures(): SpanFigures;
+  /** The spans of a push that are still in memory. */
+  find(question: SpanQuestion): FoundSpans;
 }
 
 /** A node that records nothing shows zeros. */

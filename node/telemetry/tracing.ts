@@ -21,6 +21,7 @@ import {
 } from "../../std/tracing.ts";
 import type { NodeConfig } from "../config.ts";
 import { nodeTimers } from "../node-timers.ts";
+import { KeptSpans } from "./kept-spans.ts";
 import { SpanQueue } from "./span-queue.ts";
 import type { Tracing } from "./tracing-port.ts";
 
@@ -59,9 +60,10 @@ export function openTracing(
           : { level: "warn", event: "traces.not_taken", actor: "", detail },
       ),
   });
+  const kept = new KeptSpans();
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
-    spanProcessors: [queue],
+    spanProcessors: [queue, kept],
     spanLimits: { attributeValueLengthLimit: attributeLengthMax },
     resource: resourceFromAttributes({
       "service.name": "svc",
@@ -92,6 +94,7 @@ export function openTracing(
         ? begin(name, parseTraceparent(traceparent), { kind: "server", attributes })
         : null,
     figures: () => queue.figures(),
+    find: (question) => kept.find(question),
     [Symbol.asyncDispose]: () => queue.shutdown(),
   };
 }

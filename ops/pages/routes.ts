@@ -18,7 +18,7 @@ import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ClusterOps } from "../cluster.ts";
-import type { Inspection } from "../inspection.ts";
+import { type Inspection, readPush, readRoad } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
@@ -26,7 +26,7 @@ import { Key } from "./views/key.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
-import { pushView } from "./views/push.ts";
+import { Push } from "./views/push.ts";
 import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
 
@@ -88,8 +88,10 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     { ...asPage, ...query("at") },
     async (request, reply) => actorPage(reply, made, request.params, request.query["at"]),
   );
-  server.get<{ Params: { id: string } }>(`${uiBase}pushes/:id`, asPage, async (request, reply) =>
-    pushPage(reply, made, request.params.id),
+  server.get<{ Params: { id: string }; Querystring: Query }>(
+    `${uiBase}pushes/:id`,
+    { ...asPage, ...query("from_chunk") },
+    async (request, reply) => pushPage(reply, made, request.params.id, request.query["from_chunk"]),
   );
   server.get<{ Querystring: Query }>(
     refusalsPath,
@@ -195,15 +197,22 @@ async function actorPage(
   return show(reply, made, { title: `${ref.kind} ${ref.id}`, current: "actors", content });
 }
 
-async function pushPage(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> {
-  const { inspection } = made;
-  const [uuid = "", pushId = ""] = id.split(".");
-  const [detail, road] = await Promise.all([
-    inspection.detail({ kind: "push", id }),
-    inspection.road(uuid, pushId),
-  ]);
-  if (detail === null || road === null) return notFound(reply, made, texts.actor.notThereWords);
-  const content = pushView(detail, road, texts);
+async function pushPage(
+  reply: FastifyReply,
+  made: Made,
+  id: string,
+  from: string | undefined,
+): Promise<FastifyReply> {
+  const [business_uuid = "", push_id = ""] = id.split(".");
+  // A text that is not the number of a chunk shows the newest ones.
+  const asked = readRoad({ business_uuid, push_id }, from) ?? {
+    businessUuid: business_uuid,
+    pushId: push_id,
+    fromChunk: null,
+  };
+  const found = await readPush(made.inspection, asked);
+  if (found === null) return notFound(reply, made, texts.actor.notThereWords);
+  const content = island("push", Push, { language, ...found, fromChunk: asked.fromChunk });
   return show(reply, made, { title: texts.push.title(id), current: null, content });
 }
 

@@ -23,6 +23,12 @@ export function liveActor({ kind, id }: ActorName): string {
   return `/ops/live/actors/${encodeURIComponent(kind)}/${encodeURIComponent(id)}`;
 }
 
+/** Server-sent events: the road of a push, from one of its chunks on, or of the newest ones. */
+export function livePush(businessUuid: string, pushId: string, fromChunk: number | null): string {
+  const name = `${encodeURIComponent(businessUuid)}/${encodeURIComponent(pushId)}`;
+  return `/ops/live/pushes/${name}${fromChunk === null ? "" : `?from_chunk=${fromChunk}`}`;
+}
+
 /** A read of the API; its problem document's detail is the error's message. */
 export async function readJson<T>(address: string, init: RequestInit = {}): Promise<T> {
   const answer = await fetch(address, { headers: { accept: "application/json" }, ...init });

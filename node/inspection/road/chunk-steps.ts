@@ -1,0 +1,70 @@
+// The chunks of a push as steps of its road.
+
+import type { PushRoad } from "../../../ops/push-road-shape.ts";
+import type { RoadChunk } from "./chunk-road.ts";
+import type { Step } from "./journal-steps.ts";
+
+/** What a chunk's steps are, in the order in which they are made. */
+export function stepsOfChunk(actor: string, chunk: RoadChunk): readonly Step[] {
+  const name = `Chunk ${chunk.chunk + 1}`;
+  const { region, node } = chunk;
+  const step = (at: string | null, what: string, words: string, where = region): readonly Step[] =>
+    at === null ? [] : [{ at, what, words, actor, node, region: where, chunk: chunk.chunk }];
+  const waiting = chunk.indexes.filter(({ state }) => state === "waiting");
+  return [
+    ...step(
+      chunk.judged_at,
+      "judged",
+      `${name} was judged: ${chunk.records} records, all their faults found.`,
+    ),
+    ...step(
+      chunk.numbered_at,
+      "chunk_numbered",
+      `The business gave the records of chunk ${chunk.chunk + 1} their generations.`,
+    ),
+    ...step(chunk.signed_at, "signed", `${name} was signed: its rows and sidecars.`),
+    ...step(chunk.stored_at, "stored", `${name} was stored: its versions can be read.`),
+    ...chunk.indexes.flatMap(({ region: where, at }) =>
+      step(at, "indexed", `The index of ${where} confirmed chunk ${chunk.chunk + 1}.`, where),
+    ),
+    ...(chunk.state === "given_up"
+      ? step(chunk.settled_at, "given_up", `${name} was given up: its records are rejected.`)
+      : step(chunk.settled_at, "settled", `${name} was settled: its outcomes are committed.`)),
+    ...waiting.flatMap(({ region: where }) =>
+      step(
+        chunk.settled_at,
+        "index_behind",
+        `The index of ${where} has yet to confirm chunk ${chunk.chunk + 1}.`,
+        where,
+      ),
+    ),
+  ];
+}
+
+/** What is not known of the chunks that are shown. */
+export function unknownOfChunks(chunks: readonly RoadChunk[]): PushRoad["unknown"] {
+  const old = chunks.filter(({ state, judged_at }) => state === "settled" && judged_at === null);
+  const isGone = ({ state, settled_at }: RoadChunk): boolean =>
+    (state === "settled" || state === "given_up") && settled_at === null;
+  const untimed = chunks.filter(isGone);
+  return [
+    ...(old.length === 0 ? [] : [{ what: "judged", chunk: null, words: ofEarlier(old) }]),
+    ...(untimed.length === 0 ? [] : [{ what: "settled", chunk: null, words: ofGone(untimed) }]),
+  ];
+}
+
+function numbersOf(chunks: readonly RoadChunk[]): string {
+  const [first, last] = [(chunks[0]?.chunk ?? 0) + 1, (chunks.at(-1)?.chunk ?? 0) + 1];
+  if (chunks.length === 1) return `chunk ${first}`;
+  return last - first + 1 === chunks.length
+    ? `chunks ${first} to ${last}`
+    : `${chunks.length} of chunks ${first} to ${last}`;
+}
+
+function ofEarlier(chunks: readonly RoadChunk[]): string {
+  return `The judging, signing, storing and indexing of ${numbersOf(chunks)}: the release that did it noted no times.`;
+}
+
+function ofGone(chunks: readonly RoadChunk[]): string {
+  return `The settling of ${numbersOf(chunks)}: the event is only in the snapshot.`;
+}

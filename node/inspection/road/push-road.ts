@@ -1,0 +1,209 @@
+// The road of one push over the actors and regions that took part in it, as a timeline: received, charged, numbered, held, each chunk
+// judged, signed, stored and indexed, its seal in the public log, and the traces of all that.
+//   PR1. What a journal says has the time and the node of its commit. Where the journal has no event any more, the rows of the push
+//        say when (actors/push/times.ts), and the activations of the actor on which node.
+//   PR2. A step that was made, and of which nobody knows the time any more, is named in `unknown`: it is not left out.
+//   PR3. Everything is a read; nothing is claimed or woken.
+
+import { businessRef, keyRef, pushRef } from "../../../actors/messages/refs.ts";
+import { type AcceptedTimes, acceptedTimes } from "../../../actors/push/times.ts";
+import type { PushContext } from "../../../machines/push.ts";
+import type { PushRoad } from "../../../ops/push-road-shape.ts";
+import type { ActorStore } from "../../../storage/actor-store.ts";
+import { compareTexts } from "../look.ts";
+import { readChunks } from "./chunk-road.ts";
+import { stepsOfChunk, unknownOfChunks } from "./chunk-steps.ts";
+import {
+  acceptedStep,
+  chargedStep,
+  type JournalDeps,
+  type JournalPart,
+  numberedStep,
+  ofBusiness,
+  ofKey,
+  ofPush,
+  ownerAt,
+  readJournalPart,
+  type Said,
+  type Step,
+  stepOf,
+} from "./journal-steps.ts";
+import { type LogLeafDeps, type LogStanding, readLogLeaf } from "./log-leaf.ts";
+import { type AskSpans, readTraces } from "./push-traces.ts";
+
+export interface PushRoadDeps extends JournalDeps, LogLeafDeps {
+  readonly store: Pick<ActorStore, "readHead" | "readRows">;
+  /** The regions whose indexes have to confirm. */
+  readonly regions: () => readonly string[];
+  readonly askSpans: AskSpans;
+  /** The address of a trace, with `{trace_id}` in place of its id; null for none. */
+  readonly traceLink: string | null;
+}
+
+export interface RoadQuestion {
+  readonly businessUuid: string;
+  readonly pushId: string;
+  /** The first chunk that is shown; null for the newest ones. */
+  readonly fromChunk: number | null;
+}
+
+interface Parts {
+  readonly facts: NonNullable<PushContext["facts"]>;
+  readonly context: PushContext;
+  readonly push: JournalPart;
+  readonly business: JournalPart | null;
+  readonly key: JournalPart | null;
+  readonly accepted: AcceptedTimes;
+}
+
+/** Null for a push that was never accepted. */
+export async function readPushRoad(deps: PushRoadDeps, question: RoadQuestion): Promise<PushRoad | null> {
+  const parts = await readParts(deps, question);
+  if (parts === null) return null;
+  const { push, context, facts, accepted } = parts;
+  const { businessUuid, pushId, fromChunk } = question;
+  const regions = deps.regions();
+  const [shown, log] = await Promise.all([
+    readChunks(deps.store, { facts, context, push, regions, fromChunk }),
+    readLogLeaf(deps, { pushId, told: accepted.leaf }),
+  ]);
+  const { chunks } = shown;
+  const known = chunks.flatMap(({ trace_id }) => (trace_id === null ? [] : [trace_id]));
+  const { id } = pushRef(businessUuid, pushId);
+  const { traces, missing } = await readTraces(
+    { ask: deps.askSpans, link: deps.traceLink },
+    { push: id, traces: [...new Set(known)] },
+  );
+  const whole = stepsOfWhole(parts, log);
+  const steps = [...whole.steps, ...chunks.flatMap((each) => stepsOfChunk(push.actor, each))];
+  const journals = [push, parts.business, parts.key].filter((part) => part !== null);
+  return {
+    ...{ business_uuid: businessUuid, push_id: pushId },
+    // A sort keeps the order in which a chunk makes its steps.
+    steps: steps.sort((a, b) => compareTexts(a.at, b.at) || rankOf(a) - rankOf(b)),
+    unknown: [...whole.unknown, ...unknownOfChunks(chunks)],
+    ...{ chunks, from_chunk: shown.fromChunk, chunks_total: shown.total },
+    regions: regionsOf(context, chunks, regions),
+    ...{ log, traces },
+    ...(missing.length === 0 ? {} : { missing }),
+    pruned: journals.filter(({ isPruned }) => isPruned).map(({ actor }) => actor),
+  };
+}
+
+async function readParts(deps: PushRoadDeps, { businessUuid, pushId }: RoadQuestion): Promise<Parts | null> {
+  const ref = pushRef(businessUuid, pushId);
+  const push = await readJournalPart(deps, ref, { isWanted: () => true, say: ofPush });
+  const context = push?.context as PushContext | undefined;
+  if (push === null || context === undefined || context.facts === null) return null;
+  const { facts } = context;
+  const isWanted = (event: object): boolean => "push_id" in event && event.push_id === pushId;
+  const [business, key, rows] = await Promise.all([
+    readJournalPart(deps, businessRef(businessUuid), { isWanted, say: ofBusiness }),
+    readJournalPart(deps, keyRef(businessUuid, facts.key_id), { isWanted, say: ofKey }),
+    deps.store.readRows(ref, [acceptedTimes.selectPage(1)]),
+  ]);
+  const [row] = rows;
+  const accepted = row === undefined ? {} : acceptedTimes.decode(row.body, row);
+  return { facts, context, push, business, key, accepted };
+}
+
+interface Whole {
+  readonly steps: readonly Step[];
+  readonly unknown: PushRoad["unknown"];
+}
+
+/** The steps of the push itself: what is missing in the journals comes from rows, or is unknown (PR1, PR2). */
+function stepsOfWhole(parts: Parts, log: LogStanding): Whole {
+  const { push, business, key, accepted, facts } = parts;
+  const found = [push, key, business].flatMap((part) => part?.steps ?? []);
+  const has = (what: string): boolean => found.some((step) => step.what === what);
+  const received = receivedOf(parts);
+  const steps: Step[] = [received, ...found];
+  const unknown: PushRoad["unknown"][number][] = [];
+  const fill = (said: Said, part: JournalPart | null, atMs: number | undefined): void => {
+    if (has(said.what)) return;
+    if (part !== null && atMs !== undefined)
+      steps.push(stepOf(part.actor, said, { atMs, ...ownerAt(part.activations, atMs) }));
+    else unknown.push({ what: said.what, chunk: null, words: `${said.words} ${gone}` });
+  };
+  // What a person seals alone is not charged to an integration key.
+  if (facts.path === "A") fill(chargedStep, key, accepted.charged_ms);
+  fill(numberedStep, business, accepted.numbered_ms);
+  fill(acceptedStep, push, firstCommitOf(push));
+  const ended = endOf(parts);
+  if (ended !== null && !has(ended.what)) steps.push(ended);
+  return { steps: [...steps, ...stepsOfLog(log)], unknown };
+}
+
+const gone = "When, is not known any more: the event is only in the snapshot.";
+
+const firstSteps = ["received", "charged", "numbered", "accepted", "prepared", "held"];
+const lastSteps = ["complete", "failed", "finished"];
+
+/** The order of steps of the same instant. */
+function rankOf({ what, chunk }: Step): number {
+  const first = chunk === null ? firstSteps.indexOf(what) : -1;
+  if (first !== -1) return first;
+  return firstSteps.length + 1 + (chunk === null ? lastSteps.indexOf(what) : -1);
+}
+
+function receivedOf({ facts, business, push }: Parts): Step {
+  const atMs = Date.parse(facts.received_at);
+  const { records, collection, source, path } = facts;
+  const words = `${records} records of ${collection} were received (${source}, path ${path}).`;
+  const owner = ownerAt(business?.activations ?? [], atMs);
+  return stepOf(push.actor, { what: "received", words }, { atMs, ...owner });
+}
+
+/** A push begins with its acceptance; undefined where its first activation is not remembered. */
+function firstCommitOf({ activations }: JournalPart): number | undefined {
+  return activations.find(({ p }) => p === 1)?.t;
+}
+
+function endOf({ context, push }: Parts): Step | null {
+  const { completedAtMs: atMs, error } = context;
+  if (atMs === null) return null;
+  const said =
+    error === null
+      ? { what: "complete", words: "Every chunk is settled, and every index has confirmed." }
+      : { what: "failed", words: `The push failed: ${error.code}.` };
+  return stepOf(push.actor, said, { atMs, ...ownerAt(push.activations, atMs) });
+}
+
+function stepsOfLog(log: LogStanding): readonly Step[] {
+  const { appended_at, published_at, leaf_index, appended_size, published_size } = log;
+  const actor = "log-sequencer/svc-log";
+  const step = (at: string | null, what: string, words: string): readonly Step[] =>
+    at === null ? [] : [{ at, what, words, actor, region: null, node: null, chunk: null }];
+  return [
+    ...step(
+      appended_at,
+      "logged",
+      `The seal is leaf ${leaf_index} of the log, in a tree of ${appended_size}.`,
+    ),
+    ...step(
+      published_at,
+      "log_published",
+      `The checkpoint of ${published_size} leaves, which covers it, was cosigned as the policy asks and published.`,
+    ),
+  ];
+}
+
+/** How far each region's index is. A region that was declared dead meanwhile is shown as long as something waits for it. */
+function regionsOf(
+  { unindexed, chunksSettled }: PushContext,
+  chunks: PushRoad["chunks"],
+  regions: readonly string[],
+): PushRoad["regions"] {
+  const named = [...new Set([...regions, ...unindexed.map(([, region]) => region)])].sort();
+  return named.map((region) => {
+    const waiting = unindexed.filter(([, at]) => at === region).length;
+    const times = chunks.flatMap(({ indexes }) => indexes.filter((each) => each.region === region));
+    const last =
+      times
+        .flatMap(({ at }) => at ?? [])
+        .sort(compareTexts)
+        .at(-1) ?? null;
+    return { region, confirmed: chunksSettled - waiting, waiting, last_at: last };
+  });
+}

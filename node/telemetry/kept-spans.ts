@@ -1,0 +1,106 @@
+// The spans of the newest pushes that this node recorded, in memory, for the page of a push. They are what the collector gets as well.
+//   KS1. There are never more than a fixed number of traces and of spans: the oldest traces are forgotten first.
+//   KS2. Only what belongs to a push is kept: searches and fetches, which are many, do not displace it.
+//   KS3. A trace is found by the push that one of its spans names, or by its own id; which pushes a trace has is not bounded by
+//        anything but its spans.
+
+import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace";
+
+export interface KeptSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string | null;
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  readonly tookUs: number;
+  readonly failure: string | null;
+}
+
+export interface SpanQuestion {
+  /** The id of a push's actor. */
+  readonly push: string;
+  /** Traces that are known to be of this push. */
+  readonly traces: readonly string[];
+}
+
+export interface FoundSpans {
+  readonly traces: readonly string[];
+  readonly spans: readonly KeptSpan[];
+}
+
+interface KeptTrace {
+  readonly spans: KeptSpan[];
+  readonly pushes: Set<string>;
+}
+
+const tracesMax = 512;
+const spansMax = 8_192;
+/** A push of 100,000 records has about seven spans for each of its 500 chunks. */
+const spansPerTraceMax = 4_096;
+
+/** The work of a push that no actor of its own kind does. */
+const namesOfPush =
+  /^(?:POST \/v1\/publish|business (?:push|chunk)\.|integration-key push\.|region rows\.|region (?:applyRows|indexRows)|sign versions|store versions|bulk-upload import\.)/;
+
+export class KeptSpans implements SpanProcessor {
+  readonly #traces = new Map<string, KeptTrace>();
+  #count = 0;
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    const isPush = span.attributes["svc.actor.kind"] === "push";
+    if (!isPush && !namesOfPush.test(span.name)) return;
+    const kept = keptOf(span);
+    const trace = this.#traceOf(kept.traceId);
+    if (trace.spans.length >= spansPerTraceMax) return;
+    trace.spans.push(kept);
+    this.#count += 1;
+    if (isPush) trace.pushes.add(String(span.attributes["svc.actor.id"]));
+    this.#forget();
+  }
+
+  find({ push, traces }: SpanQuestion): FoundSpans {
+    const found = new Set(traces);
+    for (const [id, { pushes }] of this.#traces) if (pushes.has(push)) found.add(id);
+    return { traces: [...found], spans: [...found].flatMap((id) => this.#traces.get(id)?.spans ?? []) };
+  }
+
+  async forceFlush(): Promise<void> {}
+
+  async shutdown(): Promise<void> {
+    this.#traces.clear();
+    this.#count = 0;
+  }
+
+  #traceOf(id: string): KeptTrace {
+    const known = this.#traces.get(id);
+    if (known !== undefined) return known;
+    const made: KeptTrace = { spans: [], pushes: new Set() };
+    this.#traces.set(id, made);
+    return made;
+  }
+
+  /** KS1. A map lists its entries in the order in which they came. */
+  #forget(): void {
+    for (const [id, { spans }] of this.#traces) {
+      if (this.#traces.size <= tracesMax && this.#count <= spansMax) return;
+      this.#traces.delete(id);
+      this.#count -= spans.length;
+    }
+  }
+}
+
+function keptOf(span: ReadableSpan): KeptSpan {
+  const { traceId, spanId } = span.spanContext();
+  const [seconds, nanoseconds] = span.startTime;
+  const [tookSeconds, tookNanoseconds] = span.duration;
+  return {
+    ...{ traceId, spanId, parentId: span.parentSpanContext?.spanId ?? null, name: span.name },
+    startMs: seconds * 1_000 + nanoseconds / 1_000_000,
+    tookUs: Math.max(0, Math.round(tookSeconds * 1_000_000 + tookNanoseconds / 1_000)),
+    // A failure is a word (TR3 in std/tracing.ts).
+    failure: span.status.message ?? null,
+  };
+}

@@ -81,6 +81,8 @@ export async function liveExamples(
   const base = urls.ops_url;
   note("GET /ops/live/counts", await firstEvent(`${base}/ops/live/counts`));
   note("GET /ops/live/actors/:kind/:id", await firstEvent(`${base}/ops/live/actors/push/${id}`));
+  const road = await firstEvent(`${base}/ops/live/pushes/${id.replace(".", "/")}`);
+  note("GET /ops/live/pushes/:business_uuid/:push_id", road);
   const token = (await readFile(`${config.home}/ops-token`, "utf8")).trim();
   const headers = { authorization: `Bearer ${token}` };
   const file = await (await contractFetch(`${base}/ops/actors/push/${id}/export`, { headers })).text();

@@ -387,12 +387,22 @@ const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
 ];
 
 it.runIf(process.env["SVC_WRITE_PICTURES"] !== undefined)(
+  // The names of those that are wanted, or 1 for all.
   "writes the pictures in docs",
   async () => {
+    const wanted = process.env["SVC_WRITE_PICTURES"]?.split(",") ?? [];
+    push = await publish(...Array.from({ length: 450 }, (_, at) => `seen-${at}`));
+    await expect
+      .poll(async () => (await node.services.actors.inspect({ kind: "push", id: push }))?.state, {
+        timeout: 60_000,
+      })
+      .toBe("complete");
     for (const [name, of, view] of pictures) {
+      if (!wanted.includes("1") && !wanted.includes(name)) continue;
       const [, url] = pages.find(([each]) => each === of) ?? ["", () => ""];
       await using opened = await openPage(browser, url(), view);
-      if (["overview", "actor", "log"].includes(of)) await opened.page.locator("[data-live=on]").waitFor();
+      if (["overview", "actor", "log", "push"].includes(of))
+        await opened.page.locator("[data-live=on]").waitFor();
       const path = new URL(`../docs/inspector/${name}.png`, import.meta.url).pathname;
       const fullPage = of !== "actors" && of !== "search" && of !== "sign-in";
       await opened.page.screenshot({ path, fullPage });

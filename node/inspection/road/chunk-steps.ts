@@ -15,7 +15,7 @@ export function stepsOfChunk(actor: string, chunk: RoadChunk): readonly Step[] {
     ...step(
       chunk.judged_at,
       "judged",
-      `${name} was judged: ${chunk.records} records, all their faults found.`,
+      `${name} was judged: every fault of its ${chunk.records === 1 ? "record" : `${chunk.records} records`} is known.`,
     ),
     ...step(
       chunk.numbered_at,

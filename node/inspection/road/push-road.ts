@@ -150,7 +150,11 @@ function rankOf({ what, chunk }: Step): number {
 function receivedOf({ facts, business, push }: Parts): Step {
   const atMs = Date.parse(facts.received_at);
   const { records, collection, source, path } = facts;
-  const words = `${records} records of ${collection} were received (${source}, path ${path}).`;
+  const how = `(${source}, path ${path})`;
+  const words =
+    records === 1
+      ? `A record of ${collection} was received ${how}.`
+      : `${records} records of ${collection} were received ${how}.`;
   const owner = ownerAt(business?.activations ?? [], atMs);
   return stepOf(push.actor, { what: "received", words }, { atMs, ...owner });
 }

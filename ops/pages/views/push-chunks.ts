@@ -28,8 +28,8 @@ export function chunksOf(road: PushRoad, id: string, push: PushTexts): Component
     { name: texts.records, kind: "nowrap" as const },
     { name: texts.state, kind: "nowrap" as const },
     { name: texts.bar },
-    ...partNames.map((name) => ({ name: texts[name], kind: "nowrap" as const })),
-    { name: texts.indexed, kind: "nowrap" as const },
+    ...partNames.map((name) => ({ name: texts[name] })),
+    { name: texts.indexed },
     { name: push.owner, kind: "nowrap" as const },
   ];
   const rows = chunks.map((chunk) => ({

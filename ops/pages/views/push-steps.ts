@@ -24,12 +24,15 @@ export function stepsOf({ steps: all }: PushRoad, { push }: Texts["operations"])
     { name: push.region, kind: "nowrap" as const },
     { name: push.owner, kind: "nowrap" as const },
   ];
+  // The log goes on long after the push: on its scale nothing else could be told apart.
+  const toMs = Math.max(...steps.filter(({ what }) => !isOfLog(what)).map(({ at }) => Date.parse(at)));
+  const scale = { fromMs: Date.parse(steps[0]?.at ?? ""), toMs };
   const rows = steps.map((step, index) => ({
     key: String(index),
     cells: [
       shortTime(step.at),
       offsetOf(step.at, steps),
-      mark(step, steps),
+      mark(step, scale),
       h("span", { "data-step": step.what }, step.words),
       actorLink(step),
       step.region ?? "–",
@@ -62,10 +65,17 @@ function actorLink({ actor }: Step): ComponentChild {
   return h("a", { href: actorPath(kind, id) }, kind);
 }
 
-/** Where the step stands between the first and the last. */
-function mark({ at }: Step, steps: readonly Step[]): ComponentChild {
-  const [from, to] = [Date.parse(steps[0]?.at ?? at), Date.parse(steps.at(-1)?.at ?? at)];
-  const share = to === from ? 0 : (Date.parse(at) - from) / (to - from);
+/** Whether a step is one of the log, which follows the push. */
+export function isOfLog(what: string): boolean {
+  return what === "logged" || what === "log_published";
+}
+
+/** Where the step stands between the first and the last of the push. */
+function mark(
+  { at }: Step,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): ComponentChild {
+  const share = toMs > fromMs ? Math.min((Date.parse(at) - fromMs) / (toMs - fromMs), 1) : 0;
   return h(
     "svg",
     { class: "timeline", viewBox: "0 0 200 16", preserveAspectRatio: "none", "aria-hidden": "true" },

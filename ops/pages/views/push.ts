@@ -12,7 +12,7 @@ import { actorPath } from "./frame.ts";
 import { liveBadge, useLive } from "./live.ts";
 import { chunksOf } from "./push-chunks.ts";
 import { logOf, regionsOf } from "./push-places.ts";
-import { offsetOf, stepsOf, unknownOf } from "./push-steps.ts";
+import { isOfLog, offsetOf, stepsOf, unknownOf } from "./push-steps.ts";
 import { tracesOf } from "./push-traces.ts";
 
 export interface PushView {
@@ -85,5 +85,5 @@ function summaryOf(
 
 /** The log goes on after the push: it is not part of how long that took. */
 function lastOf(steps: PushRoad["steps"]): string | null {
-  return steps.filter(({ what }) => !what.startsWith("log")).at(-1)?.at ?? null;
+  return steps.filter(({ what }) => !isOfLog(what)).at(-1)?.at ?? null;
 }

@@ -58,7 +58,10 @@ export const operations: Readonly<Record<string, Proof>> = {
       ...["from", "to"].map((name) => `actors/{kind}/{id}/changes query ${name}`),
       ...["event", "seq"].map((name) => `actors/{kind}/{id}/what-if query ${name}`),
       "actors/{kind}/{id}/states/{seq} path seq",
-      ...["business_uuid", "push_id"].map((name) => `pushes/{business_uuid}/{push_id}/road path ${name}`),
+      ...["path business_uuid", "path push_id", "query from_chunk"].flatMap((member) => [
+        `pushes/{business_uuid}/{push_id}/road ${member}`,
+        `live/pushes/{business_uuid}/{push_id} ${member}`,
+      ]),
       ...["kind", "id"].map((name) => `live/actors/{kind}/{id} path ${name}`),
     ].map((key) => [
       `GET /ops/${key}`,

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { send } from "../api/surfaces.fixture.ts";
-import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
 import { findBrowser } from "../tools/browser.ts";
 import { freePorts, surfacePorts } from "../tools/free-ports.ts";
 import { faultsOf, openBrowser, openPage, type View } from "./inspector.fixture.ts";
@@ -25,12 +24,11 @@ let business: TestBusiness;
 let push = "";
 /** The sequence number of the last batch. */
 let seq = 0;
-let isIndexAway = false;
 
 beforeAll(async () => {
   if (!isThere) return;
   home = await mkdtemp(join(tmpdir(), "svc-inspector-"));
-  node = await startNode({ home, portBase: 0, logLevel: "error" }, { index: sometimesAway });
+  node = await startNode({ home, portBase: 0, logLevel: "error" });
   await node.seeded;
   business = await openBusiness(node.services);
   push = await publish("one");
@@ -42,18 +40,6 @@ afterAll(async () => {
   await browser?.close();
   await node?.[Symbol.asyncDispose]();
   if (home !== "") await rm(home, { recursive: true, force: true });
-});
-
-/** The node's index, which is away when a test says so. */
-const sometimesAway = (rows: RowIndex): RowIndex => ({
-  apply: async (changes) => {
-    if (isIndexAway) throw indexUnavailable("unreachable", "Nobody is there.");
-    return rows.apply(changes);
-  },
-  search: (query) => rows.search(query),
-  isFindable: (collection, id) => rows.isFindable(collection, id),
-  purge: (collections) => rows.purge(collections),
-  count: (collection) => rows.count(collection),
 });
 
 /** Publishes a product and returns the id of the push's actor. */
@@ -230,69 +216,6 @@ inBrowser(
     await page.getByRole("heading", { name: "Statechart" }).waitFor();
   },
   120_000,
-);
-
-const pushUrl = (id: string) => urlOf(`/ui/pushes/${encodeURIComponent(id)}`);
-
-/** The steps in the order in which the page shows them, with their times. */
-const stepsOn = async (page: Page): Promise<readonly (readonly [what: string, at: string])[]> =>
-  page
-    .locator("tr:has([data-step])")
-    .evaluateAll((rows) =>
-      rows.map((row) => [
-        row.querySelector("[data-step]")?.getAttribute("data-step") ?? "",
-        row.querySelector("time")?.getAttribute("datetime") ?? "",
-      ]),
-    );
-
-inBrowser(
-  "the road of a push has every step with its time, in their order, up to the public log",
-  async () => {
-    await using opened = await openPage(browser, pushUrl(push), wide);
-    const { page } = opened;
-    // The log takes the seal up a few seconds later: the page moves on by itself.
-    await page.locator("[data-step=log_published]").waitFor({ timeout: 60_000 });
-    const steps = await stepsOn(page);
-    const wanted = ["received", "charged", "numbered", "accepted", "judged", "chunk_numbered"];
-    wanted.push("signed", "stored", "indexed", "settled", "complete", "logged", "log_published");
-    expect(steps.map(([what]) => what).filter((what) => wanted.includes(what))).toEqual(wanted);
-    expect(steps.map(([, at]) => at)).toEqual(steps.map(([, at]) => at).toSorted());
-    for (const [, at] of steps) expect(at).toMatch(/^20\d\d-.*Z$/);
-    expect(await page.locator("[data-log]").getAttribute("data-log")).toBe("published");
-    expect(await page.getByRole("region", { name: "Chunks of the push" }).innerText()).toContain("settled");
-    expect(await page.locator("section", { hasText: "Traces" }).innerText()).toContain("SVC_OTLP_ENDPOINT");
-  },
-  120_000,
-);
-
-inBrowser(
-  "a push that is under way moves on without being loaded again: its chunks, its indexes, its end",
-  async () => {
-    isIndexAway = true;
-    try {
-      const late = await publish(...Array.from({ length: 250 }, (_, at) => `late-${at}`));
-      await using opened = await openPage(browser, pushUrl(late), wide);
-      const { page } = opened;
-      await page.evaluate("window.isTheSamePage = true");
-      await page.locator("[data-chunk='1'][data-chunk-state=settled]").waitFor({ timeout: 60_000 });
-      await page.locator("[data-step=index_behind]").nth(1).waitFor({ timeout: 60_000 });
-      const indexes = page.getByRole("region", { name: "How far the index of each region is" });
-      const { region } = node.services.config;
-      expect(await indexes.getByRole("row", { name: region }).innerText()).toMatch(/\b0\s+2\b/);
-      expect(await faultsOf(page)).toEqual([]);
-      isIndexAway = false;
-      await page.locator("[data-step=complete]").waitFor({ timeout: 60_000 });
-      expect(await indexes.getByRole("row", { name: region }).innerText()).toMatch(/\b2\s+0\b/);
-      const whats = (await stepsOn(page)).map(([what]) => what);
-      expect(whats.filter((what) => what === "indexed")).toHaveLength(2);
-      expect(whats).not.toContain("index_behind");
-      expect(await page.evaluate("window.isTheSamePage")).toBe(true);
-      expect(opened.complaints).toEqual([]);
-    } finally {
-      isIndexAway = false;
-    }
-  },
-  240_000,
 );
 
 inBrowser(

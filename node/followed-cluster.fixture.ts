@@ -21,6 +21,7 @@ import { nodetoolCommand } from "../tools/engines/nodetool.ts";
 import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { freePorts } from "../tools/free-ports.ts";
 import { root } from "../tools/process.ts";
+import { dropTraces } from "./cluster-traces.fixture.ts";
 import {
   type ElasticGate,
   type GateIdentity,
@@ -216,6 +217,7 @@ export class FollowedCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#nodes.values()].map((node) => node.stop(0)));
     for (const each of this.#opened) await each[Symbol.asyncDispose]();
+    await dropTraces(this.#engines, this.name);
     await this.#guard.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }

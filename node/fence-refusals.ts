@@ -71,7 +71,7 @@ export class FenceWitness {
   /** Wraps the store for the incarnation's actors: refusals are counted (R1), and nothing else changes. */
   watch(store: ActorStore, incarnation: string): ActorStore {
     return {
-      ...(store.createsActors === undefined ? {} : { createsActors: store.createsActors }),
+      createsActors: store.createsActors,
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const outcome = store.commit(commit);

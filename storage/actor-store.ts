@@ -134,8 +134,8 @@ export type RowSelection =
     };
 
 export interface ActorStore {
-  /** Whether a commit can create its actor (S9), which saves the claim; absent where it cannot. */
-  readonly createsActors?: true;
+  /** Whether a commit can create its actor (S9), which saves the claim. */
+  readonly createsActors: boolean;
   /** Takes ownership of the actor. An actor that is not there begins with `firstEpoch`, 1 by default. Throws {@link StoreError}. */
   claim(ref: ActorRef, owner: string, firstEpoch?: number): Promise<Activation>;
   /** Throws {@link StoreError}; `unknown` is resolved by resending the same commit or claiming again (A5). */

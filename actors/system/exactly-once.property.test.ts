@@ -71,6 +71,7 @@ function newNode(
   const { store, time } = world;
   const system = world.system({
     store: {
+      createsActors: store.createsActors,
       claim: (ref, owner) => call(() => store.claim(ref, owner)),
       commit: (commit) => call(() => store.commit(commit)),
       readRows: (ref, selections) => call(() => store.readRows(ref, selections)),

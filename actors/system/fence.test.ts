@@ -104,7 +104,7 @@ describe("an actor whose id was just drawn", () => {
 
   it("is claimed where the store cannot create it", async () => {
     const { system, store } = newWorld();
-    Object.assign(store, { createsActors: undefined });
+    Object.assign(store, { createsActors: false });
     expect(await asNew(system(), "a")).toBe(1);
     expect(store.callsOf("claim")).toBe(1);
   });
@@ -251,6 +251,7 @@ describe("A5: unknown is not failed", () => {
   it("a doubt stays a doubt where as many commits were made of which the last is another", async () => {
     const { system, store, time } = newWorld();
     const stays: ActorStore = {
+      createsActors: store.createsActors,
       claim: async (ref, owner) => {
         const activation = await store.claim(ref, owner);
         const { head } = activation;

@@ -57,7 +57,7 @@ export class JournaledActivation extends Activation {
 
   constructor(ref: ActorRef, key: string, driver: MachineDriver, host: ActorHost, isNew: boolean) {
     super(ref, key, driver, host);
-    this.#isNew = isNew && host.store.createsActors === true;
+    this.#isNew = isNew && host.store.createsActors;
   }
 
   open(): void {

@@ -34,6 +34,7 @@ async function record(load: DurableLoad): Promise<readonly (readonly ActorCommit
     });
   };
   const recording: ActorStore = {
+    createsActors: store.createsActors,
     claim: (ref, owner) => store.claim(ref, owner),
     readRows: (ref, selections) => store.readRows(ref, selections),
     readHead: (ref) => store.readHead(ref),

@@ -36,6 +36,7 @@ function record(load: EngineLoad): Promise<RecordedCommits> {
     const commits: ActorCommit[] = [];
     let isRecording = false;
     const recording: ActorStore = {
+      createsActors: store.createsActors,
       claim: (ref, owner) => store.claim(ref, owner),
       readRows: (ref, selections) => store.readRows(ref, selections),
       readHead: (ref) => store.readHead(ref),

@@ -122,6 +122,7 @@ class Sequenced {
 
   watchHeads(store: ActorStore): ActorStore {
     return {
+      createsActors: store.createsActors,
       claim: (ref, owner) => store.claim(ref, owner),
       readRows: (ref, selections) => store.readRows(ref, selections),
       readHead: (ref) => store.readHead(ref),

@@ -4,7 +4,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
+import { authorization, noInspection, openOps } from "../../ops/ops.fixture.ts";
 import { parseJournal } from "../../sim/parse-journal.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
 import { runNode } from "../../tools/process.ts";
 import {
   type AttackNode,
@@ -16,6 +18,18 @@ import {
 } from "../attack.fixture.ts";
 import { product, type TestBusiness } from "../publishing.fixture.ts";
 import { createJournalExport } from "./journal-export.ts";
+
+/** The store's methods, apart from it. */
+const unbound = (store: ActorStore): ActorStore => ({
+  createsActors: store.createsActors,
+  claim: (...given) => store.claim(...given),
+  commit: (commit) => store.commit(commit),
+  readRows: (...given) => store.readRows(...given),
+  readHead: (ref) => store.readHead(ref),
+  dueActors: (...given) => store.dueActors(...given),
+  listActors: (...given) => store.listActors(...given),
+  countActors: (...given) => store.countActors(...given),
+});
 
 let node: AttackNode;
 let business: TestBusiness;
@@ -91,5 +105,33 @@ describe("the journal of an actor over the operators' surface", () => {
     expect(one).toMatchObject({ status: "fulfilled", value: { ok: true } });
     expect(other).toMatchObject({ status: "rejected", reason: { name: "Unavailable", reason: "export" } });
     expect(await exported(ref)).toMatchObject({ ok: true });
+  });
+
+  it("is 503 with a reason while the actor commits faster than it can be read", async () => {
+    const { actorStore, records, clock } = node.running.services;
+    let commits = 0;
+    const actors: ActorStore = {
+      ...unbound(actorStore),
+      // Another commit was made before each look.
+      readHead: async (ref) => {
+        const head = await actorStore.readHead(ref);
+        commits += 1;
+        return head === null ? null : { ...head, head: head.head + commits };
+      },
+    };
+    const exported = createJournalExport({ actorStore: actors, records, clock });
+    const server = openOps({ inspection: { ...noInspection, past: { ...noInspection.past, exported } } });
+    const answer = await server.inject({
+      url: `/ops/actors/push/${push}/export`,
+      headers: { authorization },
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      expect.objectContaining({ code: "unavailable", reason: "busy_actor", retry_after_seconds: 10 }),
+    ]);
+    // The next one is not refused because of it.
+    expect(await createJournalExport(node.running.services)({ kind: "push", id: push })).toMatchObject({
+      ok: true,
+    });
   });
 });

@@ -13,7 +13,7 @@ describe("timings", () => {
   it("of a store leave what it can do as it is", () => {
     const { watchCommits } = createTimings();
     expect(watchCommits(rubbish({ createsActors: true })).createsActors).toBe(true);
-    expect(watchCommits(rubbish({})).createsActors).toBe(undefined);
+    expect(watchCommits(rubbish({ createsActors: false })).createsActors).toBe(false);
   });
 
   it("time the commits of each kind, and count those that the store did not answer", async () => {

@@ -25,7 +25,7 @@ export function createTimings(): Timings {
   return {
     registry,
     watchCommits: (store) => ({
-      ...(store.createsActors === undefined ? {} : { createsActors: store.createsActors }),
+      createsActors: store.createsActors,
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),
       commit: (commit) => {
         const fromMs = performance.now();

@@ -59,6 +59,7 @@ export function openSimActorStore(
 }
 
 class SimActorStore implements ActorStore {
+  readonly createsActors = false;
   readonly #client: StoreClient;
   readonly #guards: ActorStoreGuards;
   readonly #missed: () => void;

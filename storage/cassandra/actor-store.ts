@@ -76,6 +76,7 @@ export function openCassandraActorStore(
 }
 
 class ActorJournals implements CassandraActorStore {
+  readonly createsActors = false;
   readonly #session: CassandraSession;
   readonly #options: CassandraActorStoreOptions;
   readonly #rules: Omit<ClaimRules, "firstEpoch">;

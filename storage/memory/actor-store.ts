@@ -51,7 +51,7 @@ interface Partition {
 }
 
 export class MemoryActorStore implements ActorStore {
-  readonly createsActors = true;
+  readonly createsActors: boolean = true;
   readonly #partitions = new Map<string, Partition>();
   readonly #now: () => number;
   readonly #faults: { operation: StoreOperation; fault: StoreFault }[] = [];

@@ -1,15 +1,12 @@
+import { readdirSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import type { AnyStateMachine } from "xstate";
-import { adCampaignMachine } from "../../../machines/ad-campaign.ts";
-import { adPoolMachine } from "../../../machines/ad-pool.ts";
-import { bulkUploadMachine } from "../../../machines/bulk-upload.ts";
 import { businessMachine } from "../../../machines/business.ts";
 import { type ChartState, chartOf } from "../../../machines/chart.ts";
-import { integrationKeyMachine } from "../../../machines/integration-key.ts";
-import { ledgerMachine } from "../../../machines/ledger.ts";
-import { logSequencerMachine } from "../../../machines/log-sequencer.ts";
 import { pushMachine } from "../../../machines/push.ts";
-import { regionMachine } from "../../../machines/region.ts";
+import { loadConfig } from "../../../node/config.ts";
+import { nodeDefinitions } from "../../../node/node-actors.ts";
+import { part } from "../../../protocol/rubbish.fixture.ts";
 import type { MachineChart } from "../../inspection-shapes.ts";
 import type { Box, ChartLayout } from "./layout.ts";
 import { createLayouts } from "./layouts.ts";
@@ -38,17 +35,19 @@ function machineChart(kind: string, machine: AnyStateMachine): MachineChart {
   } as MachineChart;
 }
 
-const machines: readonly (readonly [string, AnyStateMachine])[] = [
-  ["ad-campaign", adCampaignMachine],
-  ["ad-pool", adPoolMachine],
-  ["bulk-upload", bulkUploadMachine],
-  ["business", businessMachine],
-  ["integration-key", integrationKeyMachine],
-  ["ledger", ledgerMachine],
-  ["log-sequencer", logSequencerMachine],
-  ["push", pushMachine],
-  ["region", regionMachine],
-];
+/** All kinds that a node runs, as it makes them. */
+const definitions = nodeDefinitions({
+  config: loadConfig({}, {}),
+  anchors: part({ log: part({ origin: "svc.test/log" }) }),
+});
+const machines = definitions.map(({ kind, machine }) => [kind, machine] as const);
+
+it("are laid out for the machine of every kind of actor", () => {
+  const files = readdirSync(new URL("../../../machines/", import.meta.url))
+    .filter((name) => name.endsWith(".ts") && !name.includes(".test.") && name !== "chart.ts")
+    .map((name) => name.replace(".ts", ""));
+  expect(machines.map(([kind]) => kind).sort()).toEqual(files.sort());
+});
 
 const isInside = (inner: Box, outer: Box): boolean =>
   inner.x >= outer.x &&

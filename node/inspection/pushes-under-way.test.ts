@@ -19,6 +19,7 @@ const tallied = (glances: readonly ActorGlance[]) => {
 it("pushes under way are counted by key, the one with the most first", () => {
   const others: readonly ActorGlance[] = [
     push("over", 5, "complete"),
+    push("waiting", 5, { held: "undecided" }),
     rubbish({ ref: { kind: "push", id: "b.q" }, state: { working: "queued" }, context: null }),
     rubbish({ ref: { kind: "business", id: "b" }, state: { working: "x" }, context: {} }),
   ];

@@ -167,7 +167,7 @@ export const operations = {
   },
   refusals: {
     title: "Refused requests",
-    help: "Nothing proves that a sender has the key that it names, and an address is what the connection or a trusted proxy says. Nothing of these requests was done.",
+    help: "Of the surfaces for callers; what operators were refused is in the audit log. Nothing proves that a sender has the key that it names, and an address is what the connection or a trusted proxy says. None of these requests was done.",
     codes: "By surface and code",
     codesCaption: "Refused requests by surface and code, since the nodes started, the newest first",
     requests: "By key and address",

@@ -151,6 +151,8 @@ describe(titles.flood, () => {
     const { party, key } = flooding;
     await using pages = await operate(node);
     const sending = flood(node, flooding);
+    // Where it fails, it is seen below.
+    sending.catch(() => {});
     const found = await shows(() => node.follow(titles.flood, "find"), /^(?:[3-9]|\d\d+) /);
     const [, uuid = "", keyId = ""] = /^\d+ (\S+) (\S+)/.exec(found) ?? [];
     expect([uuid, keyId]).toEqual([party.uuid, key.key_id]);

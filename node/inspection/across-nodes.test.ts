@@ -168,6 +168,33 @@ describe("any node answers for any actor", () => {
     expect(all.nodes.map(({ reachable }: Json) => reachable)).toEqual([true, true, true]);
   });
 
+  it("leaves out what nobody is shown, whichever node is asked and whichever has the actor", async () => {
+    const { party, owner } = await partyElsewhere();
+    const secret = "what-only-its-owner-knows";
+    const job = { token: secret, title: secret, leaves: [secret], session_label: secret, signature: secret };
+    await tell(owner, party, { type: "work.done", job: { ...job, place: 7 } });
+    const actor = `/ops/actors/ledger/${party}`;
+    const event = encodeURIComponent('{"type":"work.finished","job":1}');
+    const paths = [
+      "",
+      "/journal",
+      "/states/newest",
+      "/states/1",
+      "/changes?from=0",
+      `/what-if?event=${event}`,
+    ];
+    for (const node of nodes) {
+      const answers = await Promise.all(paths.map((path) => read(node, `${actor}${path}`)));
+      answers.push(await read(node, "/ops/actors?kind=ledger"), await read(node, `/ops/search?q=${party}`));
+      expect(JSON.stringify(answers)).not.toContain(secret);
+      // What is no secret of the same event is shown, and that something is not.
+      expect(answers[0].context.done).toEqual([
+        { ...Object.fromEntries(Object.keys(job).map((name) => [name, "(not shown)"])), place: 7 },
+      ]);
+      expect(answers[1].events[0].event.job.place).toBe(7);
+    }
+  });
+
   it("shows what every node refused, as one", async () => {
     for (const [at, node] of nodes.entries()) {
       node.refuse({ key_id: "k", from: "192.0.2.1" });

@@ -178,19 +178,16 @@ async function readJson(path: string): Promise<Json> {
 }
 
 /** What each address is asked. An act is refused or done; both are answers. */
-function planOf({ uuid, companyUuid, keyId, pushId, refs, grant }: Planted): typeof plan {
+function planOf(planted: Planted): typeof plan {
+  const { uuid, companyUuid, keyId, pushId, refs } = planted;
   const names = refs.map(({ kind, id }) => `${kind}/${encodeURIComponent(id)}`);
   const kinds = [...new Set(refs.map(({ kind }) => kind))];
-  const [held] = [`push/${uuid}.${pushId}`];
   const each = (...paths: readonly string[]): readonly Asked[] => paths.map((path) => ({ path }));
   const streams = (...paths: readonly string[]): readonly Asked[] =>
     paths.map((path) => ({ path, isStream: true }));
   const tried = encodeURIComponent('{"type":"push.failed","code":"x","detail":"y","at_ms":1}');
   const at = (last: string) => each(...names.map((name) => `/ops/actors/${name}${last}`));
   const month = new Date().toISOString().slice(0, 7);
-  const post = (path: string, more: object = {}): readonly Asked[] => [{ path, body: { ...act, ...more } }];
-  const onActor = (name: string) => post(`/ops/actors/${held}/${name}`, { expected: { status: "active" } });
-  const status = { status_reason: "It is looked at." };
   return {
     ...Object.fromEntries(
       ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/ops/nodes", "/ops/counts", "/ops/attention"]
@@ -231,8 +228,18 @@ function planOf({ uuid, companyUuid, keyId, pushId, refs, grant }: Planted): typ
     "GET /ui/keys/:key_id": each(`/ui/keys/${keyId}`),
     "GET /ui/search": each(`/ui/search?q=${uuid}`),
     "GET /ui/assets/:name": each("/ui/assets/none.css"),
+    ...actsOf(planted),
+  };
+}
+
+function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof plan {
+  const held = `push/${uuid}.${pushId}`;
+  const post = (path: string, more: object = {}): readonly Asked[] => [{ path, body: { ...act, ...more } }];
+  const onActor = (name: string) => post(`/ops/actors/${held}/${name}`, { expected: { status: "active" } });
+  const status = { status_reason: "It is looked at." };
+  return {
     "POST /ops/session": [{ path: "/ops/session", body: { token: "not the token", by: "Ada" } }],
-    "DELETE /ops/session": each("/ops/session"),
+    "DELETE /ops/session": [{ path: "/ops/session" }],
     ...Object.fromEntries(
       ["retry", "passivate", "release", "cancel"].map((name) => [
         `POST /ops/actors/:kind/:id/${name}`,

@@ -36,22 +36,27 @@ export interface Operator extends AsyncDisposable {
   part(heading: string): Shown;
   /** The row of the part's table that has all these texts. */
   row(heading: string, ...texts: readonly string[]): Shown;
+  /** Waits until this many rows of the part's table match, and returns them, each in one line. */
+  rows(heading: string, count: number, pattern: RegExp): Promise<readonly string[]>;
   /** Waits until the part has no such row any more. */
   gone(heading: string, ...texts: readonly string[]): Promise<void>;
   /** The title of the page with its badges. */
   readonly title: Shown;
   /** Fills in an act up to the question whether it is meant; what is returned answers it. */
-  prepare(act: string, fields?: Readonly<Record<string, string>>): Promise<() => Promise<void>>;
+  prepare(act: string, fields?: Readonly<Record<string, string>>, form?: string): Promise<() => Promise<void>>;
   /** Expects that exactly what the runbook quotes under a title was used, in that order, and that the browser complained of nothing. */
   hasFollowed(title: string): Promise<void>;
 }
 
-/** Signs in, which is told once for all incidents, and begins on the overview. */
-export async function openOperator(browser: Browser, { home, opsUrl }: OperatedNode): Promise<Operator> {
+/** Signs in, which is told once for all incidents, and begins on the overview. Who looks at two nodes has one list of what was used. */
+export async function openOperator(
+  browser: Browser,
+  { home, opsUrl }: OperatedNode,
+  used: string[] = [],
+): Promise<Operator> {
   const opened = await openPage(browser, `${opsUrl}/ui/sign-in`, { width: 1280, scheme: "light" });
   const { page, complaints } = opened;
   page.setDefaultTimeout(untilMaxMs);
-  const used: string[] = [];
   const token = (await readFile(join(home, "ops-token"), "utf8")).trim();
   await page.getByLabel("Operators' token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -71,9 +76,11 @@ export async function openOperator(browser: Browser, { home, opsUrl }: OperatedN
     },
     part: (name) => shownAt(page, heading(name)),
     row: (name, ...texts) => shownAt(page, row(name, texts).first()),
+    rows: (name, count, pattern) => rowsAt(heading(name).locator("tbody tr"), count, pattern),
     gone: (name, ...texts) => row(name, texts).first().waitFor({ state: "hidden" }),
     title: shownAt(page, page.locator(".title")),
-    prepare: (act, fields) => prepare(page, { form: heading("Act on it"), act, fields, used }),
+    prepare: (act, fields, form = "Act on it") =>
+      prepare(page, { form: heading(form), act, fields, used }),
     hasFollowed: async (title) => {
       expect(used).toEqual(await quotedSteps(title));
       expect(complaints).toEqual([]);
@@ -103,6 +110,18 @@ function shownAt(page: Page, place: Locator): Shown {
   };
 }
 
+async function rowsAt(place: Locator, count: number, pattern: RegExp): Promise<readonly string[]> {
+  let said: readonly string[] = [];
+  const read = async () => {
+    said = (await place.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ").trim());
+    return said.filter((row) => pattern.test(row)).length === count;
+  };
+  await vi.waitUntil(read, { timeout: untilMaxMs, interval: 250 }).catch(() => {
+    throw new Error(`${pattern} does not match ${count} rows of what the page said last:\n${said.join("\n")}`);
+  });
+  return said.filter((row) => pattern.test(row));
+}
+
 /** A page whose script runs: before that, a form would be sent without it. */
 async function isLive(page: Page): Promise<void> {
   await page.locator("[data-live=on]").waitFor();
@@ -121,7 +140,7 @@ async function prepare(page: Page, { form, act, fields = {}, used }: Prepared): 
   const label = options.find((each) => each === act || each.startsWith(`${act}:`));
   if (label === undefined) throw new Error(`${act} is not among ${options.join("; ")}`);
   await form.getByLabel("What to do").selectOption({ label });
-  for (const [name, value] of Object.entries(fields)) await form.getByLabel(name).fill(value);
+  for (const [name, value] of Object.entries(fields)) await give(form, name, value);
   await form.getByLabel("Your name").fill(operatorName);
   await form.getByLabel("Reason").fill(operatorReason);
   await form.getByRole("button", { name: "Continue" }).click();
@@ -130,6 +149,13 @@ async function prepare(page: Page, { form, act, fields = {}, used }: Prepared): 
     await page.getByRole("button", { name: "Yes, do it" }).click();
     await form.getByText("Done: ").waitFor();
   };
+}
+
+/** A field is written into, or chosen from. The name of a label that contains its choices has their texts as well. */
+async function give(form: Locator, name: string, value: string): Promise<void> {
+  const field = form.locator(`xpath=.//label[text()="${name}"]/*`);
+  if ((await field.locator("option").count()) > 0) await field.selectOption(value);
+  else await field.fill(value);
 }
 
 /** The names that the runbook quotes under a title, where it says how the incident is dealt with from the pages. */

@@ -230,11 +230,19 @@ inBrowser(
       await using opened = await openPage(browser, `${running.urls.ops_url}/ui/`, wide);
       const { page } = opened;
       await page.locator("[data-live=on]").waitFor();
+      await using nodes = await openPage(browser, `${running.urls.ops_url}/ui/nodes`, wide);
+      const readiness = nodes.page.getByRole("region", { name: "Is each node ready?", exact: true });
+      await nodes.page.locator("[data-live=on]").waitFor();
+      const { incarnation } = running.services;
+      expect(await readiness.innerText()).toContain(incarnation);
       await running[Symbol.asyncDispose]();
       await page.locator("[data-live=lost]").waitFor();
+      await nodes.page.locator("[data-live=lost]").waitFor();
+      expect(await readiness.innerText()).toContain(incarnation);
       expect(await page.getByRole("region", { name: "Nodes by region" }).innerText()).toContain("standalone");
       running = await start();
       await page.locator("[data-live=on]").waitFor({ timeout: 60_000 });
+      await readiness.getByText(running.services.incarnation).waitFor({ timeout: 60_000 });
     } finally {
       await running[Symbol.asyncDispose]();
       await rm(other, { recursive: true, force: true });

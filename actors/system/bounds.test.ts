@@ -225,4 +225,28 @@ describe("A7: everything is bounded", () => {
     await time.advance(5_000);
     expect(await node.askHere(counter("mine"), read, 1_000)).toMatchObject({ alarms: 1 });
   });
+
+  it("a report of a stored actor with more events than it reads has no state rather than an earlier one", async () => {
+    const { system, store } = newWorld();
+    const { head } = await store.claim(counter("a"), "node");
+    const puts = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        ...{ rt: rowTable.event, k: at + 1, k2: "" },
+        body: JSON.stringify({ v: counterActor.schemaVersion, t: at, e: [{ type: "added", by: 1 }] }),
+      }));
+    const { epoch, op: expectedOp } = head;
+    const commit = { ref: counter("a"), epoch, deletes: [], wakeAtMs: null };
+    await store.commit({ ...commit, expectedHead: 0, expectedOp, op: "1", puts: puts(999) });
+    expect(await system().inspect(counter("a"))).toMatchObject({ status: "passive", context: { n: 999 } });
+    await store.commit({
+      ...commit,
+      expectedHead: 1,
+      expectedOp: "1",
+      op: "2",
+      puts: puts(1_000).slice(999),
+    });
+    expect(await system().inspect(counter("a"))).toMatchObject({
+      ...{ status: "passive", state: null, context: null, failure: null, head: 2, owner: "node" },
+    });
+  });
 });

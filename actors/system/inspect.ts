@@ -93,7 +93,10 @@ function pendingOf({ outbox }: Activation, max: number): ActorReport["outbox"] {
   return pending;
 }
 
-/** The report of an actor that is not in memory; null if it never existed. */
+/**
+ * The report of an actor that is not in memory; null if it never existed. Its state is null, without a failure, where it has more
+ * events since its snapshot than one report reads.
+ */
 export async function reportStored(
   ref: ActorRef,
   options: {
@@ -117,6 +120,7 @@ export async function reportStored(
     { rt: rowTable.timer, limit: reportRowsMax },
   ]);
   const of = (rt: number) => rows.filter((row) => row.rt === rt);
+  const events = of(rowTable.event);
   const outbox = parseOutbox(of(rowTable.outbox), nowMs).map(({ seq, effect, sinceMs }) => ({
     seq,
     to: targetOf(effect),
@@ -124,9 +128,14 @@ export async function reportStored(
     lastError: null,
     sinceMs,
   }));
+  // What these events make is not the state that it is in: nobody is shown one that is over.
+  if (events.length === reportRowsMax) {
+    const { epoch, owner, head: commits } = head;
+    return { ...emptyReport(ref, status), epoch, owner, head: commits, outbox, ...failureOf(crash) };
+  }
   try {
     const context = { nowMs, lastEventsMax: limits.lastEventsMax };
-    const stored = { head, events: of(rowTable.event), outbox: [], timers: of(rowTable.timer), inbox: [] };
+    const stored = { head, events, outbox: [], timers: of(rowTable.timer), inbox: [] };
     const state = rebuildState(driver, ref.id, stored, context);
     const { owner } = head;
     const shown = { ...describeState(ref, state, limits), mailbox: 0, owner, outbox };
@@ -162,8 +171,8 @@ function timersOf(state: ActorState): ActorReport["timers"] {
   return [...state.timers.values()].map(({ id, dueMs, event }) => ({ id, dueMs, event: event.type }));
 }
 
-function failureOf(crash: CrashCase): Pick<ActorReport, "failure" | "lastEvents"> {
-  return { failure: crash.failure, lastEvents: crash.lastEvents };
+function failureOf(crash: CrashCase | undefined): Pick<ActorReport, "failure" | "lastEvents"> {
+  return { failure: crash?.failure ?? null, lastEvents: crash?.lastEvents ?? [] };
 }
 
 function unreadable(ref: ActorRef, head: ActorHead, error: unknown): ActorReport {

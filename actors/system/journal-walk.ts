@@ -3,6 +3,7 @@
 //   JW1. A walk reads in pages and lets others run between them, so a long journal neither blocks the node nor fills its memory.
 //   JW2. Events that the snapshot contains are pruned: a walk begins after them, and says so.
 //   JW3. A snapshot or event that this release cannot read leaves the states unknown; the events are shown as they were written.
+//   JW4. A walk may begin at any event whose state is known from an earlier one; one that was pruned meanwhile begins at the snapshot.
 
 import type { AnyMachineSnapshot } from "xstate";
 import { type ActorHead, type ActorRef, type ActorStore, rowTable } from "../../storage/actor-store.ts";
@@ -38,9 +39,17 @@ export interface Walk {
   readonly unreadable: string | null;
 }
 
+/** The state after an event. */
+export interface KnownState {
+  readonly seq: number;
+  readonly snapshot: AnyMachineSnapshot;
+}
+
 export interface WalkOptions {
   readonly store: Pick<ActorStore, "readHead" | "readRows">;
   readonly driver: MachineDriver;
+  /** Where it begins, from what the actor's head is (JW4); by default at the snapshot. */
+  readonly from?: (head: ActorHead) => KnownState | null;
   /** Yields to the event loop (JW1). */
   readonly pause: () => Promise<void>;
   /** Called for each event in order; the walk ends when it returns false. */
@@ -79,12 +88,10 @@ interface Step {
 /** Returns null if the journal was pruned beyond `head` meanwhile. */
 async function walkFrom(ref: ActorRef, head: ActorHead, options: WalkOptions): Promise<Walk | null> {
   const { store, driver, pause } = options;
-  const step: Step = { snapshot: null, unreadable: null, seq: head.snapshotSeq };
-  attempt(step, () =>
-    head.snapshot === null ? driver.initial(ref.id) : driver.restore(head.snapshot, head.schemaVersion),
-  );
+  const known = options.from?.(head) ?? null;
+  const step: Step = known === null ? firstStep(ref, head, driver) : { ...known, unreadable: null };
   let isOn = true;
-  for (let k = head.snapshotSeq; isOn; ) {
+  for (let k = step.seq; isOn; ) {
     const after = { k, k2: "\uffff" };
     const rows = await store.readRows(ref, [{ rt: rowTable.event, after, limit: rowsPerRead }]);
     for (const row of rows) {
@@ -100,6 +107,14 @@ async function walkFrom(ref: ActorRef, head: ActorHead, options: WalkOptions): P
   }
   const { snapshot: end, seq: endSeq, unreadable } = step;
   return { head, prunedUpTo: head.snapshotSeq, end, endSeq, unreadable };
+}
+
+function firstStep(ref: ActorRef, head: ActorHead, driver: MachineDriver): Step {
+  const step: Step = { snapshot: null, unreadable: null, seq: head.snapshotSeq };
+  attempt(step, () =>
+    head.snapshot === null ? driver.initial(ref.id) : driver.restore(head.snapshot, head.schemaVersion),
+  );
+  return step;
 }
 
 function walkRow(k: number, body: EventBody, step: Step, { driver, visit }: WalkOptions): boolean {

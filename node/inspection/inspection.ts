@@ -28,7 +28,7 @@ import type { NodeServices } from "../services.ts";
 import { createActing } from "./acting.ts";
 import { createDepartedNodes, type DepartedNode } from "./departed-nodes.ts";
 import { createJournalExport } from "./journal-export.ts";
-import { createJournalReads } from "./journal-reads.ts";
+import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
@@ -63,6 +63,7 @@ interface Parts {
   readonly known: KnownActors;
   readonly passive: () => Promise<PassiveAttention>;
   readonly departed: () => readonly DepartedNode[];
+  readonly past: JournalReads;
 }
 
 export interface InspectionOptions extends Pick<ReadinessDeps, "check"> {
@@ -91,7 +92,8 @@ export function createInspection(
   const { cluster, config } = services;
   const departed =
     cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });
-  const parts: Parts = { services, definitions, own, asker, known, passive, departed };
+  const past = createJournalReads({ store, definitions, pause });
+  const parts: Parts = { services, definitions, own, asker, known, passive, departed, past };
   const charts = definitions.map(toChart);
   const road: PushRoadDeps = {
     ...{ store, definitions, pause, records, log: services.logStore },
@@ -110,7 +112,7 @@ export function createInspection(
     machines: () => charts,
     road: (question) => readPushRoad(road, question),
     past: {
-      ...createJournalReads({ store, definitions, pause }),
+      ...past,
       exported: createJournalExport(services),
     },
   };
@@ -274,13 +276,14 @@ function kindIn(definitions: readonly ActorDefinition[], text: string): [string 
 }
 
 async function readDetail(
-  { services, definitions, own, asker }: Parts,
+  { services, definitions, own, asker, past }: Parts,
   ref: ActorRef,
 ): Promise<ActorDetail | null> {
   const definition = definitions.find(({ kind }) => kind === ref.kind);
   if (definition === undefined) return null;
-  const { report, place } = await findReport(own, asker, ref);
-  if (report === null) return null;
+  const { report: found, place } = await findReport(own, asker, ref);
+  if (found === null) return null;
+  const report = isLong(found) ? await withNewest(past, found) : found;
   const isJournaled = definition.durability === "journal";
   const { actorStore: store } = services;
   const activations = isJournaled ? await readActivations(store, ref) : [];
@@ -288,7 +291,7 @@ async function readDetail(
   const refused = await asker.all("operators.refusals", { ref });
   const parts: DetailParts = {
     states: leavesOf(report.state),
-    waits: waitsOf(report),
+    waits: isLong(report) ? [longJournal] : waitsOf(report),
     place,
     durability: definition.durability,
     machine_version: definition.schemaVersion,
@@ -299,6 +302,29 @@ async function readDetail(
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
   return { ...report, ...parts };
+}
+
+/** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */
+function isLong({ status, state, failure, head }: ActorReport): boolean {
+  return status === "passive" && state === null && failure === null && head > 0;
+}
+
+const longJournal: DetailParts["waits"][number] = {
+  ...{ code: "journal", until: null, attention: null },
+  words: "It is not in memory, and its journal is so long that its state is still being made from it.",
+};
+/** Who looks at an actor does not wait longer for its state; the walk goes on, and the next look finds it. */
+const newestMs = 1_000;
+
+async function withNewest(past: Parts["past"], report: ActorReport): Promise<ActorReport> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), newestMs);
+  const found = await Promise.race([past.stateAt(report.ref, null), late.promise]).finally(() =>
+    clearTimeout(timer),
+  );
+  if (found === null || !found.ok) return report;
+  const { state, context, unreadable } = found.value;
+  return { ...report, state, context, failure: unreadable };
 }
 
 /** The report of the node that has it; if that node does not answer, what the store has, and why (IN1). */

@@ -5,13 +5,14 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { ActorDefinition, Message } from "../../actors/system/definition.ts";
-import { type Walk, type WalkedEvent, walkJournal } from "../../actors/system/journal-walk.ts";
+import type { Walk, WalkedEvent } from "../../actors/system/journal-walk.ts";
 import { isReservedName, type MachineAction, MachineDriver } from "../../actors/system/machine-driver.ts";
 import { chartOf, leavesOf } from "../../machines/chart.ts";
 import type { JournalPage, StateChanges, StateThen, WhatIf } from "../../ops/inspection-shapes.ts";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { isObject } from "../../std/is-object.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
+import { createJournalStates, type WalkJournal } from "./journal-states.ts";
 import { timeOf } from "./look.ts";
 import { redact } from "./redact.ts";
 import { type Change, changesBetween } from "./state-changes.ts";
@@ -37,6 +38,10 @@ export interface JournalReadsDeps {
   readonly pause: () => Promise<void>;
 }
 
+interface Deps extends JournalReadsDeps {
+  readonly walkJournal: WalkJournal;
+}
+
 interface Reader {
   readonly driver: MachineDriver;
   /** The types of the events that the machine takes, its own delayed ones among them (JR1). */
@@ -49,7 +54,8 @@ interface Point {
   readonly snapshot: AnyMachineSnapshot | null;
 }
 
-export function createJournalReads(deps: JournalReadsDeps): JournalReads {
+export function createJournalReads(given: JournalReadsDeps): JournalReads {
+  const deps: Deps = { ...given, walkJournal: createJournalStates() };
   const readers = new Map(deps.definitions.map((each) => [each.kind, readerOf(each)]));
   const reading = async <T>(ref: ActorRef, read: (reader: Reader) => Promise<Past<T>>): Promise<Past<T>> => {
     const reader = readers.get(ref.kind);
@@ -74,31 +80,27 @@ function readerOf(definition: ActorDefinition): Reader {
 const unknown = refuse("unknown", "This actor does not exist.");
 
 async function readPage(
-  deps: JournalReadsDeps,
+  deps: Deps,
   driver: MachineDriver,
   ref: ActorRef,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<Past<JournalPage>> {
-  // Those that are on the page alone are described.
-  let found: WalkedEvent[] = [];
-  const walk = await walkJournal(ref, {
-    ...deps,
-    driver,
+  let walked: WalkedEvent[] = [];
+  const walk = await deps.walkJournal(ref, {
+    ...{ store: deps.store, pause: deps.pause, driver },
+    before: before === Number.MAX_SAFE_INTEGER ? null : before - limit,
     again: () => {
-      found = [];
+      walked = [];
     },
-    visit: (each) => {
-      if (each.seq >= before) return false;
-      if (found.length === limit) found.shift();
-      found.push(each);
+    visit: (event) => {
+      if (event.seq >= before) return false;
+      if (walked.length === limit) walked.shift();
+      walked.push(event);
       return true;
     },
   });
   if (walk === null) return unknown;
-  const events = found.map(({ seq, atMs, commit, epoch, event, before: from, after: to }) => ({
-    ...{ seq, at: new Date(atMs).toISOString(), commit, epoch, type: event.type },
-    ...{ event: redact(event), from: pathsOf(from), to: pathsOf(to) },
-  }));
+  const events = walked.map(toEvent);
   const first = events[0]?.seq ?? 0;
   return ok({
     ...{ kind: ref.kind, id: ref.id, head: walk.head.head, last_seq: walk.endSeq },
@@ -107,8 +109,21 @@ async function readPage(
   });
 }
 
+function toEvent({
+  seq,
+  atMs,
+  commit,
+  epoch,
+  event,
+  before,
+  after,
+}: WalkedEvent): JournalPage["events"][number] {
+  const about = { seq, at: new Date(atMs).toISOString(), commit, epoch, type: event.type };
+  return { ...about, event: redact(event), from: pathsOf(before), to: pathsOf(after) };
+}
+
 async function readState(
-  deps: JournalReadsDeps,
+  deps: Deps,
   driver: MachineDriver,
   ref: ActorRef,
   seq: number | null,
@@ -122,7 +137,7 @@ async function readState(
 }
 
 async function readChanges(
-  deps: JournalReadsDeps,
+  deps: Deps,
   driver: MachineDriver,
   ref: ActorRef,
   { from, to }: { readonly from: number; readonly to: number | null },
@@ -141,7 +156,7 @@ async function readChanges(
 }
 
 async function tryEvent(
-  deps: JournalReadsDeps,
+  deps: Deps,
   reader: Reader,
   ref: ActorRef,
   { event, seq }: { readonly event: unknown; readonly seq: number | null },
@@ -193,7 +208,7 @@ function toAction(action: MachineAction): WhatIf["actions"][number] {
 
 /** The states after the given events, in the same order; null stands for the newest. */
 async function pointsAt(
-  deps: JournalReadsDeps,
+  deps: Deps,
   driver: MachineDriver,
   ref: ActorRef,
   seqs: readonly (number | null)[],
@@ -202,9 +217,10 @@ async function pointsAt(
   let found = new Map<number, Point>();
   let lastAtMs: number | null = null;
   let start: AnyMachineSnapshot | null = null;
-  const walk = await walkJournal(ref, {
-    ...deps,
-    driver,
+  const earliest = Math.min(...seqs.map((seq) => seq ?? Number.POSITIVE_INFINITY));
+  const walk = await deps.walkJournal(ref, {
+    ...{ store: deps.store, pause: deps.pause, driver },
+    before: earliest === Number.POSITIVE_INFINITY ? null : earliest,
     again: () => {
       found = new Map();
       lastAtMs = null;

@@ -145,7 +145,8 @@ const nodes = [
 ];
 const standing = { version: 1, successor: null, status: "active" as const };
 const state: ClusterState = {
-  ...{ region: "eu-west1", self: null, holds_lease: true, transport: null, fence_refusals: [] },
+  ...{ region: "eu-west1", self: null, holds_lease: true, transport: null },
+  fence_refusals: [{ region: "eu-west1", incarnation: "0ld", refusals: 1_234, last_at_ms: 0 }],
   regions: [
     { region: "eu-west1", version: 1, members: [], standing: { ...standing, region: "eu-west1" } },
     {
@@ -191,7 +192,8 @@ describe("the page of the nodes", () => {
       ...{ url: "/ui/nodes", headers: { host: "localhost:80" } },
     });
     expect(statusCode).toBe(200);
-    for (const shown of ["f00d", "beef", "us-east1", "declared dead"]) expect(body).toContain(shown);
+    for (const shown of ["f00d", "beef", "us-east1", "declared dead", "eu-west1/0ld", "1,234"])
+      expect(body).toContain(shown);
     for (const words of Object.values(english.operations.clusterActs.names))
       expect(body).toContain(`>${words}</option>`);
     expect(body).toContain(english.operations.acts.by);

@@ -11,6 +11,7 @@ import type {
 } from "fastify";
 import type { ComponentChild } from "preact";
 import { h } from "preact";
+import { ok } from "../../protocol/result.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { Revocations } from "../../service/revocations.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
@@ -23,6 +24,7 @@ import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
 import { Key } from "./views/key.ts";
+import { isOnPage, pageBefore } from "./views/journal-pages.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
 import { Nodes } from "./views/nodes.ts";
 import { Overview, type OverviewData } from "./views/overview.ts";
@@ -186,15 +188,28 @@ async function actorPage(
   const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
   const [layout, journal, then] = await Promise.all([
     made.layouts(chart),
-    inspection.past.journal(ref, { before: Number.MAX_SAFE_INTEGER, limit: journalLimit }),
-    seq === null ? null : inspection.past.stateAt(ref, seq),
+    inTime(journalAround(inspection, ref, seq)),
+    seq === null ? null : inTime(inspection.past.stateAt(ref, seq)),
   ]);
   const content = island("actor", Actor, {
     ...{ language, detail, layout, events: chart.events },
-    journal: journal.ok ? journal.value : null,
+    journal: journal?.ok === true ? journal.value : null,
     past: then?.ok === true ? then.value : null,
+    asked: journal === null || (then === null && seq !== null) ? { seq } : null,
   });
   return show(reply, made, { title: `${ref.kind} ${ref.id}`, current: "actors", content });
+}
+
+/** The newest page, or the one around an event; how far the journal goes is known from the newest. */
+async function journalAround(
+  { past }: Inspection,
+  ref: { readonly kind: string; readonly id: string },
+  seq: number | null,
+): ReturnType<Inspection["past"]["journal"]> {
+  const newest = await past.journal(ref, { before: Number.MAX_SAFE_INTEGER, limit: journalLimit });
+  if (!newest.ok || seq === null || isOnPage(newest.value, seq)) return newest;
+  const around = await past.journal(ref, { before: pageBefore(seq), limit: journalLimit });
+  return around.ok ? ok({ ...around.value, last_seq: newest.value.last_seq }) : around;
 }
 
 async function pushPage(

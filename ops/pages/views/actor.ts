@@ -15,6 +15,7 @@ import { Chart } from "./chart.ts";
 import { Compare } from "./compare.ts";
 import { keyPath, pushPath, searchPath } from "./frame.ts";
 import { journalTable } from "./journal.ts";
+import { isOnPage, pageBefore } from "./journal-pages.ts";
 import { liveBadge, useLive } from "./live.ts";
 import { Travel } from "./travel.ts";
 import { WhatIfForm } from "./what-if.ts";
@@ -24,11 +25,13 @@ export interface ActorProps {
   readonly detail: ActorDetail;
   /** Null where its machine could not be drawn. */
   readonly layout: ChartLayout | null;
-  /** Null for a kind without a journal. */
+  /** Null for a kind without a journal, and for one that was not read in time. */
   readonly journal: JournalPage | null;
   /** The earlier state that was asked for; null for now. */
   readonly past: StateThen | null;
   readonly events: readonly string[];
+  /** What was not read in time and is read now: the journal, and the state after an event if one was asked for. */
+  readonly asked: { readonly seq: number | null } | null;
 }
 
 export function Actor({ language, layout, events, ...first }: ActorProps): ComponentChild {
@@ -36,9 +39,11 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
   const { ref } = first.detail;
   const live = useLive<ActorDetail>(liveActor(ref), "actor", first.detail);
   const detail = live.data;
-  const { journal, past, fault, read, goTo } = useJournal(first, detail.head);
+  const { journal, past, fault, isReading, read, goTo } = useJournal(first, detail.head);
   const states = past === null ? detail.states : past.states;
-  const hasPast = journal !== null && journal.last_seq > 0;
+  // States that another release made are unknown, and so is how its machine is drawn.
+  const isKnown = journal?.unreadable == null || detail.state !== null;
+  const hasPast = isKnown && journal !== null && journal.last_seq > 0;
   return h(
     "div",
     null,
@@ -52,7 +57,9 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
         "chart",
         texts.actor.chart,
         hasPast ? h(Travel, { journal, past, texts, goTo }) : null,
-        chartOf(ref.kind, layout, states, texts),
+        isKnown
+          ? chartOf(ref.kind, layout, states, texts)
+          : h("p", null, texts.actor.otherMachine(detail.machine_version, detail.stored_version)),
       ),
       h(
         "div",
@@ -71,18 +78,23 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
     section(
       "journal",
       texts.actor.journal,
+      isReading ? h("p", { class: "quiet", role: "status" }, texts.actor.reading) : null,
       journal === null
-        ? h("p", { class: "quiet" }, texts.actor.inMemory)
+        ? isReading
+          ? null
+          : h("p", { class: "quiet" }, texts.actor.inMemory)
         : journalTable({ journal, actor: ref, at: past?.seq ?? null, texts, goTo, read }),
     ),
     h(
       "div",
       { class: "columns" },
-      section(
-        "what-if",
-        texts.actor.whatIf,
-        h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, texts }),
-      ),
+      isKnown
+        ? section(
+            "what-if",
+            texts.actor.whatIf,
+            h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, texts }),
+          )
+        : null,
       h(
         "div",
         null,
@@ -161,38 +173,69 @@ interface JournalState {
   readonly journal: JournalPage | null;
   readonly past: StateThen | null;
   readonly fault: string | null;
+  /** Whether an answer is waited for: a long journal is run through once before anything of it is shown. */
+  readonly isReading: boolean;
 }
 
 /** The journal follows the live actor: another head means that there are events to read. */
 function useJournal(
-  { detail, journal, past }: Pick<ActorProps, "detail" | "journal" | "past">,
+  { detail, journal, past, asked }: Pick<ActorProps, "detail" | "journal" | "past" | "asked">,
   head: number,
 ) {
-  const [shown, setShown] = useState<JournalState>({ journal, past, fault: null });
+  const [shown, setShown] = useState<JournalState>({ journal, past, fault: null, isReading: asked !== null });
   const settle = (reading: Promise<Partial<JournalState>>): void => {
+    setShown((before) => ({ ...before, isReading: true }));
     reading.then(
-      (found) => setShown((before) => ({ ...before, fault: null, ...found })),
-      (error: unknown) => setShown((before) => ({ ...before, fault: String(error) })),
+      (found) =>
+        setShown((before) => ({
+          ...before,
+          fault: null,
+          isReading: false,
+          ...endOf(before, found),
+        })),
+      (error: unknown) => setShown((before) => ({ ...before, isReading: false, fault: String(error) })),
     );
   };
-  const read = (before: number | null) =>
-    settle(
-      readJson<JournalPage>(apiOf(detail.ref, "/journal", before === null ? {} : { before })).then(
-        (page) => ({
-          journal: page,
-        }),
-      ),
-    );
+  const pageOf = (before: number | null): Promise<JournalPage> =>
+    readJson<JournalPage>(apiOf(detail.ref, "/journal", before === null ? {} : { before }));
+  const read = (before: number | null): void => settle(pageOf(before).then((page) => ({ journal: page })));
+  const readPoint = async (seq: number): Promise<Partial<JournalState>> => {
+    const found = await readJson<StateThen>(apiOf(detail.ref, `/states/${seq}`));
+    const isThere = shown.journal !== null && isOnPage(shown.journal, seq);
+    return { past: found, ...(isThere ? {} : { journal: await pageOf(pageBefore(seq)) }) };
+  };
   useEffect(() => {
     if (shown.journal !== null && shown.journal.head !== head) read(null);
   }, [head]);
+  useEffect(() => {
+    if (asked === null) return;
+    // The newest page says how far the journal goes.
+    const { seq } = asked;
+    const newest = pageOf(null).then((page) => ({ journal: page }));
+    settle(
+      seq === null
+        ? newest
+        : newest.then(async (page) => ({ ...page, ...endOf(page, await readPoint(seq)) })),
+    );
+  }, []);
   const goTo = (seq: number | null): void => {
     const address = new URL(location.href);
     if (seq === null) address.searchParams.delete("at");
     else address.searchParams.set("at", String(seq));
     history.replaceState(null, "", address);
-    if (seq === null) settle(Promise.resolve({ past: null }));
-    else settle(readJson<StateThen>(apiOf(detail.ref, `/states/${seq}`)).then((found) => ({ past: found })));
+    settle(seq === null ? Promise.resolve({ past: null }) : readPoint(seq));
   };
   return { ...shown, read, goTo };
+}
+
+/** A page of earlier events does not say how far the journal goes; what was read before does. */
+function endOf(
+  { journal: before }: Partial<JournalState>,
+  found: Partial<JournalState>,
+): Partial<JournalState> {
+  if (before == null || found.journal == null) return found;
+  return {
+    ...found,
+    journal: { ...found.journal, last_seq: Math.max(before.last_seq, found.journal.last_seq) },
+  };
 }

@@ -11,7 +11,8 @@ import { badge } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import { readJson } from "./addresses.ts";
 
-export type LiveState = "starting" | "on" | "lost";
+/** `failed`: the node answers, and says that it cannot read what is asked for. */
+export type LiveState = "starting" | "on" | "failed" | "lost";
 
 export interface Live<T> {
   readonly data: T;
@@ -48,7 +49,7 @@ export function useLive<T>(address: string, event: string, first: T): Live<T> {
       made.addEventListener(event, ({ data }) =>
         setLive({ data: JSON.parse(String(data)) as T, state: "on" }),
       );
-      made.addEventListener("fault", () => setLive(({ data }) => ({ data, state: "lost" })));
+      made.addEventListener("fault", () => setLive(({ data }) => ({ data, state: "failed" })));
       made.addEventListener("error", () => {
         setLive(({ data }) => ({ data, state: "lost" }));
         if (made.readyState === closed) again = setTimeout(start, againMs);
@@ -109,7 +110,12 @@ export function usePolled<T>(address: string, first: T, again: unknown = null): 
 
 export function liveBadge(state: LiveState, { live }: Texts["operations"]): ComponentChild {
   const [tone, words] = (
-    { starting: ["", live.paused], on: ["good", live.on], lost: ["bad", live.lost] } as const
+    {
+      starting: ["", live.paused],
+      on: ["good", live.on],
+      failed: ["bad", live.failed],
+      lost: ["bad", live.lost],
+    } as const
   )[state];
   return h("span", { role: "status", "data-live": state }, badge(tone, words));
 }

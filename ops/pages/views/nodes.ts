@@ -1,7 +1,7 @@
 // The page of the nodes and regions of the cluster, with their readiness, which is live, and what can be done to them.
 
 import { type ComponentChild, h } from "preact";
-import { badge, dataTable, section } from "../../../web/parts.ts";
+import { badge, dataTable, section, shortTime, shownNumber } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
 import type { NodeList, NodeState } from "../../node-shapes.ts";
 import type { ClusterState } from "../../shapes.ts";
@@ -47,7 +47,9 @@ function nodesBody({ language, nodes, cluster }: NodesProps, live: ComponentChil
     h("div", { class: "title" }, h("h1", null, nodesPage.title), live),
     section("nodes", overview.nodes, nodesTable(nodes, texts)),
     section("readiness", readiness.title, readinessTable(nodes, texts)),
-    cluster === null ? null : section("regions", nodesPage.regions, regionsTable(cluster, texts)),
+    cluster === null
+      ? null
+      : section("regions", nodesPage.regions, regionsTable(cluster, texts), refusedWrites(cluster, texts)),
     section("acts", clusterActs.title, h(ClusterActs, { language, nodes, regions })),
   );
 }
@@ -69,4 +71,30 @@ function regionsTable({ regions }: ClusterState, { nodesPage, none }: Texts["ope
     ],
   }));
   return dataTable(nodesPage.regionsCaption, columns, rows);
+}
+
+/** A write of a node that others had replaced changes nothing, and says that it stood still or was cut off. */
+function refusedWrites(
+  { fence_refusals: refused }: ClusterState,
+  { nodesPage }: Texts["operations"],
+): ComponentChild {
+  const columns = [
+    { name: nodesPage.refusedBy },
+    { name: nodesPage.refusals, kind: "number" as const },
+    { name: nodesPage.lastRefused, kind: "nowrap" as const },
+  ];
+  const rows = refused.map(({ region, incarnation, refusals, last_at_ms }) => ({
+    key: `${region}/${incarnation}`,
+    cells: [
+      h("code", null, `${region}/${incarnation}`),
+      shownNumber(refusals),
+      shortTime(new Date(last_at_ms).toISOString()),
+    ],
+  }));
+  return [
+    h("h3", null, nodesPage.refused),
+    rows.length === 0
+      ? h("p", { class: "quiet" }, nodesPage.noneRefused)
+      : dataTable(nodesPage.refusedCaption, columns, rows),
+  ];
 }

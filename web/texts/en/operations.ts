@@ -32,6 +32,7 @@ export const operations = {
   live: {
     on: "Live",
     lost: "Not live: this node does not answer. The page goes on by itself once it does.",
+    failed: "Not live: the store of this node does not answer. The page goes on by itself once it does.",
     paused: "Not live",
   },
   unknown: "unknown",
@@ -100,6 +101,12 @@ export const operations = {
     standings: { active: "active", dead: "declared dead" },
     successor: "Successor",
     members: "Nodes",
+    refused: "Writes that the fence refused",
+    refusedCaption: "Refused writes, by the node that made them",
+    refusedBy: "By",
+    refusals: "How many",
+    lastRefused: "Last",
+    noneRefused: "No write of a node that others had replaced was refused.",
   },
   clusterActs: {
     title: "Act on the cluster",
@@ -326,6 +333,9 @@ export const operations = {
     notThere: "There is no such actor",
     notThereWords: "No actor of this kind and id was ever claimed. Check the id, or search for a part of it.",
     unreadable: "States are unknown",
+    otherMachine: (here: number, stored: number | null) =>
+      `Another release wrote this actor${stored === null ? "" : ` with version ${stored} of its machine`}; this release has version ${here}. Its statechart and its states are not known here. Its journal is shown as it was written; look at it on a node of that release.`,
+    reading: "The journal is being read; a long one takes a while the first time.",
     failed: (detail: string) => `It could not be read: ${detail}`,
   },
   acts: {

@@ -43,7 +43,11 @@ export interface Operator extends AsyncDisposable {
   /** The title of the page with its badges. */
   readonly title: Shown;
   /** Fills in an act up to the question whether it is meant; what is returned answers it. */
-  prepare(act: string, fields?: Readonly<Record<string, string>>, form?: string): Promise<() => Promise<void>>;
+  prepare(
+    act: string,
+    fields?: Readonly<Record<string, string>>,
+    form?: string,
+  ): Promise<() => Promise<void>>;
   /** Expects that exactly what the runbook quotes under a title was used, in that order, and that the browser complained of nothing. */
   hasFollowed(title: string): Promise<void>;
 }
@@ -79,8 +83,7 @@ export async function openOperator(
     rows: (name, count, pattern) => rowsAt(heading(name).locator("tbody tr"), count, pattern),
     gone: (name, ...texts) => row(name, texts).first().waitFor({ state: "hidden" }),
     title: shownAt(page, page.locator(".title")),
-    prepare: (act, fields, form = "Act on it") =>
-      prepare(page, { form: heading(form), act, fields, used }),
+    prepare: (act, fields, form = "Act on it") => prepare(page, { form: heading(form), act, fields, used }),
     hasFollowed: async (title) => {
       expect(used).toEqual(await quotedSteps(title));
       expect(complaints).toEqual([]);
@@ -117,7 +120,9 @@ async function rowsAt(place: Locator, count: number, pattern: RegExp): Promise<r
     return said.filter((row) => pattern.test(row)).length === count;
   };
   await vi.waitUntil(read, { timeout: untilMaxMs, interval: 250 }).catch(() => {
-    throw new Error(`${pattern} does not match ${count} rows of what the page said last:\n${said.join("\n")}`);
+    throw new Error(
+      `${pattern} does not match ${count} rows of what the page said last:\n${said.join("\n")}`,
+    );
   });
   return said.filter((row) => pattern.test(row));
 }

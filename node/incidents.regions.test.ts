@@ -176,7 +176,7 @@ plays(titles.lease, { timeout: testMaxMs }, async () => {
   await using own = await operate(b, used);
   await own.part("Needs a look").says(/cannot be read at the moment/);
   await own.go("Nodes");
-  await own.rows("Nodes", 1, /this node .* lost not ready: store, cluster /);
+  await own.rows("Nodes", 1, /this node .* lost not ready: store, cluster\b/);
   const reasons = " store no answer within a second cluster no lease: the node joins again ";
   await own.rows("Is each node ready?", 1, new RegExp(reasons));
   // Its actors go on elsewhere.
@@ -205,7 +205,11 @@ plays(titles.lost, { timeout: testMaxMs }, async () => {
     await shows(() => at(a, titles.lost, "find", env), new RegExp(`^${home}\\n${away} active \\d$`));
     await pages.go("Nodes");
     await pages.rows("Nodes", 1, nodeIn(away, "not reached: "));
-    const order = { Region: away, "Region that takes over": home, "If its nodes still write heartbeats": "no" };
+    const order = {
+      Region: away,
+      "Region that takes over": home,
+      "If its nodes still write heartbeats": "no",
+    };
     await (await pages.prepare("declare a region dead", order, "Act on the cluster"))();
     await pages.rows("Regions", 1, /^us-east1 declared dead eu-west1 \d$/);
     // It can be said again, by a command as well.

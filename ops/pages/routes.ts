@@ -118,18 +118,20 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
 async function readOverview(inspection: Inspection): Promise<OverviewData> {
   const [nodes, counts, attention] = await Promise.all([
     inspection.nodes(),
-    inTime(inspection.counts()),
-    inTime(inspection.attention()),
+    inTime(inspection.counts(), answerMs),
+    inTime(inspection.attention(), answerMs),
   ]);
   return { nodes, counts, attention };
 }
 
 const answerMs = 3_000;
+/** A long journal is not waited for: its page asks again for it by itself. */
+const journalMs = 1_000;
 
-/** What is not there within three seconds, or fails, is null. */
-async function inTime<T>(work: Promise<T>): Promise<T | null> {
+/** What is not there in time, or fails, is null. */
+async function inTime<T>(work: Promise<T>, maxMs: number): Promise<T | null> {
   const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), answerMs);
+  const timer = setTimeout(() => late.resolve(null), maxMs);
   const found = work.catch(() => null);
   return Promise.race([found, late.promise]).finally(() => clearTimeout(timer));
 }
@@ -188,8 +190,8 @@ async function actorPage(
   const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
   const [layout, journal, then] = await Promise.all([
     made.layouts(chart),
-    inTime(journalAround(inspection, ref, seq)),
-    seq === null ? null : inTime(inspection.past.stateAt(ref, seq)),
+    inTime(journalAround(inspection, ref, seq), journalMs),
+    seq === null ? null : inTime(inspection.past.stateAt(ref, seq), journalMs),
   ]);
   const content = island("actor", Actor, {
     ...{ language, detail, layout, events: chart.events },

@@ -199,6 +199,23 @@ inBrowser(
 );
 
 inBrowser(
+  "the page of a business leads to its keys, and those to whose they are",
+  async () => {
+    const { party, key } = business;
+    await using opened = await openPage(browser, actorUrl("business", party.uuid), wide);
+    const { page } = opened;
+    await page.getByRole("link", { name: "Its keys and pushes" }).click();
+    await page.getByRole("link", { name: `${party.uuid}.${key.key_id}` }).click();
+    await page.getByRole("link", { name: "Whose key it is, and ending it" }).click();
+    const whose = page.getByRole("region", { name: "Whose it is" });
+    expect(await whose.innerText()).toContain(party.legal_name);
+    await whose.getByRole("link", { name: "Statechart and journal of its actor" }).click();
+    await page.getByRole("heading", { name: key.key_id }).waitFor();
+  },
+  120_000,
+);
+
+inBrowser(
   "everything is reached from the keyboard",
   async () => {
     await using opened = await openPage(browser, urlOf("/ui/"), wide);

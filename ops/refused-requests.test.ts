@@ -59,6 +59,52 @@ describe("refused requests", () => {
     expect(refused.list({ ...any, key_id: "k4999" }).requests).toHaveLength(1);
   });
 
+  it("RP1: a stranger who names one known key from many addresses, or many keys, displaces nobody else", () => {
+    const { world, refused, answer } = open();
+    answer({ key_id: "victim", from: "203.0.113.7" });
+    world.nowMs += 1;
+    // A whole /48 is one customer's as well, and has 65,536 networks.
+    for (let at = 0; at < 2_000; at += 1)
+      answer({ key_id: "known", from: `2001:db8:1:${at.toString(16)}::1` });
+    for (let at = 0; at < 2_000; at += 1) answer({ key_id: `k${at}`, from: "192.0.2.66" });
+    expect(refused.list({ ...any, key_id: "victim" }).requests).toHaveLength(1);
+    expect(refused.list(any)).toMatchObject({ forgotten: 3_501 });
+    // What was forgotten has no places any more.
+    world.nowMs += dayMs;
+    answer({ key_id: "later" });
+    expect(refused.list(any).requests).toHaveLength(1);
+  });
+
+  it("RP1: a stranger with one network displaces no other one where no key is named", () => {
+    const { refused, answer } = open();
+    answer({ key_id: null, code: "not_found", from: "198.51.100.1" });
+    for (let at = 0; at < 2_000; at += 1) answer({ key_id: null, from: `2001:db8::${at.toString(16)}` });
+    expect(refused.list({ ...any, code: "not_found" }).requests).toMatchObject([{ from: "198.51.100.1" }]);
+  });
+
+  it("RP2: a list has the newest of each key and network, on one node and on several", () => {
+    const { world, refused, answer } = open();
+    answer({ key_id: "victim", from: "203.0.113.7" });
+    answer({ key_id: null, from: "203.0.113.8" });
+    world.nowMs += 1_000;
+    for (let at = 0; at < 400; at += 1) {
+      answer({ key_id: "known", from: `2001:db8:1:${at.toString(16)}::1` });
+      answer({ key_id: null, from: `2001:db8::${at.toString(16)}` });
+    }
+    const list = refused.list(any);
+    const shown = ["203.0.113.7", "203.0.113.8"].map((from) => expect.objectContaining({ from }));
+    for (const { requests } of [list, mergeRefused([list, open().refused.list(any)])]) {
+      expect(requests).toHaveLength(refusedListMax);
+      expect(requests).toEqual(expect.arrayContaining(shown));
+      expect(requests.map(({ last_at }) => last_at)).toEqual(
+        requests
+          .map(({ last_at }) => last_at)
+          .toSorted()
+          .toReversed(),
+      );
+    }
+  });
+
   it("RQ2: are not shown any more a day later", () => {
     const { world, refused, answer } = open();
     answer();

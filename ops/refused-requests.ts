@@ -1,13 +1,14 @@
 // Refused requests as operators are shown them: which surface refused which code to which key and address, how often and when.
-//   RQ1. Memory is bounded, whatever is sent: of those that name a known key, and of the others, the `keptMax` that were refused last
-//        are kept, each in a place of its own, so that strangers cannot crowd out the keys. How many were forgotten is counted.
+//   RQ1. Memory is bounded, whatever is sent: those that name a known key and the others have `keptMax` places each. Ids of keys are
+//        public, and one customer has billions of IPv6 addresses, so whoever takes up the most places loses the first of them
+//        (refused-places.ts). How many were forgotten is counted.
 //   RQ2. Keys and addresses that were not refused for a day are not shown any more; nothing outlives the process.
 //   RQ3. Of a request there is nothing but its surface, the code of its refusal, the key that it names and its address. Nothing
 //        proves that the sender has the key.
 
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { AnsweredRequest, RequestObserver } from "../service/request-observer.ts";
-import { BoundedMap } from "../std/bounded-map.ts";
+import { RefusedPlaces, sharedOut, type Times } from "./refused-places.ts";
 import type { RefusedCode, RefusedRequest } from "./refused-shapes.ts";
 
 /** What a node knows of its refused requests. */
@@ -32,28 +33,16 @@ const keptMax = 500;
 export const refusedListMax = 100;
 const shownMs = 86_400_000;
 
-interface Times {
-  count: number;
-  readonly firstMs: number;
-  lastMs: number;
-}
 type Kept<T> = T & Times;
 type Refused = Kept<Pick<RefusedRequest, "surface" | "code" | "key_id" | "from">>;
 
 export function createRefusedRequests(nowMs: () => number): RefusedRequests {
   // There are as many as there are surfaces and codes.
   const codes = new Map<string, Kept<Pick<RefusedCode, "surface" | "code">>>();
-  const [named, others] = [
-    new BoundedMap<string, Refused>(keptMax),
-    new BoundedMap<string, Refused>(keptMax),
-  ];
+  const [named, others] = [new RefusedPlaces<Refused>(keptMax), new RefusedPlaces<Refused>(keptMax)];
   let forgotten = 0;
   const forgetOld = (now: number): void => {
-    for (const kept of [named, others])
-      for (const [name, { lastMs }] of kept.entries()) {
-        if (now - lastMs < shownMs) break;
-        kept.delete(name);
-      }
+    for (const kept of [named, others]) kept.forgetUntil(now - shownMs);
   };
   return {
     observe: ({ surface, code, key_id, from }: AnsweredRequest) => {
@@ -68,20 +57,15 @@ export function createRefusedRequests(nowMs: () => number): RefusedRequests {
       if (known !== undefined) again(known, now);
       else {
         forgetOld(now);
-        if (kept.size === keptMax) forgotten += 1;
-        kept.set(name, { surface, code, key_id, from, ...once(now) });
+        if (kept.add(name, { surface, code, key_id, from, ...once(now) })) forgotten += 1;
       }
     },
     list: (query) => {
       forgetOld(nowMs());
-      const all = [named, others].flatMap((kept) => [...kept.entries()].map(([, each]) => each));
+      const all = [...named.all(), ...others.all()];
       return {
         codes: [...codes.values()].map(shown).sort(byTime),
-        requests: all
-          .filter((each) => isWanted(each, query))
-          .map(shown)
-          .sort(byTime)
-          .slice(0, refusedListMax),
+        requests: listed(all.filter((each) => isWanted(each, query)).map(shown)),
         forgotten,
       };
     },
@@ -100,7 +84,7 @@ export function mergeRefused(all: readonly OwnRefused[]): OwnRefused {
   );
   return {
     codes,
-    requests: requests.slice(0, refusedListMax),
+    requests: listed(requests),
     forgotten: all.reduce((sum, each) => sum + each.forgotten, 0),
   };
 }
@@ -142,6 +126,10 @@ function isWanted(each: Refused, { surface, code, key_id }: RefusedQuery): boole
     (code === null || each.code === code) &&
     (key_id === null || each.key_id === key_id)
   );
+}
+
+function listed(all: readonly RefusedRequest[]): readonly RefusedRequest[] {
+  return [...sharedOut(all.toSorted(byTime), refusedListMax)].sort(byTime);
 }
 
 /** The newest first. */

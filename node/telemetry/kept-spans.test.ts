@@ -8,17 +8,21 @@ interface Given {
   readonly push?: string;
   readonly failure?: string;
   readonly parent?: string;
+  readonly status?: number;
 }
 
 let made = 0;
 
 /** A span that ended, of a push's actor unless another name is given. */
-function ended(traceId: string, { name, push, failure, parent }: Given): ReadableSpan {
+function ended(traceId: string, { name, push, failure, parent, status }: Given): ReadableSpan {
   made += 1;
   const spanId = `s${made}`;
   return part<ReadableSpan>({
     ...{ name: name ?? "push push.accept", startTime: [1, 500_000], duration: [0, 2_500_000] },
-    attributes: push === undefined ? {} : { "svc.actor.kind": "push", "svc.actor.id": push },
+    attributes: {
+      ...(push === undefined ? {} : { "svc.actor.kind": "push", "svc.actor.id": push }),
+      ...(status === undefined ? {} : { "http.response.status_code": status }),
+    },
     status: failure === undefined ? { code: 0 } : { code: 2, message: failure },
     spanContext: () => ({ traceId, spanId, traceFlags: 1 }),
     ...(parent === undefined ? {} : { parentSpanContext: { traceId, spanId: parent, traceFlags: 1 } }),
@@ -51,6 +55,16 @@ describe("kept spans", () => {
     for (const name of ["POST /v1/publish/products", "business chunk.assign", "integration-key push.charge"])
       kept.onEnd(ended("a", { name }));
     expect(kept.find({ push: "", traces: ["a"] }).spans).toHaveLength(3);
+  });
+
+  it("KS2: strangers whose requests to publish are refused displace nothing", () => {
+    const kept = new KeptSpans();
+    const request = { name: "POST /v1/publish/products" };
+    kept.onEnd(ended("a", { ...request, status: 200 }));
+    kept.onEnd(ended("b", { ...request, status: 503, failure: "unavailable" }));
+    for (let each = 0; each < 2_000; each += 1)
+      kept.onEnd(ended(`t${each}`, { ...request, status: each % 2 === 0 ? 401 : 429 }));
+    expect(kept.find({ push: "", traces: ["a", "b", "t1", "t1999"] }).spans).toHaveLength(2);
   });
 
   it("KS1: are bounded in number, by trace and in all, and the oldest traces go first", () => {

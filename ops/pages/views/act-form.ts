@@ -1,4 +1,6 @@
 // A form that acts: what to do is chosen, named, reasoned, and confirmed. What happens then is decided by the node.
+//   AF1. What is sent is what was confirmed, to its expected state. The page is live: meanwhile a node may have gone, so that another one
+//        is the first of the list, and an actor may be in another state, so that other acts are offered.
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
@@ -56,7 +58,7 @@ interface Given {
 
 type Stage =
   | { readonly is: "asking" }
-  | { readonly is: "confirming" }
+  | { readonly is: "confirming"; readonly asked: { readonly words: string; readonly request: ActRequest } }
   | { readonly is: "done"; readonly outcome: string }
   | { readonly is: "refused"; readonly detail: string };
 
@@ -73,10 +75,10 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
   const onSubmit = (event: { preventDefault(): void }): void => {
     event.preventDefault();
     if (stage.is !== "confirming") {
-      setStage({ is: "confirming" });
+      setStage({ is: "confirming", asked: { words: choice.words, request: choice.request(values) } });
       return;
     }
-    send(choice.request(values), given).then(
+    send(stage.asked.request, given).then(
       (answer) => {
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
         onDone?.();
@@ -100,11 +102,7 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     text(acts.by, given.by, { maxLength: 200, change: (by) => change({ by }) }),
     text(acts.reason, given.reason, { maxLength: 500, change: (reason) => change({ reason }) }),
     h("p", null, h("button", { type: "submit" }, stage.is === "confirming" ? acts.confirm : acts.go)),
-    h(
-      "div",
-      { role: "status" },
-      said(stage, { acts, page, ...choice, subject: choice.request(values).subject }),
-    ),
+    h("div", { role: "status" }, said(stage, { acts, page })),
   );
 }
 
@@ -160,12 +158,11 @@ function text(label: string, value: string, { maxLength, change }: Written): Com
 interface Said {
   readonly acts: Texts["operations"]["acts"];
   readonly page: string;
-  readonly words: string;
-  readonly subject: string;
 }
 
-function said(stage: Stage, { acts, page, words, subject }: Said): ComponentChild {
-  if (stage.is === "confirming") return h("p", null, acts.sure(words, subject));
+function said(stage: Stage, { acts, page }: Said): ComponentChild {
+  if (stage.is === "confirming")
+    return h("p", null, acts.sure(stage.asked.words, stage.asked.request.subject));
   if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
   if (stage.is === "asking") return null;
   return [

@@ -87,8 +87,8 @@ export function createInspection(
   const asker = createNodeAsker(services, own);
   const nowMs = (): number => clock.now();
   const inspect = (ref: ActorRef): Promise<ActorReport | null> => own.actor(ref);
-  const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), nowMs });
-  const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs });
+  const known = createKnownActors({ store, inspect, whereOf: (ref) => asker.whereIs(ref), elapsedMs });
+  const passive = createPassiveAttention({ store, records, inspect, row: known.row, nowMs, elapsedMs });
   const { cluster, config } = services;
   const departed =
     cluster === null ? () => [] : createDepartedNodes(cluster.membership, { ...cluster, nowMs });

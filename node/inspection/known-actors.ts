@@ -1,6 +1,7 @@
 // The actors that the store knows, in pages: most of them are not in memory. Nothing is claimed and nothing is woken.
 //   KA1. A page reads a bounded number of actors, whatever it looks for; what it left unread, it says.
-//   KA2. Counting stops at a bound, and a count is kept for a while: ten seconds, and a hundred times as long as counting took.
+//   KA2. Counting stops at a bound, and a count is kept for a while: ten seconds, and a hundred times as long as counting took, up to
+//        five minutes. No clock that is set decides how long: one that is set back would keep a count for as long.
 
 import type { ActorReport } from "../../actors/system/definition.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
@@ -34,13 +35,14 @@ export interface KnownDeps {
   readonly inspect: (ref: ActorRef) => Promise<ActorReport | null>;
   /** Where it would live. */
   readonly whereOf: (ref: ActorRef) => Where;
-  readonly nowMs: () => number;
+  readonly elapsedMs: () => number;
 }
 
 const countMax = 200_000;
 /** See KA2. */
 const countKeptMs = 10_000;
 const keptTimes = 100;
+const countKeptMaxMs = 300_000;
 /** Maximum number of actors that one page reads when it looks for some (KA1). */
 const scannedMax = 400;
 const idsPerRead = 2_000;
@@ -52,13 +54,14 @@ const atOnce = 16;
 export function createKnownActors(deps: KnownDeps): KnownActors {
   const counts = new Map<string, { untilMs: number; readonly count: Promise<number> }>();
   const begin = (kind: string): Promise<number> => {
-    const beganMs = deps.nowMs();
+    const beganMs = deps.elapsedMs();
     const known = { untilMs: Number.POSITIVE_INFINITY, count: deps.store.countActors(kind, countMax) };
     counts.set(kind, known);
     known.count.then(
       () => {
-        const endedMs = deps.nowMs();
-        known.untilMs = endedMs + Math.max(countKeptMs, (endedMs - beganMs) * keptTimes);
+        const endedMs = deps.elapsedMs();
+        const longMs = Math.min(countKeptMaxMs, (endedMs - beganMs) * keptTimes);
+        known.untilMs = endedMs + Math.max(countKeptMs, longMs);
       },
       () => counts.delete(kind),
     );
@@ -73,7 +76,9 @@ export function createKnownActors(deps: KnownDeps): KnownActors {
   return {
     count: async (kind) => {
       const known = counts.get(kind);
-      const count = await (known !== undefined && deps.nowMs() < known.untilMs ? known.count : begin(kind));
+      const count = await (known !== undefined && deps.elapsedMs() < known.untilMs
+        ? known.count
+        : begin(kind));
       return { count, isExact: count < countMax };
     },
     page: (query) => pageOf(deps, row, query),

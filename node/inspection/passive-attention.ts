@@ -3,6 +3,7 @@
 //        staged just now is left out, because it is under way.
 //   PA2. The number of ids and of actors that are read is bounded; what is left unread is said.
 //   PA3. What was read is kept for a while, because pages ask again and again: ten seconds, and up to a minute where reading took long.
+//        No clock that is set decides how long.
 
 import { partsOf } from "../../actors/messages/refs.ts";
 import type { ActorReport } from "../../actors/system/definition.ts";
@@ -24,6 +25,7 @@ export interface PassiveDeps {
   readonly inspect: (ref: ActorRef) => Promise<Pick<ActorReport, "context"> | null>;
   readonly row: (ref: ActorRef) => Promise<ActorRow | null>;
   readonly nowMs: () => number;
+  readonly elapsedMs: () => number;
 }
 
 /** See PA3: a hundred times as long as reading took. */
@@ -42,13 +44,13 @@ const atOnce = 16;
 export function createPassiveAttention(deps: PassiveDeps): () => Promise<PassiveAttention> {
   let kept: { untilMs: number; readonly found: Promise<PassiveAttention> } | null = null;
   return () => {
-    const beganMs = deps.nowMs();
+    const beganMs = deps.elapsedMs();
     if (kept !== null && beganMs < kept.untilMs) return kept.found;
     const reading = { untilMs: Number.POSITIVE_INFINITY, found: read(deps) };
     kept = reading;
     reading.found.then(
       () => {
-        const endedMs = deps.nowMs();
+        const endedMs = deps.elapsedMs();
         const longMs = Math.min(keptMaxMs, (endedMs - beganMs) * keptTimes);
         reading.untilMs = endedMs + Math.max(keptMs, longMs);
       },

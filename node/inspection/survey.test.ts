@@ -99,6 +99,17 @@ it("SV2: a survey is kept for a hundred times as long as it took, and answers ev
   expect([survey.urgent().length, survey.counts().attention.length, told.walks]).toEqual([0, 0, 2]);
 });
 
+it("SV2: a survey is kept for a minute at most, even if the node stood still for an hour while it looked", () => {
+  const { survey, told } = pushes(10, 3_600_000);
+  survey.counts();
+  told.elapsedMs += 59_999;
+  survey.counts();
+  expect(told.walks).toBe(1);
+  told.elapsedMs += 1;
+  survey.counts();
+  expect(told.walks).toBe(2);
+});
+
 it("a row that needs a look says where its actor is now, and how much waits for it now", () => {
   let mailbox = 1;
   let node = "first";

@@ -2,7 +2,7 @@
 //   SV1. What was found of an actor is kept until it changes, so a walk costs what changed since the last, and a comparison for
 //        each of the others. What was found goes with the actor, and nothing is found while nobody asks.
 //   SV2. Asking again and again, as for a live view, takes at most a hundredth of the node's time: a survey is kept for a hundred
-//        times as long as it took.
+//        times as long as it took. It is kept for a minute at most: a node that stood still while it looked seems to have looked for long.
 
 import type { ActorGlance } from "../../actors/system/definition.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
@@ -36,6 +36,7 @@ export interface SurveyDeps {
 
 /** See SV2. */
 const keptTimes = 100;
+const keptMaxMs = 60_000;
 
 /** The actors of one kind in the same states, for the same reason of a look or none. */
 interface Group {
@@ -84,7 +85,7 @@ export function createSurvey({ glances, where, elapsedMs }: SurveyDeps): Survey 
     urgent.sort(byUrgency);
     const counts = { ...countsOf(groups.values()), pushes: tally.most() };
     const endedMs = elapsedMs();
-    kept = { counts, urgent, untilMs: endedMs + (endedMs - beganMs) * keptTimes };
+    kept = { counts, urgent, untilMs: endedMs + Math.min(keptMaxMs, (endedMs - beganMs) * keptTimes) };
     return kept;
   };
   return { counts: () => survey().counts, urgent: () => survey().urgent };

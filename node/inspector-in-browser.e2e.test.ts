@@ -319,7 +319,7 @@ inBrowser(
 );
 
 inBrowser(
-  "AF1: what was confirmed is sent, also where the page shows something else by then",
+  "an act that was confirmed is sent as it was, also where the page shows something else by then",
   async () => {
     await using opened = await openPage(browser, urlOf("/ui/nodes"), wide);
     const { page } = opened;

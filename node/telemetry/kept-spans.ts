@@ -1,7 +1,7 @@
 // The spans of the newest pushes that this node recorded, in memory, for the page of a push. They are what the collector gets as well.
 //   KS1. There are never more than a fixed number of traces and of spans: the oldest traces are forgotten first.
-//   KS2. Only what belongs to a push is kept: searches and fetches, which are many, do not displace it, and neither do requests that
-//        were refused, which anybody can send.
+//   KS2. Only what belongs to a push is kept: searches and fetches, which are many, do not displace it. Neither do requests that failed
+//        before any work was done for a push: anybody can send them, and while a node is overloaded many do.
 //   KS3. A trace is found by the push that one of its spans names, or by its own id; which pushes a trace has is not bounded by
 //        anything but its spans.
 
@@ -53,7 +53,7 @@ export class KeptSpans implements SpanProcessor {
   onEnd(span: ReadableSpan): void {
     const isPush = span.attributes["svc.actor.kind"] === "push";
     if (!isPush && !namesOfPush.test(span.name)) return;
-    if (isRefused(span)) return;
+    if (hasFailed(span) && !this.#traces.has(span.spanContext().traceId)) return;
     const kept = keptOf(span);
     const trace = this.#traceOf(kept.traceId);
     if (trace.spans.length >= spansPerTraceMax) return;
@@ -94,10 +94,9 @@ export class KeptSpans implements SpanProcessor {
   }
 }
 
-/** One that failed with a status from 500 on may have been accepted. */
-function isRefused({ attributes }: ReadableSpan): boolean {
-  const status = Number(attributes["http.response.status_code"] ?? 0);
-  return status >= 400 && status < 500;
+/** Whether it is of a request that was not answered with what it asked for. */
+function hasFailed({ attributes }: ReadableSpan): boolean {
+  return Number(attributes["http.response.status_code"] ?? 0) >= 400;
 }
 
 function keptOf(span: ReadableSpan): KeptSpan {

@@ -57,16 +57,16 @@ export const nodeState = named(
       "`gone`: it did not leave in order, and is no member any more since `detail` says; for an hour, or until its address has a member again.",
     ),
     is_self: described(flag, "Whether it is the node that answers."),
-    reachable: flag,
+    reachable: described(flag, "True also of a node of an earlier release, which cannot say the rest yet."),
     detail: described(
       nullable(anyText),
-      "Why it was not reached, or why it did not say whether it is ready; null if it did both.",
+      "Why it was not reached, or why it did not say how it is; null if it said all.",
     ),
     readiness: described(
       nullable(readiness),
       "What its own `/readyz` says, at most two seconds old; null if it did not say so in time.",
     ),
-    version: described(nullable(anyText), "The release; null if it was not reached, as below."),
+    version: described(nullable(anyText), "The release; null if it was not reached or cannot say, as below."),
     started_at: nullable(timestamp),
     lease: nullable(
       object({

@@ -20,8 +20,8 @@ export function failureAnswer(error: unknown): Refused | null {
 }
 
 /** Whether another node did nothing because its release does not know the command. Any other refusal is a bug, here or there. */
-function isOlderNode({ effect, retryAfterSeconds }: Unavailable): boolean {
-  return effect === "not_applied" && retryAfterSeconds > 0;
+export function isOlderNode({ reason, effect, retryAfterSeconds }: Unavailable): boolean {
+  return reason === "refused" && effect === "not_applied" && retryAfterSeconds > 0;
 }
 
 function limited(seconds: number): Refused {

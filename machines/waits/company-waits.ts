@@ -48,7 +48,9 @@ export const regionWaits: Waits<RegionContext> = {
     ),
   "receipts.open": (view) => {
     const untilMs = timerEnd(view, "receiptBatch");
-    return wait("receipts", `The batches of receipts are closed at ${atTime(untilMs)}.`, { untilMs });
+    const closed = counted(view.context.batchesClosed, "batch", "batches");
+    const words = `It closed ${closed} of receipts since it was started here; what is due is closed next at ${atTime(untilMs)}.`;
+    return wait("receipts", words, { untilMs });
   },
 };
 

@@ -128,6 +128,58 @@ describe("why an actor waits", () => {
     expect(failing?.attention).toEqual({ reason: "outbox_failing", sinceMs: nowMs - 5_000 });
   });
 
+  it("says how far the log is behind, which batch is written, and what is not published yet", () => {
+    const context = {
+      ...{ pending: 3, oldestMs: nowMs - 60_000, dueMs: nowMs + 1_000, batch: { count: 2, up_to: 9 } },
+      ...{ publishing: { size: 40 }, unwitnessed: null, held: null },
+    };
+    const at = (sequencing: string, publication: string, head = "known", more: object = {}) =>
+      explainWaits({
+        ...{ kind: "log-sequencer", id: "svc-log", state: { sequencing, publication, head } },
+        ...{ context: { ...context, ...more }, timers: [], outbox: [] },
+      });
+    const [waiting, publishing] = at("waiting", "publishing");
+    expect(waiting).toMatchObject({ code: "due", untilMs: context.dueMs, attention: null });
+    expect(waiting?.words).toContain("3 leaves, the oldest since 2026-11-25T11:59:00.000Z, wait");
+    expect(publishing?.words).toContain("size 40");
+    expect(at("writing", "current")[0]?.words).toContain("2 leaves");
+    const since = { sinceMs: nowMs - 5_000, attempts: 4, detail: "w.example answered 500" };
+    const [, unwitnessed] = at("idle", "unwitnessed", "known", { unwitnessed: since });
+    expect(unwitnessed).toMatchObject({ attention: { reason: "unwitnessed", sinceMs: since.sinceMs } });
+    expect(unwitnessed?.words).toContain("4 attempts; w.example answered 500");
+    const held = { ...since, reason: "home_lost" };
+    const parts = at("stopped", "stopped", "held", { held });
+    expect(parts.map(({ attention }) => attention)).toEqual([
+      ...[null, null, { reason: "log_held", sinceMs: since.sinceMs }],
+    ]);
+  });
+
+  it("says how many batches of receipts a region closed, when the next is due, and what its index failed at", () => {
+    const region = { work: { a: null, b: { status: "failed" } }, batchesClosed: 17, lastFailure: "HTTP 429" };
+    const dueMs = nowMs + 30_000;
+    const [index, receipts] = explainWaits({
+      ...{ kind: "region", id: "eu-west1", state: { index: "serving", receipts: "open" }, context: region },
+      timers: [{ id: "xstate.after.receiptBatch.region.receipts.open", dueMs, event: "x" }],
+      outbox: [],
+    });
+    expect(index).toMatchObject({ code: "index", attention: null });
+    expect(index?.words).toContain("1 piece of work");
+    expect(receipts).toMatchObject({ code: "receipts", untilMs: dueMs, attention: null });
+    expect(receipts?.words).toContain("17 batches of receipts");
+    expect(receipts?.words).toContain("2026-11-25T12:00:30.000Z");
+    const [behind] = explainWaits({
+      ...{
+        kind: "region",
+        id: "eu-west1",
+        state: { index: "catching_up", receipts: "open" },
+        context: region,
+      },
+      ...{ timers: [], outbox: [] },
+    });
+    expect(behind?.attention?.reason).toBe("index_lag");
+    expect(behind?.words).toContain("HTTP 429");
+  });
+
   it("admits that it does not know a state", () => {
     expect(explainWaits(push({ working: "dreaming" }))[0]).toMatchObject({ code: "unexplained" });
   });

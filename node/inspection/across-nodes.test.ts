@@ -12,6 +12,7 @@ import { createRefusedRequests } from "../../ops/refused-requests.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { AnsweredRequest } from "../../service/request-observer.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
+import { remoteFailure } from "../../transport/actor-transport.ts";
 import { createInspection } from "./inspection.ts";
 
 type Json = ReturnType<typeof JSON.parse>;
@@ -299,6 +300,60 @@ describe("each node says of itself whether it is ready", () => {
       readiness: { checks: cut.checks },
     });
     expect(others.map(({ is_self }: Json) => is_self)).not.toContain(true);
+  });
+});
+
+describe("while a cluster is upgraded", () => {
+  /** From now on it refuses what it is asked for operators, as the router of a release does that had no such questions. */
+  const makeOlder = ({ routed }: OpsNode): void => {
+    routed.operators = async ({ type }) => {
+      const detail = `"${type}" is not a command that another node may send here`;
+      throw remoteFailure("refused", { retryAfterSeconds: 1, effect: "not_applied", detail });
+    };
+  };
+
+  it("NA2: a node of an earlier release is not taken for one that is away, and what it lacks is said", async () => {
+    const { party, owner, asked } = await partyElsewhere();
+    const actor = `/ops/actors/ledger/${party}`;
+    await tell(owner, party, { type: "add", by: 5 });
+    makeOlder(owner);
+    const { incarnation } = owner.routed.node;
+    const detail = expect.stringContaining("earlier release");
+    const seen = (await read(asked, "/ops/nodes")).nodes;
+    expect(seen.find((each: Json) => each.incarnation === incarnation)).toMatchObject({
+      ...{ state: "active", reachable: true, version: null, readiness: null, load: null, detail },
+    });
+    expect((await read(asked, "/ops/counts")).missing).toMatchObject([{ incarnation, detail }]);
+    expect(await read(asked, actor)).toMatchObject({
+      ...{ status: "passive", context: { n: 5 }, place: { at: "node", node: incarnation, detail } },
+    });
+  });
+
+  it("AC3: what a node of an earlier release cannot do was not done, and the answer says so", async () => {
+    const { party, owner, asked } = await partyElsewhere();
+    await tell(owner, party, { type: "add", by: 5 });
+    makeOlder(owner);
+    const reasonOf = async (url: string, expected: object): Promise<readonly unknown[]> => {
+      const payload = { expected, ...act };
+      const sent = asked.server.inject({ method: "POST", url, payload, headers: { authorization } });
+      const answer = await world.time.run(sent.then((given) => given));
+      return [answer.statusCode, answer.json().reason];
+    };
+    const retry = `/ops/actors/ledger/${party}/retry`;
+    expect(await reasonOf(retry, { status: "active" })).toEqual([503, "upgrading"]);
+    const drain = `/ops/nodes/${owner.routed.node.incarnation}/drain`;
+    expect(await reasonOf(drain, { state: "active" })).toEqual([503, "upgrading"]);
+    expect(owner.drained).toBe(0);
+  });
+
+  it("this release refuses a question of a later one in the way that nodes understand", async () => {
+    const [asked, other] = nodes as [OpsNode, OpsNode];
+    const { incarnation, address } = other.routed.node.membership.self() ?? {};
+    const { members } = asked.routed.node.membership.view("east");
+    const member = members.find((each) => each.incarnation === incarnation && each.address === address);
+    const question = { type: "operators.of_a_later_release" };
+    const answer = asked.routed.router.askNode(rubbish(member), question, 2_000);
+    await expect(world.time.run(answer)).rejects.toMatchObject({ reason: "refused", effect: "not_applied" });
   });
 });
 

@@ -1,6 +1,7 @@
 // Acts of operators on one actor or node, done by the node that has it.
 //   AC1. The state that the operator expects is compared where the act is done, in the same turn of the event loop.
 //   AC2. An act whose answer from another node is lost may have been done: the failure says so, and nothing is repeated.
+//   AC3. A node of an earlier release that knows no such act has done nothing, and the failure says that.
 
 import { businessRef, partsOf } from "../../actors/messages/refs.ts";
 import { leavesOf } from "../../machines/chart.ts";
@@ -8,7 +9,7 @@ import type { ActorAct, ActorActing, ActResult, ExpectedState } from "../../ops/
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
-import type { NodeAsker } from "./node-asker.ts";
+import type { NodeAnswer, NodeAsker } from "./node-asker.ts";
 
 type ActingServices = Pick<NodeServices, "actors" | "cluster" | "config" | "incarnation" | "drain">;
 
@@ -56,17 +57,21 @@ export function createActing(own: OwnActing, asker: NodeAsker): ActorActing {
       if (place.at === "nowhere" && place.detail !== null && place.detail !== "name_unknown")
         throw away(place.detail, "not_applied");
       if (place.at !== "node") return own.act(ref, act, expected);
-      const { value, fault } = await asker.one(place.member, "operators.act", { ref, act, expected });
-      if (value === null) throw away(fault ?? "unknown", "unknown");
-      return value;
+      return given(await asker.one(place.member, "operators.act", { ref, act, expected }));
     },
     drain: async (incarnation, expected) => {
       const [answer] = await asker.all("operators.drain", { expected }, { region: null, node: incarnation });
-      if (answer === undefined) return { refused: "unknown" };
-      if (answer.value === null) throw away(answer.fault ?? "unknown", "unknown");
-      return answer.value;
+      return answer === undefined ? { refused: "unknown" } : given(answer);
     },
   };
+}
+
+/** Throws where there is none (AC2, AC3). */
+function given({ value, fault, isOlder }: NodeAnswer<ActResult>): ActResult {
+  if (value !== null) return value;
+  if (!isOlder) throw away(fault ?? "unknown", "unknown");
+  const facts = { reason: "upgrading", retryAfterSeconds: 60, effect: "not_applied" } as const;
+  throw new Unavailable(`the node did nothing: ${fault}`, facts);
 }
 
 function away(detail: string, effect: Unavailable["effect"]): Unavailable {

@@ -136,7 +136,7 @@ async function readNodes({ services, own, asker, departed }: Parts): Promise<rea
       address: cluster === null ? null : member.address,
       state: cluster === null ? "standalone" : member.state,
       is_self: member.incarnation === own.where.node && member.region === config.region,
-      reachable: said !== null,
+      reachable: said !== null || answer?.isOlder === true,
       detail: answer?.fault ?? reading?.fault ?? null,
       readiness: reading?.value ?? null,
       ...(said ?? nothingSaid),

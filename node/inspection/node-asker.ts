@@ -1,8 +1,12 @@
 // Asks nodes of the cluster, this one among them, for what operators want to know.
 //   NA1. Every question to another node ends within two seconds: a node that does not answer is a fault in the answer, never an
 //        error of the whole.
+//   NA2. A node of an earlier release, which refuses a question that it does not know, was reached: that it cannot say is not
+//        taken for a node that is away.
 
 import type { Membership } from "../../cluster/membership.ts";
+import { isOlderNode } from "../../service/failure.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Member } from "../../storage/cluster-store.ts";
 import type { NodeServices } from "../services.ts";
@@ -19,6 +23,8 @@ export interface NodeAnswer<T> {
   readonly value: T | null;
   /** Why it did not answer; null if it did. */
   readonly fault: string | null;
+  /** Whether it was reached, and is of an earlier release, which does not know the question (NA2). */
+  readonly isOlder: boolean;
 }
 
 type KnownMember = Pick<Member, "incarnation" | "address" | "state"> & { readonly region: string };
@@ -50,6 +56,8 @@ export interface NodeAsker {
 }
 
 const answerMs = 2_000;
+const olderWords =
+  "it is of an earlier release, which does not know this question yet; until it is upgraded, ask its own operators' surface";
 
 export function createNodeAsker(
   services: Pick<NodeServices, "cluster" | "config" | "incarnation">,
@@ -107,10 +115,11 @@ async function askOne<Q extends Question>(
         ? await own.answer(command)
         : await cluster.router.askNode(target, command, answerMs);
     // A node answers a question as its release does; the shapes of the surface are checked in tests.
-    return { incarnation, region, value: value as ReturnType<NodeQuestions[Q]>, fault: null };
+    return { incarnation, region, value: value as ReturnType<NodeQuestions[Q]>, fault: null, isOlder: false };
   } catch (error) {
+    const isOlder = error instanceof Unavailable && isOlderNode(error);
     const fault = error instanceof Error ? error.message.slice(0, 300) : "unknown";
-    return { incarnation, region, value: null, fault };
+    return { incarnation, region, value: null, fault: isOlder ? olderWords : fault, isOlder };
   }
 }
 

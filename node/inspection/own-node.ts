@@ -12,6 +12,7 @@ import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts
 import type { ActorRow, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { NodeState, Readiness } from "../../ops/node-shapes.ts";
 import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
 import type { FoundSpans, SpanQuestion } from "../telemetry/kept-spans.ts";
@@ -72,7 +73,7 @@ export interface OwnNode {
   refusedRequests(query: RefusedQuery): OwnRefused;
   spans(question: SpanQuestion): FoundSpans | null;
   readonly acting: OwnActing;
-  /** Answers another node; throws for a question that it does not know. */
+  /** Answers another node; refuses a question that it does not know, as one of a later release may ask (NA2). */
   answer(question: Message): Promise<unknown>;
 }
 
@@ -175,7 +176,9 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
     case "operators.drain":
       return own.acting.drain((members as Parameters<NodeQuestions["operators.drain"]>[0]).expected);
     default:
-      throw new Error(`this node does not know the question ${type}`);
+      throw new Unavailable(`this node does not know the question ${type}`, {
+        ...{ reason: "refused", effect: "not_applied", retryAfterSeconds: 1 },
+      });
   }
 }
 

@@ -8,7 +8,9 @@ import { compareTexts } from "../look.ts";
 import type { NodeAnswer } from "../node-asker.ts";
 
 /** Null from a node that records no traces. */
-export type AskSpans = (question: SpanQuestion) => Promise<readonly NodeAnswer<FoundSpans | null>[]>;
+export type AskSpans = (
+  question: SpanQuestion,
+) => Promise<readonly Omit<NodeAnswer<FoundSpans | null>, "isOlder">[]>;
 
 interface PushTraces {
   readonly traces: PushRoad["traces"];

@@ -89,7 +89,7 @@ export const operations = {
     notReady: (checks: readonly string[]) => `not ready: ${checks.join(", ")}`,
     unknown: "does not say",
     gone: "It is no member, so only its own pages say what fails.",
-    silent: (detail: string) => `It did not say within two seconds: ${detail}`,
+    silent: (detail: string) => `It did not say: ${detail}`,
     room: (place: string, free: string, size: string) => `${place}: ${free} of ${size} GiB free`,
   },
   nodesPage: {

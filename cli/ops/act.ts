@@ -17,7 +17,7 @@ export const opsAct: Command = {
     "  svc ops act retry|passivate|release|cancel KIND/ID",
     "  svc ops act drain NODE",
     "  svc ops act move PARTY_UUID REGION        svc ops act rebuild COLLECTION",
-    "  svc ops act declare-dead REGION [--successor REGION]    svc ops act put-in REGION    svc ops act rejoin REGION",
+    "  svc ops act declare-dead REGION [--successor REGION] [--force]    svc ops act put-in REGION    svc ops act rejoin REGION",
     "",
     "  Shows an actor or a node as it is and asks; what is not as it was shown by then stays as it is. The audit log records who and why.",
   ],
@@ -25,6 +25,7 @@ export const opsAct: Command = {
     by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     successor: { type: "string", value: "REGION", help: "declare-dead: the region that takes over" },
+    force: { type: "boolean", help: "declare-dead: although the region's nodes still write heartbeats" },
     yes: { type: "boolean", help: "do not ask" },
     json: { type: "boolean", help: "print the answer as JSON" },
     ...opsOptions,
@@ -62,6 +63,9 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
   const [name = "", second = ""] = names;
   const count = act === "move" ? 2 : 1;
   if (names.length !== count) throw new UsageError("See: svc help ops act");
+  const [successor, force] = [args.text("successor"), args.flag("force")];
+  if (act !== "declare-dead" && (force || successor !== null))
+    throw new UsageError(`${force ? "--force" : "--successor"} is for declare-dead alone.`);
   if (onActor.includes(act)) return planActor(act, name, ops);
   if (act === "drain") return planDrain(name, ops);
   const region = { region: name };
@@ -75,8 +79,11 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
       lines: [`The index of ${name} of this node's region is rebuilt beside the one that serves.`],
     },
     "declare-dead": {
-      ...{ path: "/ops/cluster/declare-dead", members: { ...region, successor: args.text("successor") } },
-      lines: [`The region ${name} is declared dead: ${args.text("successor") ?? "nobody"} takes over.`],
+      ...{ path: "/ops/cluster/declare-dead", members: { ...region, successor, force } },
+      lines: [
+        `The region ${name} is declared dead: ${successor ?? "nobody"} takes over.`,
+        ...(force ? ["Its nodes may still run; what it took and no other region has is lost."] : []),
+      ],
     },
     "put-in": {
       path: "/ops/cluster/put-in",

@@ -1,0 +1,149 @@
+// What `svc ops act` asks of the operators' surface, whose own document judges each request.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ClusterOps } from "../../ops/cluster.ts";
+import type { NodeState } from "../../ops/node-shapes.ts";
+import { noInspection, openOps, report, token } from "../../ops/ops.fixture.ts";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
+import { type Command, type CommandContext, parseArguments } from "../command.ts";
+import { createTerminal } from "../terminal.ts";
+import { opsAct } from "./act.ts";
+
+const party = "6f1c0a2e-0000-4000-8000-000000000001";
+const node: NodeState = {
+  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: false },
+  ...{ reachable: true, detail: null, readiness: null, version: "1.2.3", started_at: null },
+  ...{ lease: null, load: null },
+};
+
+let folder = "";
+let server: FastifyInstance;
+let url = "";
+let asked: unknown[] = [];
+/** What the person at the terminal answers. */
+let answer: string | null = null;
+
+function note<O extends string>(outcome: O, ...what: readonly unknown[]): Promise<O> {
+  asked.push(what);
+  return Promise.resolve(outcome);
+}
+
+const cluster: Partial<ClusterOps> = {
+  move: (of, to) => note("moved", "move", of, to),
+  declareDead: ({ region, successor, force }) => note("declared", "declare-dead", region, successor, force),
+  putIn: (region) => note("put_in", "put-in", region),
+  rejoin: (region) => note("rejoined", "rejoin", region),
+  rebuild: (collection) => note("begun", "rebuild", collection),
+};
+
+beforeEach(async () => {
+  [asked, answer] = [[], null];
+  folder = await mkdtemp(join(tmpdir(), "svc-ops-act-"));
+  await writeFile(join(folder, "token"), `${token}\n`);
+  const hosts: string[] = [];
+  server = openOps({
+    access: { hosts, token, isLoopback: true },
+    cluster: rubbish(cluster),
+    inspection: { ...noInspection, nodes: async () => [node] },
+    acting: {
+      act: async ({ kind, id }, act, expected) => ({
+        outcome: await note("retried", act, `${kind}/${id}`, expected),
+      }),
+      drain: async (incarnation, expected) => ({
+        outcome: await note("draining", "drain", incarnation, expected),
+      }),
+    },
+  });
+  url = await server.listen({ port: 0, host: "127.0.0.1" });
+  hosts.push(new URL(url).host);
+});
+afterEach(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(command: Command, words: readonly string[]): Promise<{ code: number; text: string }> {
+  let text = "";
+  const stream = {
+    ...{ isTTY: false, columns: 200 },
+    write: (part: string): void => {
+      text += part;
+    },
+  };
+  const context: CommandContext = {
+    ...{ terminal: createTerminal(stream, stream, { plain: true }), cwd: folder, env: {}, now: () => 0 },
+    ...{ wait: async () => {}, question: async () => answer, onStop: () => {} },
+  };
+  const args = parseArguments(command, [...words, "--ops-url", url, "--token-file", "token"]);
+  if (args === null) throw new Error("it is the help");
+  return { code: await command.run(args, context), text };
+}
+
+const why = ["--by", "Ada", "--reason", "A test."];
+
+describe("an act in the terminal", () => {
+  it.each([
+    [
+      ["move", party, "us-east1"],
+      ["move", party, "us-east1"],
+    ],
+    [
+      ["rebuild", "events"],
+      ["rebuild", "events"],
+    ],
+    [
+      ["declare-dead", "us-east1"],
+      ["declare-dead", "us-east1", null, false],
+    ],
+    [
+      ["declare-dead", "us-east1", "--successor", "eu-west1", "--force"],
+      ["declare-dead", "us-east1", "eu-west1", true],
+    ],
+    [
+      ["put-in", "us-east1"],
+      ["put-in", "us-east1"],
+    ],
+    [
+      ["rejoin", "us-east1"],
+      ["rejoin", "us-east1"],
+    ],
+    [
+      ["drain", "f00d"],
+      ["drain", "f00d", { state: "active" }],
+    ],
+    [
+      ["retry", "push/bat_1"],
+      ["retry", "push/bat_1", { status: "active", states: ["processing"], head: report.head }],
+    ],
+  ] as const)("%j is what the surface is asked for, once it is confirmed", async (words, wanted) => {
+    answer = "no";
+    expect((await run(opsAct, [...words, ...why])).code).toBe(1);
+    expect(asked).toEqual([]);
+    answer = "yes";
+    const done = await run(opsAct, [...words, ...why]);
+    expect([done.code, asked]).toEqual([0, [wanted]]);
+    expect(done.text).toMatch(/Done: \w+\./);
+  });
+
+  it("says before the question what forcing does, and names no successor where there is none", async () => {
+    answer = "no";
+    const { text } = await run(opsAct, ["declare-dead", "us-east1", "--force", ...why]);
+    expect(text).toContain("The region us-east1 is declared dead: nobody takes over");
+    expect(text).toContain("what it took and no other region has is lost");
+    expect((await run(opsAct, ["declare-dead", "us-east1", ...why])).text).not.toContain("is lost");
+  });
+
+  it.each([
+    [["drain", "beef"], /There is no node beef/],
+    [["move", party], /svc help ops act/],
+    [["rejoin", "us-east1", "--force"], /--force is for declare-dead/],
+    [["toString", "x"], /is not an act/],
+  ] as const)("%j is refused without a request", async (words, message) => {
+    await expect(run(opsAct, [...words, ...why, "--yes"])).rejects.toThrow(message);
+    expect(asked).toEqual([]);
+  });
+});

@@ -64,7 +64,7 @@ export const nodeState = named(
     ),
     readiness: described(
       nullable(readiness),
-      "What its own `/readyz` says, at most two seconds old; null if it did not say so in time.",
+      "What its own `/readyz` says, at most ten seconds old, and two while anything fails; null if it did not say so in time.",
     ),
     version: described(nullable(anyText), "The release; null if it was not reached or cannot say, as below."),
     started_at: nullable(timestamp),

@@ -1,17 +1,20 @@
 import { expect, it } from "vitest";
 import { createOwnReadiness } from "./own-readiness.ts";
 
-it("OR1: however many look, the checks run once at a time, and at most every two seconds", async () => {
+it("OR1: however many look, the checks run once at a time, every ten seconds, or two while anything fails", async () => {
   let nowMs = 0;
   let runs = 0;
+  let isOk = false;
   let done = Promise.withResolvers<void>();
   const readiness = createOwnReadiness({
     elapsedMs: () => nowMs,
     check: async () => {
       runs += 1;
-      const checks = { store: `run ${runs}` };
       await done.promise;
-      return { report: { ready: false, degraded: [], checks }, spaces: [] };
+      return {
+        report: { ready: isOk, degraded: [], checks: { store: isOk ? "ok" : `run ${runs}` } },
+        spaces: [],
+      };
     },
   });
   const slow = readiness();
@@ -24,7 +27,16 @@ it("OR1: however many look, the checks run once at a time, and at most every two
   nowMs += 1_999;
   expect((await readiness()).checks).toEqual({ store: "run 1" });
   nowMs += 1;
+  isOk = true;
+  expect([(await readiness()).checks, runs]).toEqual([{ store: "ok" }, 2]);
+  nowMs += 9_999;
+  isOk = false;
+  expect([(await readiness()).ready, runs]).toEqual([true, 2]);
+  nowMs += 1;
   done = Promise.withResolvers();
-  done.resolve();
-  expect([(await readiness()).checks, runs]).toEqual([{ store: "run 2" }, 2]);
+  done.reject(new Error("It cannot be read."));
+  await expect(readiness()).rejects.toThrow("It cannot be read.");
+  nowMs += 1_999;
+  await expect(readiness()).rejects.toThrow();
+  expect(runs).toBe(3);
 });

@@ -121,6 +121,28 @@ describe("a live view", () => {
     await view.end();
   });
 
+  it("keeps nothing of what nobody watches any more (LV1)", async () => {
+    let [head, reads] = [1, 0];
+    const detail: Inspection["detail"] = async () => {
+      reads += 1;
+      return { ...report, head };
+    };
+    const base = await listen({ detail });
+    const url = `${base}/ops/live/actors/push/bat_1`;
+    for (; head <= 5; head += 1) {
+      const view = await watch(url);
+      // The last view of those who left would be the first of those who come.
+      expect(await view.next()).toMatchObject({ event: "actor", data: { head } });
+      await view.end();
+      let [last, still] = [-1, 0];
+      await until(() => {
+        still = last === reads ? still + 1 : 0;
+        last = reads;
+        return still > 5;
+      });
+    }
+  });
+
   it("says that a node failed, and goes on by itself (LV4)", async () => {
     let isAway = true;
     const detail: Inspection["detail"] = async () => {

@@ -6,15 +6,17 @@ import type { Figure } from "../report.ts";
 import { type FollowedPage, followPage, type Held } from "./browser.ts";
 import { type FilledNode, touch } from "./filled-node.ts";
 
-/** How often the views follow, as far as SV2 of node/inspection/survey.ts lets them, and what they show changes. */
+/** How often the views follow, and what they show changes. */
 const everyMs = 25;
 const stirMs = 10;
 const megabyte = 1_000_000;
 /** A view has some kilobytes, and so has what would be left of each. Less is the noise of compilers and caches. */
 const perUpdateMax = 1_000;
-/** The first updates fill what is bounded: caches, compiled code, and rings of recent events. */
+/** The first of them fills what is bounded: caches, compiled code, and rings of recent events. */
 const stretches = 4;
-const stretchMs = 20_000;
+const stretchMs = 15_000;
+/** So long nothing changes before a reading, so that no page is in the middle of an update. */
+const restMs = 1_000;
 
 interface Reading {
   readonly node: number;
@@ -28,16 +30,17 @@ export async function measureGrowth(filled: FilledNode, browser: Browser): Promi
   world.say("ops: live updates");
   await touch(filled);
   const url = await node.child.call<string>("openQuickSurface", everyMs);
-  await node.child.call("stirLedgers", stirMs);
   await using overview = await followPage(browser, `${url}/ui/`, "counts");
   await using one = await followPage(browser, `${url}/ui/actors/${actor}`, "actor");
   const readings: Reading[] = [];
   for (let stretch = 0; stretch < stretches; stretch += 1) {
-    await delay(world.size(stretchMs, 2_000));
     await touch(filled);
+    await node.child.call("stirLedgers", stirMs);
+    await delay(world.size(stretchMs, 2_000));
+    await node.child.call("stopStirring", null);
+    await delay(restMs);
     readings.push(await readAll(filled, overview, one));
   }
-  await node.child.call("stopStirring", null);
   return figuresOf(readings);
 }
 

@@ -1,5 +1,5 @@
 // Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
-// their pages read again whenever it changed. They cost the machine less than browsers, and the node as much.
+// their pages read. They cost the machine less than browsers, and the node as much.
 
 export interface Watched {
   readonly opsUrl: string;
@@ -13,69 +13,93 @@ export interface Watchers extends AsyncDisposable {
   views(): number;
 }
 
-const othersMs = 3_000;
+/** How often an overview reads what is not sent to it. */
+const pollMs = 3_000;
 
 export async function watchPages({ opsUrl, actor, push }: Watched): Promise<Watchers> {
   const { businessUuid, pushId } = push;
   const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
-  const open = await Promise.all([
-    watch(opsUrl, { view: "counts", reads: ["/ops/nodes", "/ops/attention"], againMs: othersMs }),
-    watch(opsUrl, { view: `actors/${actor}`, reads: [`/ops/actors/${actor}/journal`], againMs: null }),
-    watch(opsUrl, {
-      view: `actors/${pushActor}`,
-      reads: [`/ops/pushes/${businessUuid}/${pushId}/road`],
-      againMs: null,
-    }),
+  const watcher = new Watching(opsUrl);
+  const headOf = ({ head }: { readonly head?: number }): unknown => head;
+  await Promise.all([
+    watcher.follow("counts", ["/ops/attention"], ({ attention }) => JSON.stringify(attention)),
+    watcher.follow(`actors/${actor}`, [`/ops/actors/${actor}/journal`], headOf),
+    watcher.follow(`actors/${pushActor}`, [`/ops/pushes/${businessUuid}/${pushId}/road`], headOf),
   ]);
-  return {
-    views: () => open.reduce((sum, each) => sum + each.views(), 0),
-    [Symbol.asyncDispose]: async () => {
-      for (const each of open) await each[Symbol.asyncDispose]();
-    },
-  };
+  watcher.poll("/ops/nodes");
+  watcher.poll("/ops/attention");
+  return watcher;
 }
 
-interface Followed {
-  readonly view: string;
-  /** Read with each view, and every `againMs` where there is none; null for with a view alone. */
-  readonly reads: readonly string[];
-  readonly againMs: number | null;
+interface View {
+  readonly attention?: unknown;
+  readonly head?: number;
 }
 
-/** Resolves once the first view has arrived. */
-async function watch(opsUrl: string, { view, reads, againMs }: Followed): Promise<Watchers> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  let views = 0;
-  const answer = await fetch(`${opsUrl}/ops/live/${view}`, { signal });
-  if (answer.status !== 200 || answer.body === null) throw new Error(`${view} answers ${answer.status}`);
-  const readOthers = (): void => {
-    for (const path of reads)
-      fetch(opsUrl + path, { signal }).then(
-        (read) => read.arrayBuffer().catch(() => {}),
-        () => {},
-      );
-  };
-  const first = Promise.withResolvers<void>();
-  const again = againMs === null ? undefined : setInterval(readOthers, againMs);
-  const follow = async (body: ReadableStream<Uint8Array>): Promise<void> => {
-    for await (const chunk of body) {
-      if (!Buffer.from(chunk).includes("event: ")) continue;
-      views += 1;
+class Watching implements Watchers {
+  readonly #opsUrl: string;
+  readonly #stop = new AbortController();
+  readonly #following: Promise<void>[] = [];
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  #views = 0;
+
+  constructor(opsUrl: string) {
+    this.#opsUrl = opsUrl;
+  }
+
+  views(): number {
+    return this.#views;
+  }
+
+  poll(path: string): void {
+    this.#read(path);
+    this.#timers.push(setInterval(() => this.#read(path), pollMs));
+  }
+
+  /** Follows a view, and reads the paths whenever what `of` says of it changes. Resolves once the first has arrived. */
+  async follow(name: string, paths: readonly string[], of: (view: View) => unknown): Promise<void> {
+    const answer = await fetch(`${this.#opsUrl}/ops/live/${name}`, { signal: this.#stop.signal });
+    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
+    const first = Promise.withResolvers<void>();
+    let last: unknown = null;
+    const note = (view: View): void => {
+      this.#views += 1;
       first.resolve();
-      readOthers();
-      again?.refresh();
+      const said = of(view);
+      if (said !== last) for (const path of paths) this.#read(path);
+      last = said;
+    };
+    const following = readViews(answer.body as ReadableStream<Uint8Array>, note);
+    following.catch(first.reject);
+    this.#following.push(following);
+    await first.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#stop.abort();
+    await Promise.allSettled(this.#following);
+  }
+
+  #read(path: string): void {
+    fetch(this.#opsUrl + path, { signal: this.#stop.signal }).then(
+      (answer) => answer.arrayBuffer().catch(() => {}),
+      () => {},
+    );
+  }
+}
+
+/** Calls `note` with the data of each event. */
+async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const events = rest.split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) {
+      const [, data] = /^event: \w+\ndata: (.*)$/s.exec(event) ?? [];
+      if (data !== undefined) note(JSON.parse(data) as View);
     }
-  };
-  const following = follow(answer.body as ReadableStream<Uint8Array>);
-  following.catch(first.reject);
-  await first.promise;
-  return {
-    views: () => views,
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(again);
-      stop.abort();
-      await following.catch(() => {});
-    },
-  };
+  }
 }

@@ -12,8 +12,8 @@ import { type FilledNode, touch } from "./filled-node.ts";
 import { type Watched, watchPages } from "./watch-pages.ts";
 
 const connections = 16;
-const batchOf = 250;
-const pairs = 20;
+const batchOf = 200;
+const pairs = 16;
 
 interface Segment {
   readonly elapsedMs: number;
@@ -28,7 +28,7 @@ interface Work {
 
 export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
   const { world, load } = filled;
-  const work: Work = { searches: world.size(1_500, 150), pushes: world.size(4, 1) };
+  const work: Work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
   const segments = new Segments(filled, work);
   const pushId = await segments.warmUp();
   const watched: Watched = {
@@ -107,7 +107,7 @@ async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> 
     return await window();
   };
   await watched();
-  const rounds = await takeRounds(world.size(5, 1), { ours: watched, floor: window });
+  const rounds = await takeRounds(world.size(6, 1), { ours: watched, floor: window });
   await child.call("stopStirring", null);
   const shares = rounds.map(({ ours, floor }) => ours - floor);
   return {

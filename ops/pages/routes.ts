@@ -137,7 +137,9 @@ async function inTime<T>(work: Promise<T>, maxMs: number): Promise<T | null> {
 }
 
 async function overviewPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
-  const content = island("overview", Overview, { language, data: await readOverview(made.inspection) });
+  // Both at once: a node bundles its script when the first page is asked for.
+  const [data] = await Promise.all([readOverview(made.inspection), made.assets()]);
+  const content = island("overview", Overview, { language, data });
   return show(reply, made, { title: texts.overview.title, current: "overview", content });
 }
 
@@ -184,12 +186,15 @@ async function actorPage(
   at: string | undefined,
 ): Promise<FastifyReply> {
   const { inspection } = made;
-  const detail = await inspection.detail(ref);
   const chart = inspection.machines().find(({ kind }) => kind === ref.kind);
+  // What a node makes once takes longest, so it begins first.
+  void made.assets();
+  const drawn = chart === undefined ? null : made.layouts(chart);
+  const detail = await inspection.detail(ref);
   if (detail === null || chart === undefined) return notFound(reply, made, texts.actor.notThereWords);
   const seq = at !== undefined && /^[0-9]{1,15}$/.test(at) ? Number(at) : null;
   const [layout, journal, then] = await Promise.all([
-    made.layouts(chart),
+    drawn,
     inTime(journalAround(inspection, ref, seq), journalMs),
     seq === null ? null : inTime(inspection.past.stateAt(ref, seq), journalMs),
   ]);

@@ -27,8 +27,10 @@ export function Overview({ language, data: first }: OverviewProps): ComponentChi
   const texts = textsOf(language).operations;
   const { overview } = texts;
   const { data: counts, state } = useLive<ActorCounts | null>(liveCounts, "counts", first.counts);
-  const { data: read } = usePolled<NodeList>("/ops/nodes", { nodes: first.nodes }, counts);
-  const attention = usePolled<AttentionList | null>("/ops/attention", first.attention, counts);
+  const { data: read } = usePolled<NodeList>("/ops/nodes", { nodes: first.nodes });
+  // Read at once where others need a look; most counts change for other reasons, and all the time.
+  const reasons = JSON.stringify(counts?.attention);
+  const attention = usePolled<AttentionList | null>("/ops/attention", first.attention, reasons);
   const at = counts === null ? overview.notRead : [`${overview.at} `, time(counts.at)];
   return h(
     "div",

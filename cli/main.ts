@@ -24,6 +24,7 @@ import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
+import { opsPushes, opsRefusals } from "./ops/callers.ts";
 import { opsExport } from "./ops/export.ts";
 import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
 import { opsShow, opsWatch } from "./ops/show.ts";
@@ -83,7 +84,7 @@ const commands: readonly Command[] = [
   ],
   ...adsCommands,
   ...holdCommands,
-  ...[opsNodes, opsList, opsSearch, opsShow, opsWatch, opsExport, opsAct],
+  ...[opsNodes, opsList, opsSearch, opsPushes, opsRefusals, opsShow, opsWatch, opsExport, opsAct],
   ...keyCommands,
 ];
 

@@ -39,6 +39,23 @@ it("lists nodes, counts and actors", async () => {
   expect((await ops("search", "no-actor-has-this")).code).toBe(1);
 });
 
+it("lists pushes under way, and what was refused", async () => {
+  const pushes = await ops("pushes");
+  expect(pushes.code, pushes.output).toBe(0);
+  const urls = JSON.parse(await readFile(join(sandbox.home, "sandbox.json"), "utf8"));
+  await fetch(new URL("/nowhere", urls.verify_url));
+  const refused = await ops("refusals", "--code", "not_found", "--json");
+  expect(linesOf(refused.output)).toEqual([
+    expect.objectContaining({ surface: "verification", code: "not_found", key_id: null, count: 1 }),
+  ]);
+  expect((await ops("refusals")).output).toMatch(/^1 +not_found +verification +– +127\.0\.0\.1 +\d{4}-/m);
+  for (const none of [
+    ["--surface", "business"],
+    ["--key", "nobody"],
+  ])
+    expect((await ops("refusals", ...none)).output).toContain("No such request was refused.");
+});
+
 it("shows one actor, its journal, an earlier state, and what an event would do", async () => {
   const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
   const name = `push/${push.id}`;

@@ -6,7 +6,7 @@ import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";
 import { connectOps, opsOptions } from "../ops-connection.ts";
 import { formatTable, type Terminal, visible } from "../terminal.ts";
 
-type Shown = Readonly<Record<string, unknown>>;
+export type Shown = Readonly<Record<string, unknown>>;
 
 export const opsNodes: Command = {
   name: "ops nodes",
@@ -113,7 +113,7 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
   return exitCodes.done;
 }
 
-function print(
+export function print(
   terminal: Terminal,
   args: Arguments,
   items: readonly Shown[],
@@ -125,7 +125,7 @@ function print(
     for (const line of formatTable(header, items.map(rowOf), terminal.columns)) terminal.print(line);
 }
 
-function noteMissing(terminal: Terminal, answer: Shown): void {
+export function noteMissing(terminal: Terminal, answer: Shown): void {
   for (const { incarnation, region, detail } of answer["missing"] as readonly Shown[])
     terminal.note(`The node ${incarnation} of ${region} does not answer: ${visible(String(detail))}`);
 }

@@ -92,6 +92,8 @@ const operate = (node: TestNode, used?: string[]) =>
 /** A row of a node in such a region, with such a state of its checks. */
 const nodeIn = (region: string, rest: string): RegExp => new RegExp(`${region} .*${rest}`);
 const ready = " ready (?!without)";
+/** Why it was not reached stands before its region. */
+const unreached = new RegExp(`not reached: .+ ${away} .* does not say `);
 
 plays(titles.stuck, { timeout: testMaxMs }, async () => {
   // It stays open all the while, and nobody loads it again.
@@ -110,12 +112,12 @@ plays(titles.stuck, { timeout: testMaxMs }, async () => {
     expect(why).toMatch(/^\["us-east1",.*,false,".+"\]$/m);
 
     await using pages = await operate(a);
-    await pages.rows("Nodes", 1, nodeIn(away, "not reached: .+ does not say "));
+    await pages.rows("Nodes", 1, unreached);
     await pages.rows("Nodes", 2, nodeIn(home, ready));
     await pages.row("Needs a look", id, waits).follow(id);
     await pages.part("Why it waits").says(new RegExp(waits));
     await pages.rows("Outbox", 1, new RegExp(`^${failed}`));
-    await watched.rows("Nodes", 1, nodeIn(away, "not reached: "));
+    await watched.rows("Nodes", 1, unreached);
     far.links.peers.heal();
     await shows(() => at(a, titles.stuck, "check", env), /^complete\n0$/);
     await pages.title.says(/\bcomplete\b/);
@@ -204,7 +206,7 @@ plays(titles.lost, { timeout: testMaxMs }, async () => {
     const env = { LOST: away, SUCCESSOR: home };
     await shows(() => at(a, titles.lost, "find", env), new RegExp(`^${home}\\n${away} active \\d$`));
     await pages.go("Nodes");
-    await pages.rows("Nodes", 1, nodeIn(away, "not reached: "));
+    await pages.rows("Nodes", 1, unreached);
     const order = {
       Region: away,
       "Region that takes over": home,

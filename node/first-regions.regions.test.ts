@@ -161,6 +161,13 @@ function search(
   });
 }
 
+/** What a refusal says; anything else that fails fails the test. */
+function problemOf(error: unknown): object {
+  if (!(error instanceof SvcProblemError)) throw error;
+  const { status, code, problem } = error;
+  return { status, code, problem };
+}
+
 async function found(node: string, seq: number): Promise<readonly string[]> {
   return (await search(node, seq)).body.rows.map((row) => row.record_id);
 }
@@ -261,11 +268,14 @@ describe("docs/production.md", { timeout: testMaxMs }, () => {
     expectSafe(await cluster.run(page.next(two, "doctor")));
     cluster.serve(page.next(two, "service"));
     await expect.poll(() => gate.waiting, { ...patience, timeout: 120_000 }).toBeGreaterThan(0);
-    const ready = JSON.parse(await cluster.run(page.next(two, "ready")));
-    expect(ready).toMatchObject({ ready: true, degraded: ["index"], plain_text: [] });
-    const refused = await search("node-3", 1, { maxAttempts: 1, maxDelayMs: 0 }).catch((error) => error);
-    expect(refused).toBeInstanceOf(SvcProblemError);
-    expect(refused).toMatchObject({ status: 503, code: "unavailable", problem: { reason: "index" } });
+    const ready = page.next(two, "ready");
+    await expect
+      .poll(async () => JSON.parse(await cluster.run(ready)), patience)
+      .toMatchObject({ ready: true, degraded: ["index"], plain_text: [] });
+    const refusal = () => search("node-3", 1, { maxAttempts: 1, maxDelayMs: 0 }).then(() => null, problemOf);
+    await expect
+      .poll(refusal, patience)
+      .toMatchObject({ status: 503, code: "unavailable", problem: { reason: "index" } });
     const { body } = await clientAt("node-3", parties.company).fetchRecord(published[0]?.recordId ?? "");
     expect(body.record_id).toBe(published[0]?.recordId);
     gate.release();

@@ -318,32 +318,6 @@ inBrowser(
   120_000,
 );
 
-inBrowser(
-  "an act that was confirmed is sent as it was, also where the page shows something else by then",
-  async () => {
-    await using opened = await openPage(browser, urlOf("/ui/nodes"), wide);
-    const { page } = opened;
-    const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
-    await act.getByLabel("Your name").fill("Ada");
-    await act.getByLabel("Reason").fill("it is to be upgraded");
-    await act.getByRole("button", { name: "Continue" }).click();
-    await act.getByText("Are you sure").waitFor();
-    // A node that joined is the first of the list, and this one is leaving by now.
-    await page.route("**/ops/nodes", async (route) => {
-      const [self, ...rest] = (await (await route.fetch()).json()).nodes;
-      const joined = { ...self, incarnation: "joined-meanwhile", is_self: false };
-      await route.fulfill({ json: { nodes: [joined, { ...self, state: "leaving" }, ...rest] } });
-    });
-    await page.getByText("joined-meanwhile").first().waitFor();
-    const asked = page.waitForRequest((request) => request.method() === "POST");
-    await act.getByRole("button", { name: "Yes, do it" }).click();
-    const request = await asked;
-    expect(new URL(request.url()).pathname).toBe(`/ops/nodes/${node.services.incarnation}/drain`);
-    expect(request.postDataJSON()).toMatchObject({ expected: { state: "standalone" } });
-  },
-  120_000,
-);
-
 /** The pictures in docs. */
 const pictures: readonly (readonly [name: string, of: string, view: View])[] = [
   ["overview", "overview", wide],

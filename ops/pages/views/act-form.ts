@@ -1,6 +1,7 @@
 // A form that acts: what to do is chosen, named, reasoned, and confirmed. What happens then is decided by the node.
 //   AF1. What is sent is what was confirmed, to its expected state. The page is live: meanwhile a node may have gone, so that another one
 //        is the first of the list, and an actor may be in another state, so that other acts are offered.
+//   AF2. One press is one answer: the second click of a double click, or a key that is held down, neither confirms nor sends again.
 
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
@@ -59,6 +60,7 @@ interface Given {
 type Stage =
   | { readonly is: "asking" }
   | { readonly is: "confirming"; readonly asked: { readonly words: string; readonly request: ActRequest } }
+  | { readonly is: "sending" }
   | { readonly is: "done"; readonly outcome: string }
   | { readonly is: "refused"; readonly detail: string };
 
@@ -74,10 +76,12 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
   };
   const onSubmit = (event: { preventDefault(): void }): void => {
     event.preventDefault();
+    if (stage.is === "sending") return;
     if (stage.is !== "confirming") {
       setStage({ is: "confirming", asked: { words: choice.words, request: choice.request(values) } });
       return;
     }
+    setStage({ is: "sending" });
     send(stage.asked.request, given).then(
       (answer) => {
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
@@ -89,7 +93,7 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
   const options = choices.map(({ key, words }): readonly [string, string] => [key, words]);
   return h(
     "form",
-    { onSubmit },
+    { onSubmit, onKeyDown: onlyOnce },
     h("p", { class: "quiet small" }, help),
     select(acts.act, choice.key, { options, change: (key) => change({ key, values: {} }) }),
     choice.fields.map(({ name, label, options: each }) => {
@@ -101,9 +105,25 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
     }),
     text(acts.by, given.by, { maxLength: 200, change: (by) => change({ by }) }),
     text(acts.reason, given.reason, { maxLength: 500, change: (reason) => change({ reason }) }),
-    h("p", null, h("button", { type: "submit" }, stage.is === "confirming" ? acts.confirm : acts.go)),
+    h(
+      "p",
+      null,
+      h("button", { type: "submit", onClick: onlyOnce }, stage.is === "confirming" ? acts.confirm : acts.go),
+    ),
     h("div", { role: "status" }, said(stage, { acts, page })),
   );
+}
+
+interface Pressed {
+  readonly detail: number;
+  readonly key?: string;
+  readonly repeat?: boolean;
+  preventDefault(): void;
+}
+
+/** AF2. `detail` of a click is how many followed each other at the same place. */
+function onlyOnce(event: Pressed): void {
+  if (event.detail > 1 || (event.key === "Enter" && event.repeat === true)) event.preventDefault();
 }
 
 /** What the API answers: what was done, or whether that changed anything. */
@@ -164,7 +184,7 @@ function said(stage: Stage, { acts, page }: Said): ComponentChild {
   if (stage.is === "confirming")
     return h("p", null, acts.sure(stage.asked.words, stage.asked.request.subject));
   if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
-  if (stage.is === "asking") return null;
+  if (stage.is === "asking" || stage.is === "sending") return null;
   return [
     h("p", { class: "badge bad" }, stage.detail),
     h("p", null, h("a", { href: signInPath(page) }, acts.signIn)),

@@ -77,15 +77,25 @@ const pages: readonly (readonly [string, () => string])[] = [
   ["sign-in", () => urlOf("/ui/sign-in")],
   ["not-there", () => actorUrl("push", "no.such")],
 ];
-const views: readonly View[] = [wide, { width: 1280, scheme: "dark" }, { width: 360, scheme: "light" }];
+const views: readonly View[] = [
+  wide,
+  { width: 1280, scheme: "dark" },
+  { width: 360, scheme: "light" },
+  { width: 720, scheme: "light", isOnPaper: true },
+];
 
 describe.each(views)("%o", (view) => {
   inBrowser(
     "everybody can read every page, which keeps its own policy and is not wider than the screen",
     async () => {
       for (const [name, url] of pages) {
+        // It is a form and nothing else.
+        if (view.isOnPaper === true && name === "sign-in") continue;
         await using opened = await openPage(browser, url(), view);
         expect(await faultsOf(opened.page), name).toEqual([]);
+        // Nobody can press anything on paper.
+        const pressed = opened.page.locator("nav, form, button").filter({ visible: true });
+        expect((await pressed.count()) === 0, name).toBe(view.isOnPaper === true);
         const expected = name === "not-there" ? [expect.stringContaining("404")] : [];
         expect(opened.complaints, name).toEqual(expected);
       }
@@ -173,14 +183,21 @@ inBrowser(
 inBrowser(
   "what is refused, and what becomes of a key, is shown without loading the page again",
   async () => {
-    const { key_id: id } = (await openBusiness(node.services, business.party.uuid)).key;
+    const other = await openBusiness(node.services, business.party.uuid);
+    const { key_id: id } = other.key;
+    // A key has no actor before its first push.
+    seq += 1;
+    await sealAndPublish(node.services, other, [product("three")], { seq });
+    const actor = actorUrl("integration-key", `${business.party.uuid}.${id}`);
+    await using chart = await openPage(browser, actor, wide);
     await using refusals = await openPage(browser, urlOf("/ui/refusals"), wide);
     await using key = await openPage(browser, urlOf(`/ui/keys/${id}`), wide);
     const rowOf = (page: Page, heading: string) =>
       page.getByRole("region", { name: heading, exact: true }).locator("tr", { hasText: "not_found" });
     const countOf = async () =>
       Number(await rowOf(refusals.page, "By surface and code").locator("td").nth(2).innerText());
-    for (const { page } of [refusals, key]) await page.locator("[data-live=on]").waitFor();
+    for (const { page } of [refusals, key, chart]) await page.locator("[data-live=on]").waitFor();
+    expect(await litStates(chart.page)).toEqual(["live"]);
     const before = await countOf();
     expect(before).toBeGreaterThan(0);
     await refuse();
@@ -194,6 +211,7 @@ inBrowser(
     expect(revoked.status).toBe(200);
     await key.page.locator(".title", { hasText: "revoked" }).waitFor({ timeout: 60_000 });
     await key.page.getByText("it was in a public repository").waitFor();
+    await expect.poll(() => litStates(chart.page), { timeout: 60_000 }).toEqual(["retired"]);
   },
   180_000,
 );

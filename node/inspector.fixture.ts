@@ -12,6 +12,7 @@ export async function openBrowser(): Promise<Browser> {
 export interface View {
   readonly width: number;
   readonly scheme: "light" | "dark";
+  readonly isOnPaper?: boolean;
 }
 
 export interface OpenedPage extends AsyncDisposable {
@@ -26,6 +27,7 @@ export async function openPage(browser: Browser, url: string, view: View): Promi
     colorScheme: view.scheme,
   });
   const page = await context.newPage();
+  if (view.isOnPaper === true) await page.emulateMedia({ media: "print" });
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());

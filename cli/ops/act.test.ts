@@ -1,17 +1,12 @@
 // What `svc ops act` asks of the operators' surface, whose own document judges each request.
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClusterOps } from "../../ops/cluster.ts";
 import type { NodeState } from "../../ops/node-shapes.ts";
-import { noInspection, openOps, report, token } from "../../ops/ops.fixture.ts";
+import { noInspection, report } from "../../ops/ops.fixture.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { type Command, type CommandContext, parseArguments } from "../command.ts";
-import { createTerminal } from "../terminal.ts";
 import { opsAct } from "./act.ts";
+import { type OpsCommands, serveOps } from "./ops-commands.fixture.ts";
 
 const party = "6f1c0a2e-0000-4000-8000-000000000001";
 const node: NodeState = {
@@ -20,9 +15,7 @@ const node: NodeState = {
   ...{ lease: null, load: null },
 };
 
-let folder = "";
-let server: FastifyInstance;
-let url = "";
+let ops: OpsCommands;
 let asked: unknown[] = [];
 /** What the person at the terminal answers. */
 let answer: string | null = null;
@@ -42,11 +35,7 @@ const cluster: Partial<ClusterOps> = {
 
 beforeEach(async () => {
   [asked, answer] = [[], null];
-  folder = await mkdtemp(join(tmpdir(), "svc-ops-act-"));
-  await writeFile(join(folder, "token"), `${token}\n`);
-  const hosts: string[] = [];
-  server = openOps({
-    access: { hosts, token, isLoopback: true },
+  ops = await serveOps({
     cluster: rubbish(cluster),
     inspection: { ...noInspection, nodes: async () => [node] },
     acting: {
@@ -58,31 +47,10 @@ beforeEach(async () => {
       }),
     },
   });
-  url = await server.listen({ port: 0, host: "127.0.0.1" });
-  hosts.push(new URL(url).host);
 });
-afterEach(async () => {
-  await server.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => ops[Symbol.asyncDispose]());
 
-async function run(command: Command, words: readonly string[]): Promise<{ code: number; text: string }> {
-  let text = "";
-  const stream = {
-    ...{ isTTY: false, columns: 200 },
-    write: (part: string): void => {
-      text += part;
-    },
-  };
-  const context: CommandContext = {
-    ...{ terminal: createTerminal(stream, stream, { plain: true }), cwd: folder, env: {}, now: () => 0 },
-    ...{ wait: async () => {}, question: async () => answer, onStop: () => {} },
-  };
-  const args = parseArguments(command, [...words, "--ops-url", url, "--token-file", "token"]);
-  if (args === null) throw new Error("it is the help");
-  return { code: await command.run(args, context), text };
-}
-
+const run = (words: readonly string[]) => ops.run(opsAct, words, { question: async () => answer });
 const why = ["--by", "Ada", "--reason", "A test."];
 
 describe("an act in the terminal", () => {
@@ -121,20 +89,20 @@ describe("an act in the terminal", () => {
     ],
   ] as const)("%j is what the surface is asked for, once it is confirmed", async (words, wanted) => {
     answer = "no";
-    expect((await run(opsAct, [...words, ...why])).code).toBe(1);
+    expect((await run([...words, ...why])).code).toBe(1);
     expect(asked).toEqual([]);
     answer = "yes";
-    const done = await run(opsAct, [...words, ...why]);
+    const done = await run([...words, ...why]);
     expect([done.code, asked]).toEqual([0, [wanted]]);
     expect(done.text).toMatch(/Done: \w+\./);
   });
 
   it("says before the question what forcing does, and names no successor where there is none", async () => {
     answer = "no";
-    const { text } = await run(opsAct, ["declare-dead", "us-east1", "--force", ...why]);
+    const { text } = await run(["declare-dead", "us-east1", "--force", ...why]);
     expect(text).toContain("The region us-east1 is declared dead: nobody takes over");
     expect(text).toContain("what it took and no other region has is lost");
-    expect((await run(opsAct, ["declare-dead", "us-east1", ...why])).text).not.toContain("is lost");
+    expect((await run(["declare-dead", "us-east1", ...why])).text).not.toContain("is lost");
   });
 
   it.each([
@@ -143,7 +111,7 @@ describe("an act in the terminal", () => {
     [["rejoin", "us-east1", "--force"], /--force is for declare-dead/],
     [["toString", "x"], /is not an act/],
   ] as const)("%j is refused without a request", async (words, message) => {
-    await expect(run(opsAct, [...words, ...why, "--yes"])).rejects.toThrow(message);
+    await expect(run([...words, ...why, "--yes"])).rejects.toThrow(message);
     expect(asked).toEqual([]);
   });
 });

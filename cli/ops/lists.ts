@@ -63,6 +63,7 @@ export const opsSearch: Command = {
     const found = await ops.get(`/ops/search?q=${encodeURIComponent(text)}&limit=100`);
     const actors = found["actors"] as readonly Shown[];
     print(context.terminal, args, actors, actorHeader, actorRow);
+    noteMissing(context.terminal, found);
     if (found["is_complete"] !== true) context.terminal.note("There may be more; search for more of the id.");
     return actors.length === 0 ? exitCodes.negative : exitCodes.done;
   },

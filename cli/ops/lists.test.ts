@@ -1,0 +1,82 @@
+// What `svc ops` prints of nodes and actors, and its exit codes, by which scripts and monitors know what it found.
+
+import { expect, it } from "vitest";
+import type { ActorRow } from "../../ops/inspection-shapes.ts";
+import type { NodeState } from "../../ops/node-shapes.ts";
+import { noInspection, since } from "../../ops/ops.fixture.ts";
+import { opsList, opsNodes, opsSearch } from "./lists.ts";
+import { serveOps } from "./ops-commands.fixture.ts";
+
+const node: NodeState = {
+  ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },
+  ...{ reachable: true, detail: null, version: "1.2.3", started_at: since },
+  lease: { held: true, age_ms: 90, remaining_ms: 1_910 },
+  readiness: { ready: false, degraded: [], checks: { store: "ok", disk: "It is full." }, disks: [] },
+  load: null,
+};
+const silent = { version: null, started_at: null, lease: null, readiness: null, is_self: false };
+const older: NodeState = { ...node, ...silent, incarnation: "01d", detail: "it is of an earlier release" };
+const away: NodeState = { ...older, incarnation: "dead", reachable: false, detail: "no answer" };
+const row: ActorRow = {
+  ...{ kind: "push", id: "b.p", business_uuid: "b", region: "eu-west1", node: "f00d", status: "active" },
+  ...{ states: ["held"], head: 3, mailbox: 0, outbox: 0, waits: "It waits for a decision." },
+  attention: { reason: "held", since },
+};
+const missing = [{ incarnation: "dead", region: "us-east1", detail: "no answer" }];
+
+it("nodes: says which checks fail, and exits with 1 for a node that does not answer, not for an older one", async () => {
+  let nodes = [node, older];
+  await using ops = await serveOps({ inspection: { ...noInspection, nodes: async () => nodes } });
+  const healthy = await ops.run(opsNodes, []);
+  expect(healthy.code).toBe(0);
+  expect(healthy.text).toMatch(/^f00d +eu-west1 +active .*no \(disk\) +90 ms old$/m);
+  expect(healthy.text).toMatch(/^01d .*it is of an earlier release$/m);
+  nodes = [node, away];
+  const partly = await ops.run(opsNodes, []);
+  expect([partly.code, partly.text]).toEqual([1, expect.stringMatching(/^dead .*no answer$/m)]);
+});
+
+it("list --attention: exits with 1 if an actor needs a look, and says what was not read", async () => {
+  let actors = [row];
+  let isComplete = false;
+  const attention = async () => ({ actors, total: actors.length, is_complete: isComplete, missing });
+  await using ops = await serveOps({ inspection: { ...noInspection, attention } });
+  const found = await ops.run(opsList, ["--attention"]);
+  expect(found.code).toBe(1);
+  expect(found.text).toMatch(/^push\/b\.p +active +held +f00d +\[held\] It waits for a decision\.$/m);
+  expect(found.text).toContain("The node dead of us-east1 does not answer: no answer");
+  expect(found.text).toContain("More pushes are unfinished than were read");
+  [actors, isComplete] = [[], true];
+  const nothing = await ops.run(opsList, ["--attention"]);
+  expect([nothing.code, nothing.text]).toEqual([0, expect.stringContaining("No actor needs a look.")]);
+  expect(nothing.text).not.toContain("More pushes");
+});
+
+it("list: hands each filter to the surface, and reads page after page up to the limit", async () => {
+  const asked: unknown[] = [];
+  const list: (typeof noInspection)["list"] = async (query) => {
+    asked.push(query);
+    const actors = Array.from({ length: query.limit }, (_, at) => ({ ...row, id: `${asked.length}-${at}` }));
+    return { scope: query.scope, actors, next_after: `page ${asked.length}`, missing };
+  };
+  await using ops = await serveOps({ inspection: { ...noInspection, list } });
+  const filters = ["--state", "working", "--region", "eu-west1", "--node", "f00d", "--part", "b."];
+  const { text } = await ops.run(opsList, ["push", ...filters, "--limit", "250", "--json"]);
+  expect(text.trim().split("\n")).toHaveLength(250);
+  const query = { kind: "push", state: "working", region: "eu-west1", node: "f00d", part: "b." };
+  expect(asked).toMatchObject([
+    { ...query, scope: "active", after: "", limit: 200 },
+    { ...query, scope: "active", after: "page 1", limit: 50 },
+  ]);
+});
+
+it("search: says that there may be more, and exits with 1 where nothing was found", async () => {
+  const search = async (text: string) => ({
+    ...{ actors: text === "b.p" ? [row] : [], is_complete: text !== "b.p", missing },
+  });
+  await using ops = await serveOps({ inspection: { ...noInspection, search } });
+  const found = await ops.run(opsSearch, ["b.p"]);
+  expect([found.code, found.text]).toEqual([0, expect.stringContaining("There may be more")]);
+  const nothing = await ops.run(opsSearch, ["b.q"]);
+  expect([nothing.code, nothing.text]).toEqual([1, expect.stringContaining("The node dead of us-east1")]);
+});

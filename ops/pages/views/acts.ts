@@ -1,9 +1,10 @@
-// Acting on an actor. The node does nothing if the actor is no longer as it is shown here.
+// Acting on an actor. The node does nothing if the actor is in another state than the one that was shown with the question. How many
+// commits it made is not asked for: one that is busy makes some between the question and its answer, and could never be acted on.
 
 import { type ComponentChild, h } from "preact";
 import type { Texts } from "../../../web/texts/catalogue.ts";
 import type { ActorDetail } from "../../inspection-shapes.ts";
-import { ActForm } from "./act-form.ts";
+import { type ActChoice, ActForm } from "./act-form.ts";
 import { apiOf } from "./addresses.ts";
 import { actorPath } from "./frame.ts";
 
@@ -15,20 +16,28 @@ export interface ActsProps {
 type Act = keyof Texts["operations"]["acts"]["names"];
 
 export function Acts({ detail, texts: { acts } }: ActsProps): ComponentChild {
-  const { ref, status, states, head } = detail;
-  const choices = possibleActs(detail).map((act) => ({
-    ...{ key: act, words: acts.names[act], fields: [] },
-    request: () => ({
-      address: apiOf(ref, `/${act}`),
-      members: { expected: { status, states, head } },
-      subject: `${ref.kind}/${ref.id}`,
-    }),
-  }));
+  const { ref } = detail;
+  const choices = actorChoices(detail, acts);
   return h(ActForm, { choices, help: acts.help, page: actorPath(ref.kind, ref.id), texts: acts });
 }
 
+export function actorChoices(
+  detail: Pick<ActorDetail, "ref" | "status" | "states">,
+  { names }: Texts["operations"]["acts"],
+): readonly ActChoice[] {
+  const { ref, status, states } = detail;
+  return possibleActs(detail).map((act) => ({
+    ...{ key: act, words: names[act], fields: [] },
+    request: () => ({
+      address: apiOf(ref, `/${act}`),
+      members: { expected: { status, states } },
+      subject: `${ref.kind}/${ref.id}`,
+    }),
+  }));
+}
+
 /** What makes sense for the actor as it is; the node decides. */
-function possibleActs({ status, ref }: ActorDetail): readonly Act[] {
+function possibleActs({ status, ref }: Pick<ActorDetail, "status" | "ref">): readonly Act[] {
   if (status === "quarantined") return ["release"];
   return ["retry", "passivate", ...(ref.kind === "push" ? (["cancel"] as const) : [])];
 }

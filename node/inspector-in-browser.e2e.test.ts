@@ -104,6 +104,24 @@ describe.each(views)("%o", (view) => {
   );
 });
 
+inBrowser(
+  "what a page asks for by itself is in the documented API, for scripts as well",
+  async () => {
+    const { paths } = (await (await fetch(urlOf("/openapi.json"))).json()) as { readonly paths: object };
+    const documented = Object.keys(paths).map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
+    const live = ["overview", "nodes", "actor", "log", "push", "refusals", "key"];
+    const found = new Set<string>();
+    for (const [name, url] of pages) {
+      await using opened = await openPage(browser, url(), wide);
+      if (live.includes(name)) await opened.page.locator("[data-live=on]").waitFor();
+      for (const path of opened.asked) if (!path.startsWith("/ui/")) found.add(path);
+    }
+    expect([...found].some((path) => path.startsWith("/ops/live/pushes/"))).toBe(true);
+    expect([...found].filter((path) => !documented.some((each) => each.test(path)))).toEqual([]);
+  },
+  120_000,
+);
+
 const litStates = (page: Page): Promise<readonly string[]> =>
   page
     .locator(".chart .lit.leaf")

@@ -19,6 +19,8 @@ export interface OpenedPage extends AsyncDisposable {
   readonly page: Page;
   /** What the browser complained of: errors of scripts, and everything that the policy of the page refused. */
   readonly complaints: readonly string[];
+  /** The paths that it asked for. */
+  readonly asked: readonly string[];
 }
 
 export async function openPage(browser: Browser, url: string, view: View): Promise<OpenedPage> {
@@ -29,12 +31,14 @@ export async function openPage(browser: Browser, url: string, view: View): Promi
   const page = await context.newPage();
   if (view.isOnPaper === true) await page.emulateMedia({ media: "print" });
   const complaints: string[] = [];
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   await page.goto(url);
-  return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+  return { page, complaints, asked, [Symbol.asyncDispose]: () => context.close() };
 }
 
 /** What axe-core objects to, and whether the page is wider than the screen. */

@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type LogFile, openLogFile } from "./log-file.ts";
+import { type NodeLog, openLog, openLogFile } from "./log-file.ts";
 
 const dayMs = 86_400_000;
 let folder: string;
 let nowMs: number;
 let look: (() => void) | null;
-let opened: LogFile | null;
+let opened: NodeLog | null;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "svc-log-"));
@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(retention = { logDays: 30, logMebibytes: 8 }): Promise<LogFile> {
+async function open(retention = { logDays: 30, logMebibytes: 8 }): Promise<NodeLog> {
   const timers = {
     schedule: (_delayMs: number, run: () => void) => {
       look = run;
@@ -33,7 +33,7 @@ async function open(retention = { logDays: 30, logMebibytes: 8 }): Promise<LogFi
   return log;
 }
 
-async function write({ destination }: LogFile, lines: readonly string[]): Promise<void> {
+async function write({ destination }: NodeLog, lines: readonly string[]): Promise<void> {
   const text = lines.map((line) => `${line}\n`).join("");
   // The file is written, and its successor opened, in the background; the log's byte counter hears of it before this does.
   let left = Buffer.byteLength(text);
@@ -116,4 +116,43 @@ describe("a node's log file", () => {
     await write(await open(), ["a line"]);
     expect(statSync(join(folder, "node.log")).mode & 0o077).toBe(0);
   });
+
+  it.runIf(process.platform === "linux")(
+    "L4: neither ends the process nor loses lines where they cannot be written for a while",
+    async () => {
+      const faults: string[] = [];
+      const note = ({ message }: Error): void => void faults.push(message);
+      process.on("warning", note);
+      // Every write to it fails as on a full disk.
+      const log = openLog("/dev/full");
+      for (let n = 0; n < 50; n += 1) log.destination.write(`${n}\n`);
+      await vi.waitFor(() => expect(faults.join()).toContain("ENOSPC"));
+      const path = join(folder, "room");
+      log.destination.reopen(path);
+      log.destination.write("50\n");
+      await vi.waitFor(() => expect(readFileSync(path, "utf8")).toMatch(/^0\n1\n.*49\n50\n$/s));
+      await vi.waitFor(() => expect(faults.at(-1)).toContain("0 lines were dropped"));
+      log.close();
+      process.off("warning", note);
+    },
+  );
+
+  it.runIf(process.platform === "linux")(
+    "L4: keeps no more lines than its bound, and ends although they cannot be written",
+    async () => {
+      const log = openLog("/dev/full");
+      let dropped = 0;
+      log.destination.on("drop", () => {
+        dropped += 1;
+      });
+      await new Promise((resolve) => log.destination.once("ready", () => resolve(undefined)));
+      const line = `${"x".repeat(999)}\n`;
+      for (let n = 0; n < 20_000; n += 1) log.destination.write(line);
+      expect(dropped).toBeGreaterThan(3_000);
+      expect(dropped).toBeLessThan(4_000);
+      await new Promise((resolve) => log.destination.once("error", resolve));
+      log.close();
+      await new Promise((resolve) => log.destination.once("close", () => resolve(undefined)));
+    },
+  );
 });

@@ -2,6 +2,8 @@
 //   L1. No line is lost or split at a rotation: a write in progress finishes in the file in which it started.
 //   L2. All files together stay within the size limit, apart from what is being written at the moment.
 //   L3. A rotated file that is older than the retention of lines is removed, whether the node writes or not.
+//   L4. A log that cannot be written, as on a full disk, never stops the node: lines wait in bounded memory and are written once
+//       they can be; what does not fit there is dropped and counted.
 
 import { readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -19,10 +21,37 @@ export interface LogFileOptions {
   readonly timers: TimerPort;
 }
 
-export interface LogFile {
+/** Where the lines of a node go. */
+export interface NodeLog {
   readonly destination: Destination;
   /** Writes the remaining lines and stops the rotation and removal of files. */
   close(): void;
+}
+
+/** Bytes of lines that wait while they cannot be written (L4). */
+const waitingBytesMax = 16_777_216;
+
+/** Writes go in blocks, off the caller's path, to a file or a descriptor. */
+export function openLog(dest: string | number): NodeLog {
+  const destination = pino.destination({ dest, sync: false, mode: 0o600, maxLength: waitingBytesMax });
+  let isFailing = false;
+  let dropped = 0;
+  destination.on("error", (error: Error) => {
+    if (!isFailing) process.emitWarning(`The log cannot be written: ${error.message}`);
+    isFailing = true;
+  });
+  destination.on("drop", () => {
+    dropped += 1;
+  });
+  destination.on("write", () => {
+    if (isFailing) process.emitWarning(`The log is written again; ${dropped} lines were dropped.`);
+    [isFailing, dropped] = [false, 0];
+  });
+  return {
+    destination,
+    // What cannot be written would be tried again for ever.
+    close: () => (isFailing ? destination.destroy() : destination.flushSync()),
+  };
 }
 
 const dayMs = 86_400_000;
@@ -31,11 +60,11 @@ const lookEveryMs = 3_600_000;
 const filesMax = 8;
 const mebibyte = 1_048_576;
 
-/** Opens the file; writes go in blocks, off the caller's path. */
-export function openLogFile(options: LogFileOptions): LogFile {
+export function openLogFile(options: LogFileOptions): NodeLog {
   const { path, clock, timers } = options;
   const fileBytes = (options.retention.logMebibytes * mebibyte) / filesMax;
-  const destination = pino.destination({ dest: path, sync: false, mode: 0o600 });
+  const log = openLog(path);
+  const { destination } = log;
   let { bytes, sinceMs } = standing(path, clock.now());
   const putAside = (): void => {
     const stamp = new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, "");
@@ -62,7 +91,7 @@ export function openLogFile(options: LogFileOptions): LogFile {
     close: () => {
       destination.off("ready", look);
       stop();
-      destination.flushSync();
+      log.close();
     },
   };
 }

@@ -21,7 +21,7 @@ import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type HeldPort, holdPort } from "./held-port.ts";
-import { type LogFile, openLogFile } from "./log-file.ts";
+import { type NodeLog, openLog, openLogFile } from "./log-file.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
 import { adPublishingOf } from "./publishing-surface.ts";
@@ -67,7 +67,7 @@ async function startOn(
     config,
     held.map(({ port }) => port),
   );
-  const log = openLog(config);
+  const log = logOf(config);
   const logger: Logger = pino({ level: config.logLevel }, log.destination);
   const audit = openAuditLog(config);
   const logEntry = (entry: LogEntry): void => logActor(logger, audit, entry);
@@ -95,11 +95,11 @@ async function startOn(
 }
 
 /** Written in blocks, off the requests' path; the rest is written when the node stops. */
-function openLog({ logTo, home, retention }: NodeConfig): LogFile {
+function logOf({ logTo, home, retention }: NodeConfig): NodeLog {
   const path = join(home, "node.log");
-  if (logTo === "file") return openLogFile({ path, retention, clock: { now: Date.now }, timers: nodeTimers });
-  const destination = pino.destination({ dest: 1, sync: false });
-  return { destination, close: () => destination.flushSync() };
+  return logTo === "file"
+    ? openLogFile({ path, retention, clock: { now: Date.now }, timers: nodeTimers })
+    : openLog(1);
 }
 
 /** The surfaces, listening. A start that fails leaves nothing open. */

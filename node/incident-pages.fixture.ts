@@ -85,6 +85,7 @@ export async function openOperator(
     title: shownAt(page, page.locator(".title")),
     prepare: (act, fields, form = "Act on it") => prepare(page, { form: heading(form), act, fields, used }),
     hasFollowed: async (title) => {
+      expect(await quotedSteps("Before you begin")).toEqual(["Overview", actsOn, ...Object.values(labels)]);
       expect(used).toEqual(await quotedSteps(title));
       expect(complaints).toEqual([]);
     },
@@ -132,6 +133,10 @@ async function isLive(page: Page): Promise<void> {
   await page.locator("[data-live=on]").waitFor();
 }
 
+/** What is used in every act, in this order; the runbook tells it once. */
+const labels = { by: "Your name", reason: "Reason", go: "Continue", confirm: "Yes, do it" };
+const actsOn = "Act on it";
+
 interface Prepared {
   readonly form: Locator;
   readonly act: string;
@@ -146,12 +151,12 @@ async function prepare(page: Page, { form, act, fields = {}, used }: Prepared): 
   if (label === undefined) throw new Error(`${act} is not among ${options.join("; ")}`);
   await form.getByLabel("What to do").selectOption({ label });
   for (const [name, value] of Object.entries(fields)) await give(form, name, value);
-  await form.getByLabel("Your name").fill(operatorName);
-  await form.getByLabel("Reason").fill(operatorReason);
-  await form.getByRole("button", { name: "Continue" }).click();
+  await form.getByLabel(labels.by).fill(operatorName);
+  await form.getByLabel(labels.reason).fill(operatorReason);
+  await form.getByRole("button", { name: labels.go }).click();
   await form.getByText(`Are you sure: ${label}`).waitFor();
   return async () => {
-    await page.getByRole("button", { name: "Yes, do it" }).click();
+    await page.getByRole("button", { name: labels.confirm }).click();
     await form.getByText("Done: ").waitFor();
   };
 }

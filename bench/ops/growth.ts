@@ -7,8 +7,8 @@ import { type FollowedPage, followPage, type Held } from "./browser.ts";
 import { type FilledNode, touch } from "./filled-node.ts";
 
 /** How often the views follow, and what they show changes. */
-const everyMs = 25;
-const stirMs = 10;
+const everyMs = 5;
+const stirMs = 3;
 const megabyte = 1_000_000;
 /** A view has some kilobytes, and so has what would be left of each. Less is the noise of compilers and caches. */
 const perUpdateMax = 1_000;

@@ -51,6 +51,22 @@ async function refusedOnce(watched: ActorStore): Promise<void> {
 }
 
 describe("what the fence held back", () => {
+  it("R4: is remembered one by one for the actor, the newest first, and of the newest 512 alone", async () => {
+    const watched = witness.watch(store, "n1");
+    await refusedOnce(watched);
+    await refusedOnce(watched);
+    expect(witness.refusedCommits(ref)).toMatchObject([
+      { epoch: 3, supersededBy: 4, incarnation: "n1" },
+      { epoch: 1, supersededBy: 2, incarnation: "n1" },
+    ]);
+    expect(witness.refusedCommits({ kind: "business", id: "c" })).toEqual([]);
+    for (let more = 0; more < 512; more += 1) await watched.commit(commitOf(3));
+    await time.settle();
+    const kept = witness.refusedCommits(ref);
+    expect(kept).toHaveLength(512);
+    expect(kept.every(({ supersededBy }) => supersededBy === 4)).toBe(true);
+  });
+
   it("R1, R2: is in the store at once, by the incarnation that was refused, and other nodes show it", async () => {
     const other = newWitness();
     const [first, second] = [witness.watch(store, "n1"), witness.watch(store, "n2")];

@@ -131,7 +131,10 @@ export const searchResult = named(
   "SearchResult",
   object({
     actors: listOf(actorRow),
-    is_complete: described(flag, "False where more was left unread than is read for one search."),
+    is_complete: described(
+      flag,
+      "False where more was left unread than is read for one search. Actors in a state are found where they are in memory alone.",
+    ),
     missing,
   }),
 );

@@ -80,6 +80,23 @@ describe("any node answers for any actor", () => {
     ]);
   });
 
+  it("shows the owners of an actor, and the write of an earlier one that the fence refused, on any node", async () => {
+    const { party, owner } = await there.partyElsewhere();
+    await there.tell(owner, party, { type: "add", by: 1 });
+    // Somebody else takes the actor over, and its owner learns of it from the store alone.
+    await there.store.claim({ kind: "ledger", id: party }, "east/successor");
+    await there.tell(owner, party, { type: "add", by: 1 }).catch(() => {});
+    await there.world.time.advance(1_000);
+    const name = `east/${owner.routed.node.incarnation}`;
+    for (const node of there.nodes) {
+      const found = await there.read(node, `/ops/actors/ledger/${party}`);
+      expect(found.refused_writes).toEqual([
+        { epoch: 1, superseded_by: 2, owner: name, at: expect.stringMatching(/Z$/) },
+      ]);
+      expect(found.activations[0]).toMatchObject({ owner: name });
+    }
+  });
+
   it("acts where the actor is, on what was seen there", async () => {
     const { party, owner, asked } = await there.partyElsewhere();
     const actor = `/ops/actors/ledger/${party}`;

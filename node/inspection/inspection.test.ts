@@ -141,6 +141,12 @@ describe("a node shows its operators", () => {
     expect(is_complete).toBe(true);
   });
 
+  it("actors in memory that are searched by their state", async () => {
+    const { actors } = (await read("/ops/search?q=complete&limit=200")).json;
+    expect(actors.length).toBeGreaterThan(0);
+    for (const { states } of actors) expect(states).toContain("complete");
+  });
+
   it("one actor: state, owners, why it waits, and the machine that runs", async () => {
     const { json } = await read(`/ops/actors/push/${id}`);
     const owner = `${node.running.services.config.region}/${node.running.services.incarnation}`;

@@ -10,6 +10,8 @@ import { createRefusedRequests } from "../../ops/refused-requests.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { AnsweredRequest } from "../../service/request-observer.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
+import { MemoryFenceLedger } from "../../storage/memory/fence-ledger.ts";
+import { FenceWitness } from "../fence-refusals.ts";
 import { createInspection } from "./inspection.ts";
 
 export type Json = ReturnType<typeof JSON.parse>;
@@ -32,6 +34,8 @@ export interface OpsNode {
 /** Three nodes, whose first is asked mostly. */
 export interface OpsWorld extends AsyncDisposable {
   readonly world: RoutedWorld;
+  /** Their one store, without any fence of a node. */
+  readonly store: MemoryActorStore;
   readonly nodes: readonly OpsNode[];
   /** A party whose actor lives on a node that is not the first, with that node, the first and the other one. */
   partyElsewhere(): Promise<{
@@ -51,8 +55,13 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   const { incarnation, membership, placement, region, timers } = routed.node;
   const clock = { now: () => world.epochMs + world.time.now() };
   let operations = 0;
+  const fence = new FenceWitness({
+    ...{ ledger: new MemoryFenceLedger(), region, clock, timers, log: () => {} },
+    monotonic: { nowMs: () => world.time.now() },
+  });
   const system = createActorSystem({
-    ...{ store, definitions: [definition], activities: {}, clock, timers, owner: `${region}/${incarnation}` },
+    store: fence.watch(store, incarnation),
+    ...{ definitions: [definition], activities: {}, clock, timers, owner: `${region}/${incarnation}` },
     entropy: {
       newOperationId: () => {
         operations += 1;
@@ -80,7 +89,7 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   const services = {
     ...{ actors: system, actorStore: store, clock, incarnation, cluster, config: { region } },
     records: { stagedPushes: async () => [] },
-    fence: { refusedCommits: () => [] },
+    fence,
     pause: async () => {},
     drain: () => {
       node.drained += 1;
@@ -119,7 +128,7 @@ export async function openOpsWorld(): Promise<OpsWorld> {
   for (let count = 0; count < 3; count += 1) nodes.push(await openNode(world, store));
   await world.time.advance(1_000);
   return {
-    ...{ world, nodes },
+    ...{ world, store, nodes },
     partyElsewhere: async () => {
       const [asked, ...others] = nodes;
       for (const party of await world.parties(12, "east")) {

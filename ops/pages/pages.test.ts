@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto";
+import { h } from "preact";
+import { renderToString } from "preact-render-to-string";
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ActorActing } from "../actor-acts.ts";
 import type { ClusterOps } from "../cluster.ts";
+import type { ActorDetail } from "../inspection-shapes.ts";
 import type { NodeState } from "../node-shapes.ts";
-import { act, authorization, noInspection, openOps } from "../ops.fixture.ts";
+import { act, authorization, noInspection, openOps, report, since } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
 import { firstValues } from "./views/act-form.ts";
+import { historyOf } from "./views/actor-facts.ts";
 import { clusterChoices } from "./views/cluster-acts.ts";
 
 const server = openOps({
@@ -83,6 +87,19 @@ describe("the operators' pages", () => {
     const failed = await bug.inject({ url: "/ui/actors/push/x", headers: { host: "localhost:80" } });
     expect(failed.statusCode).toBe(500);
     expect(failed.body).not.toContain("A secret.");
+  });
+
+  it("show who had an actor, and what was refused to whom, or that nothing was", () => {
+    const shown = (more: Partial<ActorDetail>) =>
+      renderToString(h("div", null, historyOf({ ...report, ...more }, english.operations)));
+    const body = shown({
+      activations: [{ epoch: 2, owner: "eu-west1/b", since }],
+      refused_writes: [{ epoch: 1, superseded_by: 2, owner: "eu-west1/a", at: since }],
+    });
+    expect(body).toMatch(/eu-west1\/b.*1, superseded by epoch 2.*eu-west1\/a/s);
+    const { noRefused } = english.operations.actor;
+    expect(body).not.toContain(noRefused);
+    expect(shown({})).toContain(noRefused);
   });
 
   it("write what somebody searches for as text, in the title as well", async () => {

@@ -6,9 +6,9 @@ import type { Figure } from "../report.ts";
 import { type FollowedPage, followPage, type Held } from "./browser.ts";
 import { type FilledNode, touch } from "./filled-node.ts";
 
-/** How often the views follow, and what they show changes. */
-const everyMs = 5;
-const stirMs = 3;
+/** How often the views follow, and what they show changes. An account takes 5,000 entries a month, which a run must not reach. */
+const everyMs = 10;
+const stirMs = 20;
 const megabyte = 1_000_000;
 /** A view has some kilobytes, and so has what would be left of each. Less is the noise of compilers and caches. */
 const perUpdateMax = 1_000;

@@ -41,8 +41,9 @@ export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
   changes: Pick<SurfaceChanges, "hosts" | "addressRates" | "vectors" | "toolSessions" | "toolOpenings"> = {},
   platform: Parameters<typeof openPublishingNode>[1] = {},
+  env: Parameters<typeof openPublishingNode>[0] = {},
 ): Promise<TestSurfaces> {
-  const node = await openPublishingNode({}, platform);
+  const node = await openPublishingNode(env, platform);
   const held = await Promise.all(Array.from({ length: 4 }, () => holdPort("127.0.0.1", 0)));
   const ports = held.map(({ port }) => port);
   const [base_url = "", business_url = "", verify_url = "", mcp_url = ""] = ports.map(

@@ -350,7 +350,8 @@ describe("every member of every request", () => {
       }
     }
     expect(without).toEqual([]);
-  });
+    // Several hundred requests, one after the other.
+  }, 300_000);
 
   it("is all that there is: any other query parameter is refused, wherever it is sent", async () => {
     const { retrievalUrl, businessUrl, verifyUrl } = world.surfaces;

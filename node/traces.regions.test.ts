@@ -39,13 +39,15 @@ it("a push is one trace from the node that took it to the index of each region",
   const spansOf = (name: string) =>
     collector.spans.filter((span) => span.name === name && ids().includes(span.traceId));
   const placesOf = (name: string) => [...new Set(spansOf(name).map(({ node }) => node["svc.region"]))].sort();
-  await expect.poll(() => placesOf("region indexRows"), { timeout: 30_000 }).toContain(other);
-  await expect.poll(() => placesOf("POST /v1/publish/products"), { timeout: 30_000 }).toEqual([other]);
-  await expect.poll(() => placesOf("push push.accept"), { timeout: 30_000 }).toEqual([home]);
-  expect(placesOf("region applyRows")).toEqual([home]);
+  // Each node hands its spans on by itself, some at a time, so each is waited for.
+  const shows = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 });
+  await shows(() => placesOf("region indexRows")).toContain(other);
+  await shows(() => placesOf("POST /v1/publish/products")).toEqual([other]);
+  await shows(() => placesOf("push push.accept")).toEqual([home]);
+  await shows(() => placesOf("region applyRows")).toEqual([home]);
   const [traceId] = spansOf("region indexRows").map((span) => span.traceId);
   const road = "POST /v1/publish/products > push push.accept > push processInlineChunk";
-  expect(collector.roads(traceId ?? "")).toEqual(
+  await shows(() => collector.roads(traceId ?? "")).toEqual(
     expect.arrayContaining([
       `${road} > business chunk.assign`,
       `${road} > region rows.apply > region applyRows`,

@@ -1,35 +1,26 @@
 // The form that acts, in a real browser: what it asks about is what it sends, once.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findBrowser } from "../tools/browser.ts";
-import { openBrowser, openPage, type View } from "./inspector.fixture.ts";
-import { type RunningNode, startNode } from "./start.ts";
+import { openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
+import type { RunningNode } from "./start.ts";
 
 const isThere = findBrowser() !== null;
 if (!isThere) console.warn("NOT TESTED: no Chromium on this machine, so nothing was acted on in a page.");
 const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
 
-let home = "";
+let watched: WatchedNode | null = null;
 let node: RunningNode;
 let browser: Browser;
 
 beforeAll(async () => {
   if (!isThere) return;
-  home = await mkdtemp(join(tmpdir(), "svc-acts-"));
-  node = await startNode({ home, portBase: 0, logLevel: "error" });
-  await node.seeded;
-  browser = await openBrowser();
+  watched = await openWatchedNode();
+  ({ node, browser } = watched);
 }, 240_000);
 
-afterAll(async () => {
-  await browser?.close();
-  await node?.[Symbol.asyncDispose]();
-  if (home !== "") await rm(home, { recursive: true, force: true });
-});
+afterAll(() => watched?.[Symbol.asyncDispose]());
 
 const wide: View = { width: 1280, scheme: "light" };
 

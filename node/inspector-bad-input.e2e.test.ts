@@ -1,9 +1,6 @@
 // What the operators' pages show of actors that no node would make: a journal with a hundred thousand events, and one that a later
 // release wrote. Both are written into the store of a running node, past its actors.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Browser, Page } from "playwright-core";
@@ -16,16 +13,16 @@ import { noInspection, openOps, report } from "../ops/ops.fixture.ts";
 import { ok } from "../protocol/result.ts";
 import { rowTable } from "../storage/actor-store.ts";
 import { findBrowser } from "../tools/browser.ts";
-import { openBrowser, openPage, type View } from "./inspector.fixture.ts";
+import { openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
 import { nodeDefinitions } from "./node-actors.ts";
-import { type RunningNode, startNode } from "./start.ts";
+import type { RunningNode } from "./start.ts";
 
 const isThere = findBrowser() !== null;
 if (!isThere)
   console.warn("NOT TESTED: no Chromium on this machine, so no page of a strange journal was looked at.");
 const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
 
-let home = "";
+let watched: WatchedNode | null = null;
 let node: RunningNode;
 let browser: Browser;
 const wide: View = { width: 1280, scheme: "light" };
@@ -33,16 +30,10 @@ const owner = "somewhere/else";
 
 beforeAll(async () => {
   if (!isThere) return;
-  home = await mkdtemp(join(tmpdir(), "svc-bad-input-"));
-  node = await startNode({ home, portBase: 0, logLevel: "silent" });
-  await node.seeded;
-  browser = await openBrowser();
+  watched = await openWatchedNode({ logLevel: "silent" });
+  ({ node, browser } = watched);
 }, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  await node?.[Symbol.asyncDispose]();
-  if (home !== "") await rm(home, { recursive: true, force: true });
-});
+afterAll(() => watched?.[Symbol.asyncDispose]());
 
 const urlOf = ({ kind, id }: ActorRef) => `${node.urls.ops_url}/ui/actors/${kind}/${id}`;
 const machineVersion = () =>

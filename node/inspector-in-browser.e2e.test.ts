@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { send } from "../api/surfaces.fixture.ts";
 import { findBrowser } from "../tools/browser.ts";
 import { freePorts, surfacePorts } from "../tools/free-ports.ts";
-import { faultsOf, openBrowser, openPage, type View } from "./inspector.fixture.ts";
+import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
 import { openBusiness, product, sealAndPublish, type TestBusiness } from "./publishing.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -18,6 +18,7 @@ if (!isThere) console.warn("NOT TESTED: no Chromium on this machine, so no page 
 const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
 
 let home = "";
+let watched: WatchedNode | null = null;
 let node: RunningNode;
 let browser: Browser;
 let business: TestBusiness;
@@ -27,20 +28,14 @@ let seq = 0;
 
 beforeAll(async () => {
   if (!isThere) return;
-  home = await mkdtemp(join(tmpdir(), "svc-inspector-"));
-  node = await startNode({ home, portBase: 0, logLevel: "error" });
-  await node.seeded;
+  watched = await openWatchedNode();
+  ({ home, node, browser } = watched);
   business = await openBusiness(node.services);
   push = await publish("one");
   await refuse();
-  browser = await openBrowser();
 }, 240_000);
 
-afterAll(async () => {
-  await browser?.close();
-  await node?.[Symbol.asyncDispose]();
-  if (home !== "") await rm(home, { recursive: true, force: true });
-});
+afterAll(() => watched?.[Symbol.asyncDispose]());
 
 /** Publishes a product and returns the id of the push's actor. */
 async function publish(...ids: readonly string[]): Promise<string> {

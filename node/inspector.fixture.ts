@@ -1,12 +1,37 @@
 // Operators' pages in a real browser, on a node that runs. For tests and for the pictures in docs.
 
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { findBrowser } from "../tools/browser.ts";
+import { type RunningNode, startNode } from "./start.ts";
 
 export async function openBrowser(): Promise<Browser> {
   const executablePath = findBrowser() ?? "";
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+export interface WatchedNode extends AsyncDisposable {
+  readonly home: string;
+  readonly node: RunningNode;
+  readonly browser: Browser;
+}
+
+/** A node with the samples of a sandbox, in a home of its own, and a browser to look at it with. */
+export async function openWatchedNode(
+  { logLevel = "error" }: Pick<NonNullable<Parameters<typeof startNode>[0]>, "logLevel"> = {},
+  platform: Parameters<typeof startNode>[1] = {},
+): Promise<WatchedNode> {
+  await using opening = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), "svc-watched-"));
+  opening.defer(() => rm(home, { recursive: true, force: true }));
+  const node = opening.use(await startNode({ home, portBase: 0, logLevel }, platform));
+  await node.seeded;
+  const browser = opening.use(await openBrowser());
+  const opened = opening.move();
+  return { home, node, browser, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 export interface View {

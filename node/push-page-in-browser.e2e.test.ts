@@ -1,15 +1,12 @@
 // The page of a push in a real browser: every step with its time up to the public log, and a push that is under way.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
 import { findBrowser } from "../tools/browser.ts";
-import { faultsOf, openBrowser, openPage, type View } from "./inspector.fixture.ts";
+import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
 import { openBusiness, product, sealAndPublish, type TestBusiness } from "./publishing.fixture.ts";
-import { type RunningNode, startNode } from "./start.ts";
+import type { RunningNode } from "./start.ts";
 
 const isThere = findBrowser() !== null;
 if (!isThere)
@@ -17,7 +14,7 @@ if (!isThere)
 const inBrowser = it.skipIf(!isThere && process.env["CI"] === undefined);
 const wide: View = { width: 1280, scheme: "light" };
 
-let home = "";
+let watched: WatchedNode | null = null;
 let node: RunningNode;
 let browser: Browser;
 let business: TestBusiness;
@@ -27,18 +24,12 @@ let isIndexAway = false;
 
 beforeAll(async () => {
   if (!isThere) return;
-  home = await mkdtemp(join(tmpdir(), "svc-push-page-"));
-  node = await startNode({ home, portBase: 0, logLevel: "error" }, { index: sometimesAway });
-  await node.seeded;
+  watched = await openWatchedNode({}, { index: sometimesAway });
+  ({ node, browser } = watched);
   business = await openBusiness(node.services);
-  browser = await openBrowser();
 }, 240_000);
 
-afterAll(async () => {
-  await browser?.close();
-  await node?.[Symbol.asyncDispose]();
-  if (home !== "") await rm(home, { recursive: true, force: true });
-});
+afterAll(() => watched?.[Symbol.asyncDispose]());
 
 /** The node's index, which is away when a test says so. */
 const sometimesAway = (rows: RowIndex): RowIndex => ({

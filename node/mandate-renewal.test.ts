@@ -185,6 +185,7 @@ describe("no mandate follows", () => {
 /** A key that is valid for a day, with a mandate of the longest life. */
 async function endingKey(): Promise<TestCaller> {
   const caller = await newKey();
+  const nowMs = clock.now();
   await node.services.parties.registerKey({
     key_id: caller.key.keyId,
     party_uuid: uuid,
@@ -192,8 +193,8 @@ async function endingKey(): Promise<TestCaller> {
     alg: "Ed25519",
     public_key: { ...caller.key.publicJwk },
     cose: null,
-    valid_from: formatTimestamp(clock.now()),
-    valid_until: formatTimestamp(clock.now() + dayMs),
+    valid_from: formatTimestamp(nowMs),
+    valid_until: formatTimestamp(nowMs + dayMs),
     revoked_at: null,
     compromised_from: null,
   });
@@ -203,6 +204,7 @@ async function endingKey(): Promise<TestCaller> {
 
 async function acceptMandate({ key }: TestCaller, lifeMs: number): Promise<void> {
   const signer = await node.services.hostedSigner(uuid);
+  const nowMs = clock.now();
   const payload = mandatePayload({
     v: 1,
     mandate_id: `mdt_of_${lifeMs}`,
@@ -215,8 +217,8 @@ async function acceptMandate({ key }: TestCaller, lifeMs: number): Promise<void>
       caps: { records_per_hour: 10, bytes_per_day: 100_000 },
       source_ip_allow_list: null,
     },
-    valid_from: formatTimestamp(clock.now()),
-    valid_until: formatTimestamp(clock.now() + lifeMs),
+    valid_from: formatTimestamp(nowMs),
+    valid_until: formatTimestamp(nowMs + lifeMs),
   });
   await node.services.parties.acceptMandate(
     await signEnvelope(payloadTypes["mandate.v1"], payload, [signer]),

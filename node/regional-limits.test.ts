@@ -65,6 +65,19 @@ describe("a node", () => {
 });
 
 describe("a refusal", () => {
+  it("is not for what was spent without a lease long ago (E3)", async () => {
+    const world = new LimitWorld({
+      ...{ rule: { kind: "bucket", units: 1, per_second: 1 }, costMax: 1, nodes: 2, delayMs: () => 0 },
+    });
+    passedAtOnce(world, 0, 4);
+    passedAtOnce(world, 1);
+    await world.until(1_000);
+    // The node was told that nothing is free before the second instant. It has no lease, and lets one through.
+    expect(passedAtOnce(world, 1)).toBe(1);
+    await world.until(11_000);
+    expect(passedAtOnce(world, 1)).toBe(1);
+  });
+
   it("says when the window ends, at every node, and is not of a key that another used (E3)", async () => {
     const world = openWorld();
     passedAtOnce(world, 0, units);

@@ -5,7 +5,8 @@
 //   E2. The next slice is asked for while the last one is being spent. A key that one node alone serves has its whole limit
 //       there; on several nodes it may be refused while each of the others still has a slice.
 //   E3. A request is refused only by what the actor has just answered, so a refusal says when something is free again, no
-//       matter which nodes spent it.
+//       matter which nodes spent it. What was spent without a lease is reported at once, also while the limit is used up:
+//       reported later, it would be taken from what is free by then.
 //       A new activation of the actor, which knows of nothing, leases the limit once more at most.
 //   E4. While the actor cannot be reached, a node lets its own share of the limit through in each period, without waiting for
 //       each request.
@@ -85,6 +86,8 @@ export function createLeasedLimit(options: LeasedLimitOptions): LeasedLimit {
     state.questions += 1;
     const answered = askActor(options, keyId, state).finally(() => {
       state.asking = null;
+      // Spent since the question was put (E3).
+      if (state.debt > 0 && state.awayUntilMs === null) void ask(keyId, state);
     });
     state.asking = { number: state.questions, answered };
     return state.asking;
@@ -113,9 +116,9 @@ export function createLeasedLimit(options: LeasedLimitOptions): LeasedLimit {
       const taken = takeNow(options, state, cost);
       if (taken === "unknown") return takeLater(keyId, state, cost);
       const nowMs = elapsedMs();
-      const isLow = state.debt > 0 || state.left < Math.min(slice, state.recent);
-      const mayAsk = nowMs >= state.fullUntilMs && nowMs >= (state.awayUntilMs ?? 0);
-      if (isLow && mayAsk && state.asking === null) void ask(keyId, state);
+      const isLow = state.left < Math.min(slice, state.recent) && nowMs >= state.fullUntilMs;
+      const mayAsk = nowMs >= (state.awayUntilMs ?? 0);
+      if ((state.debt > 0 || isLow) && mayAsk) void ask(keyId, state);
       return taken;
     },
     standing: (keyId) => {

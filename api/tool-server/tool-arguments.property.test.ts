@@ -33,10 +33,11 @@ const shapes: Readonly<Record<string, Shape<unknown>>> = {
 };
 
 /** Values of which each is right for some member, and wrong for others. */
-const value = fc.constantFrom<JsonValue>(
+const values: readonly JsonValue[] = [
   ...[uuid, hash, "business", "service", "custody", "products", "markdown", "countries", "eu-west1"],
   ...["202601020304", "AAAA", "warn", 1, 7, 0, 1.5, null, {}, { record_base64: "AAAA" }, [], true, ""],
-);
+];
+const value = fc.constantFrom(...values);
 const names = [
   ...new Set(Object.values(shapes).flatMap(({ schema }) => Object.keys(schema["properties"] ?? {}))),
 ];
@@ -62,6 +63,18 @@ describe.each(Object.entries(shapes))("the arguments of %s", (_name, shape) => {
     for (const keyword of ["anyOf", "oneOf", "allOf"]) expect(shape.schema).not.toHaveProperty(keyword);
   });
 
+  const expectAgreement = (given: JsonValue): void => {
+    expect([given, firstFault(shape, given) === null]).toEqual([given, validate(given)]);
+  };
+
+  it("are judged as they are published, each alone", () => {
+    for (const name of own)
+      for (const each of values) {
+        const given = { [name]: each };
+        if (!isOtherText(given)) expectAgreement(given);
+      }
+  });
+
   it("are judged as they are published", () => {
     const drawn = fc.oneof(
       fc.dictionary(fc.constantFrom(...(own.length === 0 ? ["uuid"] : own)), value, { maxKeys: 4 }),
@@ -72,7 +85,7 @@ describe.each(Object.entries(shapes))("the arguments of %s", (_name, shape) => {
       fc.property(drawn, (given) => {
         const copy = JSON.parse(JSON.stringify(given)) as JsonValue;
         fc.pre(!isOtherText(copy));
-        expect([copy, firstFault(shape, copy) === null]).toEqual([copy, validate(copy)]);
+        expectAgreement(copy);
       }),
       { numRuns: 500 },
     );

@@ -16,7 +16,7 @@ import {
   type ShapeFault,
   uuid,
 } from "../../protocol/shape.ts";
-import { type VerifyRequest, verifyRequest } from "../../protocol/wire/verify.ts";
+import { type VerifyRequest, verifyRequest, wholes } from "../../protocol/wire/verify.ts";
 import { isObject } from "../../std/is-object.ts";
 
 /** A shape with a rule between its members, which is judged once every member is right. */
@@ -53,7 +53,7 @@ export const verifyArguments: Shape<VerifyRequest> = {
   schema: {
     ...verifyMembers,
     ...where(
-      { required: ["ad_item"] },
+      { anyOf: wholes.map((name) => ({ required: [name] })) },
       { maxProperties: 1 },
       {
         required: ["record_base64"],

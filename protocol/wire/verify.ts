@@ -77,8 +77,8 @@ const requestMembers = object({
 export type VerifyRequest = Of<typeof requestMembers>;
 
 const against = ["seal", "sidecar", "row"] as const;
-/** What is verified on its own. */
-const wholes = ["ad_item", "entitlement"] as const;
+/** Members of which each is verified on its own. */
+export const wholes = ["ad_item", "entitlement"] as const;
 
 /** Rules that no single member shows: what is verified, and against what. */
 function ruleFault(body: JsonObject): ShapeFault | null {

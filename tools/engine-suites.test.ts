@@ -6,11 +6,12 @@ import type { EngineProfile } from "./engines/profiles.ts";
 const suite: EngineSuite = { project: "engines", profile: "one", files: ["none/*"] };
 const passed = { counts: { passed: 3, failed: 0, skipped: 0 }, output: "" };
 
-function setUp(change: Partial<SuiteTools> = {}) {
+function setUp(change: Partial<SuiteTools> = {}, ends: readonly (string | null)[] = [null]) {
   const told: string[] = [];
   const done: string[] = [];
   const profile = {
     env: { SVC_TEST_CASSANDRA: "127.0.0.9" },
+    parts: ends.map((end) => ({ end: () => end })),
     [Symbol.asyncDispose]: async () => void done.push("stopped"),
   } as unknown as EngineProfile;
   const tools: SuiteTools = {
@@ -48,6 +49,13 @@ describe("a suite on real engines", () => {
     const { done, step } = setUp({ test });
     expect(await step.run()).toMatchObject({ counts: { passed: 0, failed: 1 } });
     expect(done).toEqual(["started one", "stopped"]);
+  });
+
+  it("fails for each engine that does not run any more after its tests, and says how it ended (N4)", async () => {
+    const ends = [null, "Cassandra has ended.", "Elasticsearch has ended."];
+    const { told, step } = setUp({}, ends);
+    expect(await step.run()).toEqual({ ...passed, counts: { passed: 3, failed: 2, skipped: 0 } });
+    expect(told).toEqual(expect.arrayContaining(ends.slice(1)));
   });
 
   it("says loudly what was not tested, and counts it as skipped (N1)", async () => {

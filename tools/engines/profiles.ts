@@ -58,6 +58,8 @@ export interface EnginePart {
   readonly name: string;
   /** The process that is running now, or ran last. */
   process(): EngineProcess;
+  /** How it ended, for people; null while it runs. */
+  end(): string | null;
   /** Restarts it with its data after it ended; resolves once it answers. */
   start(): Promise<EngineProcess>;
 }
@@ -206,8 +208,8 @@ class Running {
   constructor(plans: Plans, tools: RunningTools) {
     this.#plans = plans;
     this.#with = tools;
-    const cassandraOf = (index: number): EngineProcess => processOf(this.#cassandra, index);
-    const elasticOf = (index: number): EngineProcess => processOf(this.#elastic, index);
+    const cassandraOf = (index: number) => processOf(this.#cassandra.get(index), `Cassandra ${index}`);
+    const elasticOf = (index: number) => processOf(this.#elastic.get(index), `Elasticsearch ${index}`);
     this.faults = {
       killCassandra: (index) => kill(this.#cassandra, index),
       startCassandra: (index) => this.#restartCassandra(index),
@@ -245,28 +247,34 @@ class Running {
 
   parts(): readonly EnginePart[] {
     const { cassandra, elastic } = this.#plans;
-    const part = (name: string, process: () => EngineProcess, start: () => Promise<void>): EnginePart => ({
+    type Known = () => { readonly process: EngineProcess } | undefined;
+    const part = (name: string, known: Known, start: () => Promise<void>): EnginePart => ({
       name,
-      process,
+      process: () => processOf(known(), name),
+      end: () => {
+        const last = known()?.process;
+        if (last === undefined) return `${name} was killed and not started again.`;
+        return last.hasEnded() ? `${name} has ended. The end of its log:\n${last.logTail()}` : null;
+      },
       start: async () => {
         // A killed launcher may have left its engine running, which still holds the data and the address.
-        process().signal("SIGKILL");
+        known()?.process.signal("SIGKILL");
         await start();
-        return process();
+        return processOf(known(), name);
       },
     });
     return [
       ...cassandra.map(({ dataCenter, address }, index) =>
         part(
           `Cassandra ${address} (${dataCenter})`,
-          () => processOf(this.#cassandra, index),
+          () => this.#cassandra.get(index),
           () => this.#startCassandra(index),
         ),
       ),
       ...elastic.map(({ address, httpPort: port, clusterName }, index) =>
         part(
           `Elasticsearch ${address}:${port} (${clusterName})`,
-          () => processOf(this.#elastic, index),
+          () => this.#elastic.get(index),
           () => this.#startElastic(index),
         ),
       ),
@@ -306,17 +314,13 @@ class Running {
   }
 }
 
-function processOf(
-  engines: ReadonlyMap<number, { readonly process: EngineProcess }>,
-  index: number,
-): EngineProcess {
-  const engine = engines.get(index);
-  if (engine === undefined) throw new Error(`Engine ${index} does not run`);
+function processOf(engine: { readonly process: EngineProcess } | undefined, name: string): EngineProcess {
+  if (engine === undefined) throw new Error(`${name} does not run`);
   return engine.process;
 }
 
 async function kill(engines: Map<number, { readonly process: EngineProcess }>, index: number): Promise<void> {
-  const process = processOf(engines, index);
+  const process = processOf(engines.get(index), `Engine ${index}`);
   process.signal("SIGKILL");
   await process.ended;
   engines.delete(index);

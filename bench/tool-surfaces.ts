@@ -9,6 +9,7 @@ import { publicReadsOf } from "../node/public-reads.ts";
 import type { RunningNode } from "../node/start.ts";
 import { buildSurfaces } from "../node/surfaces.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
+import { bodyText } from "../service/answer.ts";
 import { heldBytes } from "./heap.ts";
 
 export interface ToolSurfaces extends AsyncDisposable {
@@ -40,7 +41,7 @@ export async function openToolSurfaces({ services, urls }: RunningNode): Promise
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const outcome = await verify(JSON.parse(body.toString("utf8")) as VerifyRequest, body);
-    const text = Buffer.from(outcome.kind === "answer" ? outcome.body : "");
+    const text = Buffer.from(outcome.kind === "answer" ? bodyText(outcome.body) : "");
     const status = outcome.kind === "answer" ? outcome.status : outcome.problem.status;
     response.writeHead(status, { "content-type": "application/json", "content-length": text.length });
     response.end(text);

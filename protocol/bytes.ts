@@ -82,12 +82,15 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** Bytes and texts as UTF-8 (see {@link utf8}), one after another. */
-export function joinUtf8(parts: readonly (string | Uint8Array)[]): Uint8Array {
+/** Bytes and texts as UTF-8 (see {@link utf8}), one after another, at the beginning of what `roomFor` gives for this length at most. */
+export function joinUtf8(
+  parts: readonly (string | Uint8Array)[],
+  roomFor: (lengthMax: number) => Uint8Array = (lengthMax) => new Uint8Array(lengthMax),
+): Uint8Array {
   let lengthMax = 0;
   // A UTF-16 unit is at most three bytes of UTF-8.
   for (const part of parts) lengthMax += typeof part === "string" ? 3 * part.length : part.length;
-  const joined = new Uint8Array(lengthMax);
+  const joined = roomFor(lengthMax);
   let length = 0;
   for (const part of parts) {
     if (typeof part === "string") length += encoder.encodeInto(part, joined.subarray(length)).written;

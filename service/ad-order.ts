@@ -77,7 +77,8 @@ export function* orderAds(offers: readonly FoundOffer[], { sorts, ...order }: Or
 function* orderEach(found: readonly FoundAd[], { sorts, ...order }: Order): Generator<FoundAd> {
   const [sort, ...rest] = sorts;
   if (sort === undefined || found.length < 2) return yield* found.toSorted(byId);
-  const valueIn = (each: FoundAd): number | string => sortValue(each, sort.key, order);
+  const randomOf = randomOrder(order);
+  const valueIn = (each: FoundAd): number | string => sortValue(each, sort.key, randomOf);
   for (const group of grouped(found, valueIn, sort.direction)) {
     const [first, ...more] = group;
     if (first !== undefined && more.length === 0) yield first;
@@ -108,10 +109,24 @@ function byId(a: FoundAd, b: FoundAd): number {
   return compare(a.ad.ad_id, b.ad.ad_id);
 }
 
+/** Gives an ad its place in the random order (AO2). The ids are ASCII and of one length, so all texts are written into the same bytes. */
+function randomOrder({
+  retrievalId,
+  sha256,
+}: Pick<Order, "retrievalId" | "sha256">): (ad_id: string) => string {
+  let bytes: Uint8Array = new Uint8Array();
+  const opening = retrievalId.length + 1;
+  return (ad_id) => {
+    if (bytes.length !== opening + ad_id.length) bytes = utf8(`${retrievalId}\n${ad_id}`);
+    else for (let at = 0; at < ad_id.length; at += 1) bytes[opening + at] = ad_id.charCodeAt(at);
+    return toHex(sha256(bytes));
+  };
+}
+
 function sortValue(
   { ad, campaign, matches }: FoundAd,
   key: AdSortKey,
-  { retrievalId, sha256 }: Pick<Order, "retrievalId" | "sha256">,
+  randomOf: (ad_id: string) => string,
 ): number | string {
   switch (key) {
     case "net_price":
@@ -121,7 +136,7 @@ function sortValue(
     case "keyword_matches":
       return matches;
     case "random":
-      return toHex(sha256(utf8(`${retrievalId}\n${ad.ad_id}`)));
+      return randomOf(ad.ad_id);
   }
 }
 

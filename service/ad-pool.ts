@@ -6,7 +6,6 @@ import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { foldKeyword } from "../protocol/ad-keyword.ts";
-import { joinUtf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { adRenderMs, poolAdsMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
@@ -191,11 +190,13 @@ async function answerOf(
     ads.push(index === 0 ? "" : ",", ...partsWith(tokens[index] ?? ""));
   const subdivision = request.subdivision === undefined ? "null" : `"${request.subdivision}"`;
   return {
-    body: joinUtf8([
-      `{"retrieval_id":"${retrievalId}","country":"${request.country}","subdivision":${subdivision},"ads":[`,
-      ...ads,
-      `],"render_until":"${formatTimestamp(expiresAtMs)}","receipt":${receipt.envelope}}`,
-    ]),
+    body: {
+      parts: [
+        `{"retrieval_id":"${retrievalId}","country":"${request.country}","subdivision":${subdivision},"ads":[`,
+        ...ads,
+        `],"render_until":"${formatTimestamp(expiresAtMs)}","receipt":${receipt.envelope}}`,
+      ],
+    },
     receipt,
     ...(kept === null ? {} : { kept }),
     answered: () => {},

@@ -1,5 +1,6 @@
 // What every service function returns to the HTTP surfaces: an answer ready to send, or a problem document.
 
+import { joinUtf8 } from "../protocol/bytes.ts";
 import { type Problem, type ProblemCode, problem } from "../protocol/problem.ts";
 import type { Refusal } from "../protocol/result.ts";
 
@@ -7,8 +8,23 @@ export interface Answer {
   readonly kind: "answer";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The exact body text; rows and records are spliced in verbatim, never parsed and re-serialised. */
-  readonly body: string | Uint8Array;
+  /** The exact body; rows and records are spliced in verbatim, never parsed and re-serialised. */
+  readonly body: AnswerBody;
+}
+
+export type AnswerBody = string | Uint8Array | BodyParts;
+
+/** A long body whose parts, texts as UTF-8, are joined only where it is sent. */
+export interface BodyParts {
+  readonly parts: readonly (string | Uint8Array)[];
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The body as text, for what does not send it. */
+export function bodyText(body: AnswerBody): string {
+  if (typeof body === "string") return body;
+  return decoder.decode(body instanceof Uint8Array ? body : joinUtf8(body.parts));
 }
 
 export interface Refused {

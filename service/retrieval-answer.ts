@@ -9,13 +9,13 @@
 
 import type { Priced } from "../protocol/price-list.ts";
 import type { Allowance, Payment } from "./allowance.ts";
-import { isRefused, type Outcome, type Refused } from "./answer.ts";
+import { type AnswerBody, isRefused, type Outcome, type Refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { NotAnswered, type Receipts, type SignedReceipt } from "./receipts.ts";
 
 /** Everything in an answer; it is not handed out before its receipt is kept. */
 export interface Prepared {
-  readonly body: string | Uint8Array;
+  readonly body: AnswerBody;
   readonly receipt: SignedReceipt;
   /** What was paid for it; absent if nothing was. */
   readonly payment?: Payment;

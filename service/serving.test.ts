@@ -16,7 +16,7 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { Allowance } from "./allowance.ts";
-import { type Refused, refused } from "./answer.ts";
+import { bodyText, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { businessUuid, companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import { createFetch } from "./fetch.ts";
@@ -211,7 +211,7 @@ const searchCall = (claim: Refused | null = null) => ({
 });
 const textOf = (outcome: Awaited<ReturnType<ReturnType<typeof createFetch>>>): string => {
   if (outcome.kind === "problem") throw new Error(outcome.problem.detail);
-  return typeof outcome.body === "string" ? outcome.body : new TextDecoder().decode(outcome.body);
+  return bodyText(outcome.body);
 };
 
 describe("no answer leaves", () => {

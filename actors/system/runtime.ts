@@ -137,7 +137,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   }
 
   #askHere(to: ActorRef, command: Message, timeoutMs: number, more: AskedBy): Promise<unknown> {
-    const absent = this.#absentAnswer(to, command);
+    const absent = more.isNew ? null : this.#absentAnswer(to, command);
     if (absent === null) return this.#askActor(to, command, timeoutMs, more);
     return this.#options.store
       .readHead(to)

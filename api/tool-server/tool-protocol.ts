@@ -18,7 +18,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
 import { problem } from "../../protocol/problem.ts";
-import { refused } from "../../service/answer.ts";
+import { bodyText, refused } from "../../service/answer.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { type PublicTool, refusalOf, type ToolAnswer, type ToolCall } from "./public-tools.ts";
 import { toolNotes } from "./tool-notes.ts";
@@ -189,8 +189,7 @@ function toolResult(
   verifyUrl: string,
 ): { content: { type: "text"; text: string }[]; isError?: boolean } {
   const { outcome } = answer;
-  const body = outcome.kind === "problem" ? JSON.stringify(outcome.problem) : outcome.body;
-  const text = typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  const text = outcome.kind === "problem" ? JSON.stringify(outcome.problem) : bodyText(outcome.body);
   const isError = refusalOf(answer) !== null;
   return {
     content: [

@@ -18,6 +18,7 @@ import {
   widthInTree,
 } from "../../protocol/log/tiles.ts";
 import { leafHash, rootFromPath } from "../../protocol/merkle.ts";
+import { bodyText } from "../../service/answer.ts";
 import { createLogReads } from "../../service/log-reads.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
@@ -105,7 +106,7 @@ async function inclusionOf(
 ): Promise<{ readonly proof: readonly string[]; readonly tree_size: number }> {
   const outcome = await reads.inclusion({ leaf, region: null, name: null });
   if (outcome.kind !== "answer") throw new Error(`${leaf}: ${JSON.stringify(outcome)}`);
-  return JSON.parse(Buffer.from(outcome.body).toString());
+  return JSON.parse(bodyText(outcome.body));
 }
 
 /** Milliseconds that bare reads took of exactly the tiles and the bundle from which each inclusion read follows. */

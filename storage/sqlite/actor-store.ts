@@ -86,15 +86,12 @@ class SqliteActorStore implements ActorStore {
 
   /** The promise is the write's own: what must not exist without the commit may share its transaction ({@link SqliteDatabase.writeAfter}). */
   commit(commit: ActorCommit): Promise<CommitOutcome> {
-    const { ref } = commit;
+    const { ref, creates } = commit;
     if (commit.forget) return this.#forgotten(commit);
+    if (creates !== undefined) return this.#database.write(() => this.#create(commit, creates));
     // Looked up here, outside any transaction: a number seen inside one that is later rolled back must not be kept.
     const no = this.#number(ref);
-    return this.#database.write(() => {
-      const { creates } = commit;
-      if (creates !== undefined) return this.#create(commit, creates);
-      return this.#commit(commit, no ?? this.#findNumber(ref));
-    });
+    return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(ref)));
   }
 
   async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {

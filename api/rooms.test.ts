@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { utf8 } from "../protocol/bytes.ts";
+import { Rooms } from "./rooms.ts";
+
+const join = (rooms: Rooms, ...parts: readonly (string | Uint8Array)[]) => rooms.join(parts);
+
+describe("rooms", () => {
+  it("are used again once they are released, and not before (R1)", () => {
+    const rooms = new Rooms({ bytes: 100, keptMax: 2 });
+    const first = join(rooms, "a\u20ac", utf8("b"));
+    const second = join(rooms, "c");
+    expect([first.bytes, second.bytes]).toEqual([utf8("a\u20acb"), utf8("c")]);
+    first.release();
+    const third = join(rooms, "other");
+    expect(third.bytes.buffer).toBe(first.bytes.buffer);
+    expect([third.bytes, second.bytes]).toEqual([utf8("other"), utf8("c")]);
+  });
+
+  it("are kept up to a number, and never for what is longer (R2)", () => {
+    const rooms = new Rooms({ bytes: 10, keptMax: 1 });
+    const long = join(rooms, "four");
+    long.release();
+    expect(long.bytes.buffer.byteLength).toBe(12);
+    const [one, two] = [join(rooms, "1"), join(rooms, "2")];
+    one.release();
+    two.release();
+    expect(join(rooms, "3").bytes.buffer).toBe(one.bytes.buffer);
+    expect(join(rooms, "4").bytes.buffer).not.toBe(two.bytes.buffer);
+    expect(long.bytes).toEqual(utf8("four"));
+  });
+});

@@ -6,12 +6,12 @@ import type { EngineProfile } from "./engines/profiles.ts";
 const suite: EngineSuite = { project: "engines", profile: "one", files: ["none/*"] };
 const passed = { counts: { passed: 3, failed: 0, skipped: 0 }, output: "" };
 
-function setUp(change: Partial<SuiteTools> = {}, ends: readonly (string | null)[] = [null]) {
+function setUp(change: Partial<SuiteTools> = {}, silences: readonly (string | null)[] = [null]) {
   const told: string[] = [];
   const done: string[] = [];
   const profile = {
     env: { SVC_TEST_CASSANDRA: "127.0.0.9" },
-    parts: ends.map((end) => ({ end: () => end })),
+    parts: silences.map((silence) => ({ silence: async () => silence })),
     [Symbol.asyncDispose]: async () => void done.push("stopped"),
   } as unknown as EngineProfile;
   const tools: SuiteTools = {
@@ -51,11 +51,11 @@ describe("a suite on real engines", () => {
     expect(done).toEqual(["started one", "stopped"]);
   });
 
-  it("fails for each engine that does not run any more after its tests, and says how it ended (N4)", async () => {
-    const ends = [null, "Cassandra has ended.", "Elasticsearch has ended."];
-    const { told, step } = setUp({}, ends);
+  it("fails for each engine that does not answer any more after its tests, and says why (N4)", async () => {
+    const silences = [null, "Cassandra has ended.", "Elasticsearch does not answer."];
+    const { told, step } = setUp({}, silences);
     expect(await step.run()).toEqual({ ...passed, counts: { passed: 3, failed: 2, skipped: 0 } });
-    expect(told).toEqual(expect.arrayContaining(ends.slice(1)));
+    expect(told).toEqual(expect.arrayContaining(silences.slice(1)));
   });
 
   it("says loudly what was not tested, and counts it as skipped (N1)", async () => {

@@ -3,8 +3,8 @@
 //       integration this is also a failure.
 //   N2. Engines that are present but do not start, and tests that abort, are failures.
 //   N3. The engines are gone when the suite is over, regardless of the outcome of its tests.
-//   N4. An engine that does not run any more after the tests is a failure that names it, with the end of its log: the tests
-//       after its end can only say that nothing answers.
+//   N4. An engine that does not answer any more after the tests is a failure that names it, with the end of its log: the tests
+//       themselves can only say that nothing answers.
 
 import { globSync } from "node:fs";
 import { serveFaults } from "./engines/control.ts";
@@ -65,10 +65,11 @@ async function runSuite(suite: EngineSuite, tools: SuiteTools): Promise<StepRepo
   await using engines = await tools.start(suite.profile, { progress: tools.tell });
   await using control = await serveFaults(engines);
   const report = await tools.test(suite, { ...engines.env, SVC_TEST_ENGINES: control.url });
-  const gone = engines.parts.map(({ end }) => end()).filter((each) => each !== null);
-  for (const end of gone) tools.tell(end);
+  const asked = await Promise.all(engines.parts.map((part) => part.silence()));
+  const silent = asked.filter((each) => each !== null);
+  for (const each of silent) tools.tell(each);
   const { passed, failed, skipped } = report.counts;
-  return { ...report, counts: { passed, failed: failed + gone.length, skipped } };
+  return { ...report, counts: { passed, failed: failed + silent.length, skipped } };
 }
 
 async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Promise<StepReport> {

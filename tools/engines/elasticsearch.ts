@@ -81,7 +81,8 @@ export async function startElasticsearch(
   return { url, process };
 }
 
-async function takesWrites(url: string): Promise<boolean> {
+/** Whether its cluster is there and takes writes. */
+export async function takesWrites(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`);
     await answer.body?.cancel();

@@ -10,8 +10,19 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { assertFree, freeBase, neighbour } from "./addresses.ts";
-import { type CassandraPlan, cassandraPorts, type RunningCassandra, startCassandra } from "./cassandra.ts";
-import { type ElasticsearchPlan, type RunningElasticsearch, startElasticsearch } from "./elasticsearch.ts";
+import {
+  answersCql,
+  type CassandraPlan,
+  cassandraPorts,
+  type RunningCassandra,
+  startCassandra,
+} from "./cassandra.ts";
+import {
+  type ElasticsearchPlan,
+  type RunningElasticsearch,
+  startElasticsearch,
+  takesWrites,
+} from "./elasticsearch.ts";
 import { type EngineProcess, type Guard, startGuard } from "./engine-process.ts";
 import { type Host, readHost } from "./host.ts";
 import { untilMeshed } from "./mesh.ts";
@@ -58,8 +69,8 @@ export interface EnginePart {
   readonly name: string;
   /** The process that is running now, or ran last. */
   process(): EngineProcess;
-  /** How it ended, for people; null while it runs. */
-  end(): string | null;
+  /** Why it does not answer, for people, with the end of its log; null if it answers. */
+  silence(): Promise<string | null>;
   /** Restarts it with its data after it ended; resolves once it answers. */
   start(): Promise<EngineProcess>;
 }
@@ -247,14 +258,18 @@ class Running {
 
   parts(): readonly EnginePart[] {
     const { cassandra, elastic } = this.#plans;
-    type Known = () => { readonly process: EngineProcess } | undefined;
-    const part = (name: string, known: Known, start: () => Promise<void>): EnginePart => ({
+    const part = (
+      name: string,
+      known: () => { readonly process: EngineProcess } | undefined,
+      { answers, start }: { readonly answers: () => Promise<boolean>; readonly start: () => Promise<void> },
+    ): EnginePart => ({
       name,
       process: () => processOf(known(), name),
-      end: () => {
+      silence: async () => {
         const last = known()?.process;
         if (last === undefined) return `${name} was killed and not started again.`;
-        return last.hasEnded() ? `${name} has ended. The end of its log:\n${last.logTail()}` : null;
+        if (!last.hasEnded() && (await answers())) return null;
+        return `${name} ${last.hasEnded() ? "has ended" : "does not answer"}. The end of its log:\n${last.logTail()}`;
       },
       start: async () => {
         // A killed launcher may have left its engine running, which still holds the data and the address.
@@ -264,19 +279,17 @@ class Running {
       },
     });
     return [
-      ...cassandra.map(({ dataCenter, address }, index) =>
-        part(
-          `Cassandra ${address} (${dataCenter})`,
-          () => this.#cassandra.get(index),
-          () => this.#startCassandra(index),
-        ),
+      ...cassandra.map((plan, index) =>
+        part(`Cassandra ${plan.address} (${plan.dataCenter})`, () => this.#cassandra.get(index), {
+          answers: () => answersCql(plan),
+          start: () => this.#startCassandra(index),
+        }),
       ),
       ...elastic.map(({ address, httpPort: port, clusterName }, index) =>
-        part(
-          `Elasticsearch ${address}:${port} (${clusterName})`,
-          () => this.#elastic.get(index),
-          () => this.#startElastic(index),
-        ),
+        part(`Elasticsearch ${address}:${port} (${clusterName})`, () => this.#elastic.get(index), {
+          answers: () => takesWrites(`http://${address}:${port}`),
+          start: () => this.#startElastic(index),
+        }),
       ),
     ];
   }

@@ -39,13 +39,14 @@ export default defineConfig(({ mode }) => ({
     projects: [
       {
         extends: true,
+        // Time-outs are for what hangs: a machine may take the processor away for a minute.
         test: {
           name: "pure",
           include: pureTests,
           exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
           pool: "threads",
           isolate: false,
-          testTimeout: 20_000,
+          testTimeout: 120_000,
         },
       },
       {
@@ -55,8 +56,8 @@ export default defineConfig(({ mode }) => ({
           include: ["**/*.test.ts"],
           exclude: [...notHere, ...pureTests],
           pool: "forks",
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -20,7 +20,7 @@ afterAll(() => node.close());
 it("is refused with any one byte changed", async () => {
   const { anchors } = node.running.services;
   const { verify, sha256 } = nativeCrypto;
-  const all = { anchors, file, from: 0, to: file.length, verify, sha256 };
+  const all = { anchors, file, first: 0, step: 1, verify, sha256 };
   const found = await unnoticedChanges(all, () => new Promise((resolve) => setImmediate(resolve)));
   expect(file.length).toBeGreaterThan(10_000);
   expect(found).toEqual({ changed: file.length, believed: [] });

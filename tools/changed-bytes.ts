@@ -9,9 +9,9 @@ import { verifyEvidence } from "../verifier/verifier.ts";
 export interface ChangedBytes {
   readonly anchors: Anchors;
   readonly file: Uint8Array;
-  /** The bytes that are changed, one at a time: from this offset until before that one. */
-  readonly from: number;
-  readonly to: number;
+  /** The bytes that are changed, one at a time: the one at this offset, and from there on every `step`th. */
+  readonly first: number;
+  readonly step: number;
   readonly verify: SignatureVerifier;
   readonly sha256: Sha256;
 }
@@ -24,7 +24,7 @@ export interface Unnoticed {
 
 /** Throws where the genuine file is refused. `rest` is called now and then. */
 export async function unnoticedChanges(
-  { anchors, file, from, to, verify, sha256 }: ChangedBytes,
+  { anchors, file, first, step, verify, sha256 }: ChangedBytes,
   rest: () => Promise<void> = async () => {},
 ): Promise<Unnoticed> {
   const verifying = recalling(verify, (key, message, signature) =>
@@ -37,13 +37,15 @@ export async function unnoticedChanges(
   hashing.learned();
   const believed: string[] = [];
   const other = file.slice();
-  for (let at = from; at < to; at += 1) {
+  let changed = 0;
+  for (let at = first; at < file.length; at += step) {
     other[at] = (file[at] as number) ^ (1 << (at % 5));
     if (verifyEvidence(options, other).valid) believed.push(textOf(file.subarray(at - 40, at + 1)));
     other[at] = file[at] as number;
-    if (at % 500 === 0) await rest();
+    changed += 1;
+    if (changed % 500 === 0) await rest();
   }
-  return { changed: to - from, believed };
+  return { changed, believed };
 }
 
 /**

@@ -22,12 +22,12 @@ func judgedFile(a *anchors, file []byte) object {
 
 type flipped struct {
 	Valid    bool  `json:"valid"`
-	Bytes    int   `json:"bytes"`
+	Changed  int   `json:"changed"`
 	Accepted []int `json:"accepted"`
 }
 
-// flip judges a file, and then the same with every `step`th of its bytes changed in one bit.
-func flip(anchorsPath, path string, step int) (*flipped, error) {
+// flip judges a file, and then the same with every `step`th of its bytes, from the `first` one on, changed in one bit.
+func flip(anchorsPath, path string, first, step int) (*flipped, error) {
 	pinned, err := os.ReadFile(anchorsPath)
 	if err != nil {
 		return nil, err
@@ -41,14 +41,16 @@ func flip(anchorsPath, path string, step int) (*flipped, error) {
 	if reason != "" {
 		return nil, errors.New("no anchors: " + string(reason))
 	}
-	report := &flipped{Valid: judgedFile(a, file)["valid"] == true, Bytes: len(file), Accepted: []int{}}
+	report := &flipped{Valid: judgedFile(a, file)["valid"] == true, Accepted: []int{}}
 	var lock sync.Mutex
 	var done sync.WaitGroup
 	workers := runtime.NumCPU()
 	for worker := range workers {
 		done.Go(func() {
 			other := bytes.Clone(file)
-			for at := worker * step; at < len(file); at += workers * step {
+			changed := 0
+			for at := first + worker*step; at < len(file); at += workers * step {
+				changed++
 				other[at] = file[at] ^ 1<<(at%6)
 				if judgedFile(a, other)["valid"] == true {
 					lock.Lock()
@@ -57,6 +59,9 @@ func flip(anchorsPath, path string, step int) (*flipped, error) {
 				}
 				other[at] = file[at]
 			}
+			lock.Lock()
+			report.Changed += changed
+			lock.Unlock()
 		})
 	}
 	done.Wait()

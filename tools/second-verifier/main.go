@@ -3,10 +3,10 @@
 // what came out otherwise than the vectors say.
 //
 //	second-verifier FOLDER
-//	second-verifier ANCHORS FILE STEP
+//	second-verifier ANCHORS FILE FIRST STEP
 //
-// With anchors and an evidence file, it says whether the file is valid, and at which of every STEPth byte one may be changed so that it
-// still is.
+// With anchors and an evidence file, it says whether the file is valid, and which of every STEPth byte, from the FIRST one on, may be changed
+// so that it still is.
 package main
 
 import (
@@ -33,20 +33,24 @@ type report struct {
 	Failed []failure      `json:"failed"`
 }
 
+var errUsage = errors.New("usage: second-verifier FOLDER, or second-verifier ANCHORS FILE FIRST STEP")
+
 func main() {
 	var found any
 	var err error
 	switch len(os.Args) {
 	case 2:
 		found, err = runFolder(os.Args[1])
-	case 4:
-		step, wrong := strconv.Atoi(os.Args[3])
-		if wrong != nil || step < 1 {
-			step = 1
+	case 5:
+		first, wrong := strconv.Atoi(os.Args[3])
+		step, alsoWrong := strconv.Atoi(os.Args[4])
+		if wrong != nil || alsoWrong != nil || first < 0 || step < 1 {
+			err = errUsage
+			break
 		}
-		found, err = flip(os.Args[1], os.Args[2], step)
+		found, err = flip(os.Args[1], os.Args[2], first, step)
 	default:
-		err = errors.New("usage: second-verifier FOLDER, or second-verifier ANCHORS FILE STEP")
+		err = errUsage
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

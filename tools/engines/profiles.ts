@@ -177,7 +177,7 @@ function planProfile(
       ring,
       seeds: ring,
       folder: join(folder, `cassandra-${index}`),
-      heapMb: options.cassandraHeapMb ?? 384,
+      heapMb: options.cassandraHeapMb ?? 512,
     })),
     elastic: shape.elastic.map((region, index) => ({
       address: base,

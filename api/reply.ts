@@ -3,13 +3,13 @@
 import type { FastifyReply } from "fastify";
 import { type Problem, problemMediaType } from "../protocol/problem.ts";
 import type { AnswerBody, Outcome } from "../service/answer.ts";
-import { Rooms } from "./rooms.ts";
+import { type Joined, Rooms } from "./rooms.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
 const noHeaders: Headers = Object.freeze({});
 /** A pool of twenty ads with long histories fits in. */
-const rooms = new Rooms({ bytes: 524_288, keptMax: 8 });
+const rooms = new Rooms({ bytes: 524_288, bytesMin: 65_536, keptMax: 8 });
 
 /** Sends the outcome; `headers` are added to its own. */
 export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = noHeaders): FastifyReply {
@@ -36,20 +36,21 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
 
 /** Sent as bytes: the platform adds a charset to the media type of text, and JSON has none (RFC 8259 §11). */
 function sendBody(reply: FastifyReply, body: AnswerBody): FastifyReply {
-  reply.send(bytesOf(reply, body));
+  const { bytes, heldBytes } = joined(reply, body);
+  reply.send(bytes);
   // What the peer's side currently has no room for.
   const unsent = reply.raw.socket?.writableLength ?? 0;
-  if (unsent > 0) reply.server.edge.owe(reply.raw, unsent);
+  if (unsent > 0) reply.server.edge.owe(reply.raw, Math.max(unsent, heldBytes));
   return reply;
 }
 
-function bytesOf(reply: FastifyReply, body: AnswerBody): Uint8Array {
-  if (typeof body === "string") return Buffer.from(body);
-  if (body instanceof Uint8Array) return body;
-  const { bytes, release } = rooms.join(body.parts);
+function joined(reply: FastifyReply, body: AnswerBody): Pick<Joined, "bytes" | "heldBytes"> {
+  if (typeof body === "string") return { bytes: Buffer.from(body), heldBytes: 0 };
+  if (body instanceof Uint8Array) return { bytes: body, heldBytes: 0 };
+  const found = rooms.join(body.parts);
   // By then all of it was taken by the system, or the connection is gone.
-  reply.raw.on("close", release);
-  return bytes;
+  reply.raw.on("close", found.release);
+  return found;
 }
 
 function setHeaders(reply: FastifyReply, headers: Headers): void {

@@ -6,7 +6,7 @@ const join = (rooms: Rooms, ...parts: readonly (string | Uint8Array)[]) => rooms
 
 describe("rooms", () => {
   it("are used again once they are released, and not before (R1)", () => {
-    const rooms = new Rooms({ bytes: 100, keptMax: 2 });
+    const rooms = new Rooms({ bytes: 100, bytesMin: 3, keptMax: 2 });
     const first = join(rooms, "a\u20ac", utf8("b"));
     const second = join(rooms, "c");
     expect([first.bytes, second.bytes]).toEqual([utf8("a\u20acb"), utf8("c")]);
@@ -16,16 +16,18 @@ describe("rooms", () => {
     expect([third.bytes, second.bytes]).toEqual([utf8("other"), utf8("c")]);
   });
 
-  it("are kept up to a number, and never for what is longer (R2)", () => {
-    const rooms = new Rooms({ bytes: 10, keptMax: 1 });
-    const long = join(rooms, "four");
+  it("are kept up to a number, and are not for what is longer or short (R2)", () => {
+    const rooms = new Rooms({ bytes: 10, bytesMin: 4, keptMax: 1 });
+    const [long, short] = [join(rooms, "four"), join(rooms, "4")];
     long.release();
-    expect(long.bytes.buffer.byteLength).toBe(12);
-    const [one, two] = [join(rooms, "1"), join(rooms, "2")];
+    short.release();
+    expect([long.heldBytes, short.heldBytes]).toEqual([12, 3]);
+    const [one, two] = [join(rooms, "11"), join(rooms, "22")];
+    expect(one.heldBytes).toBe(10);
     one.release();
     two.release();
-    expect(join(rooms, "3").bytes.buffer).toBe(one.bytes.buffer);
-    expect(join(rooms, "4").bytes.buffer).not.toBe(two.bytes.buffer);
-    expect(long.bytes).toEqual(utf8("four"));
+    expect(join(rooms, "33").bytes.buffer).toBe(one.bytes.buffer);
+    expect(join(rooms, "44").bytes.buffer).not.toBe(two.bytes.buffer);
+    expect([long.bytes, short.bytes]).toEqual([utf8("four"), utf8("4")]);
   });
 });

@@ -1,17 +1,22 @@
 // Room for long answers that is used again: the pages of new memory are cleared before something is written into them, which
 // takes longer than the writing.
 //   R1. What is joined in a room is not changed before `release` is called. If it never is, the room is only not used again.
-//   R2. Kept rooms are bounded in number and size; what is longer, or comes while all of them are in use, gets memory of its own.
+//   R2. Kept rooms are bounded in number and size. What is longer gets memory of its own, and so does what is short: it is
+//       cheaper than a room that a slow reader keeps.
 
 import { joinUtf8 } from "../protocol/bytes.ts";
 
 export interface RoomsOptions {
+  /** The size of a room, and the length from which on one is used. */
   readonly bytes: number;
+  readonly bytesMin: number;
   readonly keptMax: number;
 }
 
 export interface Joined {
   readonly bytes: Uint8Array;
+  /** Bytes of memory that are in use until then. */
+  readonly heldBytes: number;
   /** Must be called once the bytes are not needed any more, at most once. */
   readonly release: () => void;
 }
@@ -28,11 +33,12 @@ export class Rooms {
   join(parts: readonly (string | Uint8Array)[]): Joined {
     let room: Uint8Array | null = null;
     const bytes = joinUtf8(parts, (lengthMax) => {
-      if (lengthMax > this.#options.bytes) return new Uint8Array(lengthMax);
-      room = this.#free.pop() ?? new Uint8Array(this.#options.bytes);
+      const { bytesMin, bytes: most } = this.#options;
+      if (lengthMax < bytesMin || lengthMax > most) return new Uint8Array(lengthMax);
+      room = this.#free.pop() ?? new Uint8Array(most);
       return room;
     });
-    return { bytes, release: () => this.#keep(room) };
+    return { bytes, heldBytes: bytes.buffer.byteLength, release: () => this.#keep(room) };
   }
 
   #keep(room: Uint8Array | null): void {

@@ -187,6 +187,19 @@ describe("a render", () => {
       expect(refused.json["detail"]).toBe("Idempotency-Key must be 1 to 255 printable ASCII characters.");
     }
     expect((await asked("card", "k".repeat(255))).text).toBe(first.text);
+    const { click_token } = first.json as { readonly click_token: string };
+    const clicked = (token: string, key: string) =>
+      send(node.running.urls.base_url, company, {
+        ...{ path: "/v1/ads/click", headers: { "idempotency-key": key } },
+        body: JSON.stringify({ click_token: token }),
+        created: Math.floor(node.running.services.clock.now() / 1000),
+      });
+    const click = await clicked(click_token, "click");
+    expect(click.status).toBe(200);
+    expect((await clicked(click_token, "click")).text).toBe(click.text);
+    expect(codeOf(await clicked(item?.render_token ?? "", "click"))).toEqual([422, "idempotency_key_reused"]);
+    // Each statement has keys of its own.
+    expect((await clicked(click_token, "one")).text).toBe(click.text);
   });
 });
 

@@ -1,7 +1,7 @@
 // The prepaid allowance of an AI company on a production node over HTTP: what is served is paid, charged once, and shown to the
 // last millionth.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { SvcProblemError } from "../client/errors.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type BilledNode, openBilledNode } from "./billed-node.fixture.ts";
@@ -164,5 +164,28 @@ describe("an operator", () => {
     expect(await billed.ops(`/ops/ledgers/${business}`)).toMatchObject({ status: 404 });
     expect(await billed.ops(`/ops/ledgers/${business}/statements/2026-11`)).toMatchObject({ status: 404 });
     expect(await billed.ops(`/ops/ledgers/${business}/statements/2026`)).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a ledger that cannot be reached", () => {
+  it("lets a node serve what it was lent, and refuses the rest with 503, which leaves no receipt", async () => {
+    expect(await enter("40", "payment-3")).toMatchObject({ status: 200 });
+    await expect.poll(() => codeOf(fetchIt()), { timeout: 10_000 }).toBe("served");
+    const receipts = async () => (await billed.asker.receiptsPage({ limit: 200 })).body.receipts.length;
+    const before = await receipts();
+    const { actors } = billed.running.services;
+    const ask = actors.ask.bind(actors);
+    const lost = vi
+      .spyOn(actors, "ask")
+      .mockImplementation(((...asked: Parameters<typeof ask>) =>
+        asked[0].kind === "ledger" ? Promise.reject(new Error("unreachable")) : ask(...asked)) as typeof ask);
+    let served = 0;
+    while ((await codeOf(fetchIt())) === "served") served += 1;
+    const refusal = fetchIt().catch((error: unknown) => error);
+    expect(await refusal).toMatchObject({ status: 503, code: "unavailable", retryAfterSeconds: 1 });
+    expect(served).toBeLessThan(40);
+    expect((await receipts()) - before).toBe(served);
+    lost.mockRestore();
+    await expect.poll(() => codeOf(fetchIt()), { timeout: 20_000 }).toBe("served");
   });
 });

@@ -252,8 +252,11 @@ describe("a render of a sponsored row", () => {
   it("is refused eleven minutes after the search, but answered again if it was in time", async () => {
     const { retrievalId } = await search(company);
     const before = await render(retrievalId, idOf(first, "b"));
+    const none = await search(company, { sponsored: false });
     movedMs += 11 * 60_000;
     expect(codeOf(await render(retrievalId, idOf(second, "e")))).toEqual([410, "ad_expired"]);
+    // Nothing is kept of it that says what was sponsored, as of a search whose pool is forgotten.
+    expect(codeOf(await render(none.retrievalId, idOf(first, "a")))).toEqual([410, "ad_expired"]);
     expect((await render(retrievalId, idOf(first, "b"))).text).toBe(before.text);
   });
 

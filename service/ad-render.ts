@@ -32,7 +32,12 @@ import { answerJson, isRefused, type Outcome, type Refused, refused } from "./an
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
-import { findSponsoredRow, type RenderedItem, type SponsoredRenderDeps } from "./sponsored-render.ts";
+import {
+  findSponsoredRow,
+  type RenderedItem,
+  renderExpired,
+  type SponsoredRenderDeps,
+} from "./sponsored-render.ts";
 
 export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDeps, "actors"> {
   readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
@@ -121,8 +126,7 @@ async function charge(
     is_served: deps.items.isServed(ad.business_uuid),
     served_at_ms: servedAtMs,
   });
-  if (reply.status === "expired")
-    return expired("A render is confirmed within ten minutes of the pool or the search.");
+  if (reply.status === "expired") return renderExpired();
   if (reply.status === "refused")
     return refused(problem("ad_unavailable", refusals[reply.reason], { reason: reply.reason }));
   const { rendered_at_ms } = reply;

@@ -7,9 +7,12 @@
 import type { PoolReport } from "../actors/messages/ads.ts";
 import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock } from "../crypto/port.ts";
 import { adProductLocalId } from "../protocol/ad-product.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
+import { parseTimestamp } from "../protocol/identifiers.ts";
+import { adRenderMs } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { openReceipt, type Receipt } from "../protocol/receipt.ts";
 import type { RowRenderRequest } from "../protocol/wire/ad-requests.ts";
@@ -24,6 +27,7 @@ export interface SponsoredRenderDeps {
   /** This node's region, and all of the deployment. */
   readonly region: string;
   readonly regions: () => readonly string[];
+  readonly clock: Clock;
 }
 
 /** An item of a pool that a render names. */
@@ -49,10 +53,10 @@ export async function findSponsoredRow(
     if (pool.company !== company) return unknown();
     const index = indexIn(deps, pool, named);
     const ad = pool.items[index];
-    if (ad === undefined) return notSponsored(deps, { company, region }, named);
+    if (ad === undefined) return notSponsored(deps, { company, region, hasPool: true }, named);
     return { retrievalId, region, index, ad, servedAtMs: pool.served_at_ms };
   }
-  return notSponsored(deps, { company, region: deps.region }, named);
+  return notSponsored(deps, { company, region: deps.region, hasPool: false }, named);
 }
 
 /** The id of a sponsorship follows from its campaign and its product. */
@@ -65,8 +69,12 @@ function indexIn({ recordIdOf }: SponsoredRenderDeps, { items }: PoolReport, { r
 
 /** See SN2. */
 async function notSponsored(
-  { receipts }: SponsoredRenderDeps,
-  { company, region }: { readonly company: string; readonly region: string },
+  { receipts, clock }: SponsoredRenderDeps,
+  {
+    company,
+    region,
+    hasPool,
+  }: { readonly company: string; readonly region: string; readonly hasPool: boolean },
   { retrieval_id, record_id }: Named,
 ): Promise<Refused> {
   const row = await receipts.readReceipt(region, retrieval_id);
@@ -82,10 +90,19 @@ async function notSponsored(
     return refused(
       problem("not_found", "The search did not answer a row with this record_id.", { pointer: "/record_id" }),
     );
+  // What was sponsored is forgotten a day after it could be rendered.
+  const servedAtMs = parseTimestamp(receipt.served_at) ?? 0;
+  if (!hasPool && clock.now() > servedAtMs + adRenderMs) return renderExpired();
   return refused(
     problem("ad_unavailable", "The row was not sponsored in this search. Nobody is charged for it.", {
       reason: "not_sponsored",
     }),
+  );
+}
+
+export function renderExpired(): Refused {
+  return refused(
+    problem("ad_expired", "A render is confirmed within ten minutes of the pool or the search."),
   );
 }
 

@@ -40,18 +40,21 @@ export function ledgerActivities(ports: LedgerPorts): Record<string, Activity> {
       // A throw is retried: the region's receipts are charged once it answers.
       if (reply.status === "unavailable") throw new Error(`The receipts of ${region} cannot be read.`);
       const { answers, up_to, more, settled_ms } = reply;
+      const prices = ports.prices();
+      // What is passed over now is never looked at again: another node, or this one with the file, collects it later.
+      if (prices === null && answers.length > 0) throw new Error("This node has no prices (SVC_PRICES).");
       return {
         type: "charges.collected",
         ...{ region, after, up_to, more, settled_ms, shared, at_ms: context.nowMs() },
-        charges: answers.flatMap((answer) => chargeOf(ports.prices(), region, answer)),
+        charges: prices === null ? [] : answers.flatMap((answer) => chargeOf(prices, region, answer)),
       };
     },
   };
 }
 
 /** What is free is not charged. */
-function chargeOf(prices: PriceList | null, region: string, answer: BillableAnswer): readonly LedgerCharge[] {
+function chargeOf(prices: PriceList, region: string, answer: BillableAnswer): readonly LedgerCharge[] {
   const { incarnation, retrieval_id: _id, ...facts } = answer;
-  const price = prices === null ? 0 : priceOf(prices, { ...facts, atMs: facts.served_at_ms });
+  const price = priceOf(prices, { ...facts, atMs: facts.served_at_ms });
   return price === 0 ? [] : [{ ...facts, price, holder: `${region}/${incarnation}` }];
 }

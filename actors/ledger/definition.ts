@@ -160,8 +160,10 @@ function enter(command: Asked<"money.enter">, view: View): Decided<EnterReply> {
   };
 }
 
+/** Whoever sends it again: of two payments with one id, the second would otherwise be taken for the first. */
 function isSame(known: LedgerEntry, entry: LedgerEntry): boolean {
-  return known.kind === entry.kind && known.amount === entry.amount && known.currency === entry.currency;
+  const parts = ["kind", "amount", "currency", "reason"] as const;
+  return parts.every((each) => known[each] === entry[each]);
 }
 
 function lease(command: Asked<"slice.lease">, view: View): Decided<LeaseReply> {

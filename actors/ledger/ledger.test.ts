@@ -80,6 +80,8 @@ describe("an account", () => {
     expect(enter(100, { entry_id: "one" })).toMatchObject({ status: "entered", report: { balance: 100 } });
     expect(enter(200, { entry_id: "one" })).toEqual({ status: "conflict" });
     expect(enter(100, { entry_id: "one", kind: "correction" })).toEqual({ status: "conflict" });
+    expect(enter(100, { entry_id: "one", reason: "another invoice" })).toEqual({ status: "conflict" });
+    expect(enter(100, { entry_id: "one", by: "another operator" })).toMatchObject({ status: "entered" });
     expect(read()).toMatchObject({ balance: 100 });
   });
 

@@ -8,7 +8,7 @@ import { freshNonce, newCaller, send, type TestCaller } from "../../api/surfaces
 import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
-import { newAdvertiser, openPool } from "../ads.fixture.ts";
+import { budgetText, grossPrice, newAdvertiser, openPool } from "../ads.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -90,6 +90,9 @@ async function plant(): Promise<Planted> {
     ["the business's own id", ownId],
     ["the price of a held listing", heldPrice],
     ["the label of a session", sessionLabel],
+    ["the gross price of a campaign", grossPrice],
+    ["the budget of a campaign", budgetText],
+    ["the budget of a campaign in units", budgetText.replace(".", "")],
     ["a nonce", nonce],
     ["an Idempotency-Key", idempotencyKey],
     ["the operators' token", readFileSync(join(config.home, "ops-token"), "utf8").trim()],

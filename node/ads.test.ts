@@ -39,7 +39,7 @@ async function noted(answer: Promise<ReceivedAnswer>): Promise<ReceivedAnswer> {
 }
 
 beforeAll(async () => {
-  node = await openAttackNode({ clock: { now: () => Date.now() + movedMs } });
+  node = await openAttackNode({ clock: { now: () => Date.now() + movedMs } }, "trace");
   const { grant } = node.running.services.keys;
   company = await newCaller(grant, "retrieval", "10000000-0000-4000-8000-0000000000c1");
   other = await newCaller(grant, "retrieval", "10000000-0000-4000-8000-0000000000c2");
@@ -390,8 +390,11 @@ describe("a gross price", () => {
       expect(text).toContain("campaign");
       answered.push(text);
     }
-    for (const name of await readdir(config.home))
-      if (name.endsWith(".log")) answered.push(await readFile(join(config.home, name), "utf8"));
+    // What a node logs is in the file once it has stopped.
+    await node.restart();
+    const logs = (await readdir(config.home)).filter((name) => /\.log(?:\.|$)/.test(name));
+    for (const name of logs) answered.push(await readFile(join(config.home, name), "utf8"));
+    expect(answered.at(-1)?.length).toBeGreaterThan(10_000);
     expect(answered.length).toBeGreaterThan(100);
     const all = answered.join("\n");
     for (const secret of [grossPrice, budgetText, "918273", "77123457"]) expect(all).not.toContain(secret);

@@ -35,11 +35,14 @@ export interface AttackNode extends StartedNode {
 const attemptsMax = 20;
 
 /** A node whose samples are in, on ports that a restart reuses. */
-export async function openAttackNode(platform: Parameters<typeof startNode>[1] = {}): Promise<AttackNode> {
+export async function openAttackNode(
+  platform: Parameters<typeof startNode>[1] = {},
+  logLevel = "error",
+): Promise<AttackNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-attack-"));
   let portBase = 0;
   const start = async (): Promise<RunningNode> => {
-    const running = await startNode({ home, portBase, logLevel: "error" }, platform);
+    const running = await startNode({ home, portBase, logLevel }, platform);
     await running.seeded;
     return running;
   };

@@ -112,8 +112,10 @@ export function createCqlClient({
 /**
  * The whole configuration; anything not named keeps Cassandra's own default. The commit log is synchronous: with the
  * default, a killed node forgets what it acknowledged last, including its Paxos promises, and then no fence holds.
- * A write occupies its thread until it is synced, so one sync covers as many writes as there are threads. A file that is missed
- * does not end the node's service: a keyspace that a test drops may take files away which a compaction is about to read.
+ * A write occupies its thread until it is synced, so one sync covers as many writes as there are threads.
+ *
+ * Errors of files do not end the node's service: when the commit log is full, its thread flushes the tables of the oldest part, and fails
+ * where a test drops their keyspace meanwhile. By default the node then stops listening for good.
  */
 export function cassandraYaml(plan: CassandraPlan): string {
   const data = (name: string): string => JSON.stringify(join(plan.folder, name));
@@ -138,6 +140,7 @@ saved_caches_directory: ${data("saved_caches")}
 hints_directory: ${data("hints")}
 commitlog_sync: batch
 disk_failure_policy: ignore
+commit_failure_policy: ignore
 commitlog_total_space: 256MiB
 auto_snapshot: false
 
@@ -249,5 +252,7 @@ function jvmOptions({ address, folder, heapMb }: CassandraPlan): readonly string
     "-Dcassandra.ring_delay_ms=2000",
     "-Dcassandra.consistent.rangemovement=false",
     "-Dcassandra.superuser_setup_delay_ms=0",
+    // Otherwise it closes its output, and with it the log, once it has started.
+    "-Dcassandra-foreground=yes",
   ];
 }

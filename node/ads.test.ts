@@ -1,6 +1,6 @@
 // Ads on a running node over HTTP: what advertisers publish, what AI companies are served, and what becomes of it.
 
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef, campaignRef, poolRef } from "../actors/messages/refs.ts";
@@ -20,7 +20,7 @@ import {
   wrongCampaigns,
   wrongPools,
 } from "./ads.fixture.ts";
-import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
+import { type AttackNode, logOf, openAttackNode } from "./attack.fixture.ts";
 
 const patience = { timeout: 20_000 };
 let node: AttackNode;
@@ -390,10 +390,7 @@ describe("a gross price", () => {
       expect(text).toContain("campaign");
       answered.push(text);
     }
-    // What a node logs is in the file once it has stopped.
-    await node.restart();
-    const logs = (await readdir(config.home)).filter((name) => /\.log(?:\.|$)/.test(name));
-    for (const name of logs) answered.push(await readFile(join(config.home, name), "utf8"));
+    answered.push(await logOf(node));
     expect(answered.at(-1)?.length).toBeGreaterThan(10_000);
     expect(answered.length).toBeGreaterThan(100);
     const all = answered.join("\n");

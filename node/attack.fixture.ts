@@ -1,7 +1,7 @@
 // A whole node with its own businesses to attack over HTTP, stopped and restarted on the same home. For tests.
 
 import { randomInt } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BusinessProtocol } from "../actors/messages/business.ts";
@@ -68,6 +68,14 @@ export async function openAttackNode(
     },
   };
   return node;
+}
+
+/** All that it logged: it is in files once a node has stopped, so this one is restarted. */
+export async function logOf(node: AttackNode): Promise<string> {
+  await node.restart();
+  const { home } = node.running.config;
+  const names = (await readdir(home)).filter((name) => /\.log(?:\.|$)/.test(name));
+  return (await Promise.all(names.map((name) => readFile(join(home, name), "utf8")))).join("\n");
 }
 
 let businesses = 0;

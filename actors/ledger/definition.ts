@@ -160,7 +160,7 @@ function enter(command: Asked<"money.enter">, view: View): Decided<EnterReply> {
   };
 }
 
-/** Whoever sends it again: of two payments with one id, the second would otherwise be taken for the first. */
+/** An entry may be sent again by anyone. Of two payments with one id, the second must not be taken for the first. */
 function isSame(known: LedgerEntry, entry: LedgerEntry): boolean {
   const parts = ["kind", "amount", "currency", "reason"] as const;
   return parts.every((each) => known[each] === entry[each]);

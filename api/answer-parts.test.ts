@@ -61,7 +61,7 @@ async function read(answer: IncomingMessage): Promise<string> {
 /** So many answers that the system does not take them all without a reader. */
 const answersMax = 40;
 
-it("are whole for a reader who takes his time while others come, and for those after one who leaves", async () => {
+it("are whole for a slow reader while others come, and for those after one who leaves", async () => {
   const slow = connect(port, "127.0.0.1");
   slow.pause();
   slow.write("GET /a HTTP/1.1\r\nhost: x\r\n\r\n".repeat(answersMax));

@@ -171,12 +171,9 @@ describe("a render", () => {
 
   it("under an Idempotency-Key is answered once, and another request under it is refused", async () => {
     const [item] = (await openPool(node, company, { keywords: ["laces"] })).ads;
+    const under = (key: string) => ({ "idempotency-key": key });
     const asked = (format: string, key: string) =>
-      send(node.running.urls.base_url, company, {
-        ...{ path: "/v1/ads/render", headers: { "idempotency-key": key } },
-        body: JSON.stringify({ render_token: item?.render_token, format }),
-        created: Math.floor(node.running.services.clock.now() / 1000),
-      });
+      state(node, company, "render", { render_token: item?.render_token, format }, under(key));
     const first = await asked("card", "one");
     expect(first.status).toBe(200);
     expect((await asked("card", "one")).text).toBe(first.text);
@@ -189,11 +186,7 @@ describe("a render", () => {
     expect((await asked("card", "k".repeat(255))).text).toBe(first.text);
     const { click_token } = first.json as { readonly click_token: string };
     const clicked = (token: string, key: string) =>
-      send(node.running.urls.base_url, company, {
-        ...{ path: "/v1/ads/click", headers: { "idempotency-key": key } },
-        body: JSON.stringify({ click_token: token }),
-        created: Math.floor(node.running.services.clock.now() / 1000),
-      });
+      state(node, company, "click", { click_token: token }, under(key));
     const click = await clicked(click_token, "click");
     expect(click.status).toBe(200);
     expect((await clicked(click_token, "click")).text).toBe(click.text);

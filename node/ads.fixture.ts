@@ -112,9 +112,10 @@ export function state(
   caller: TestCaller,
   event: "render" | "click",
   body: object,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<ReceivedAnswer> {
   return send(node.running.urls.base_url, caller, {
-    ...{ path: `/v1/ads/${event}`, body: JSON.stringify(body) },
+    ...{ path: `/v1/ads/${event}`, body: JSON.stringify(body), headers },
     created: Math.floor(node.running.services.clock.now() / 1000),
   });
 }

@@ -16,6 +16,7 @@ import { openSeal } from "../protocol/seal.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { FoundAd } from "./ad-book.ts";
+import { bodyText } from "./answer.ts";
 import { policyText } from "./fetched-record.ts";
 import type { SignedRowFacts } from "./receipts.ts";
 import type { Register } from "./register.ts";
@@ -233,7 +234,7 @@ async function readAdvertiser(deps: AdItemDeps, uuid: string): Promise<Advertise
   const keys = await deps.verification.businessKeys(uuid);
   const certificates = await deps.register.certificates(uuid);
   if (certificates.length === 0 || party === null || keys.kind === "problem") return null;
-  const text = String(keys.body);
+  const text = bodyText(keys.body);
   const signed = exactMember(text, "signed");
   if (signed === null) return null;
   const published = JSON.parse(text) as { readonly keys: readonly { readonly key_id: string }[] };

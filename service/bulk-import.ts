@@ -12,7 +12,7 @@ import type { CryptoPort } from "../crypto/port.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
 import { type AcceptDeps, acceptBatch, type OfferedBatch } from "./accept-batch.ts";
 import { acceptWithinMsDefault, reportOf } from "./accept-push.ts";
-import { answerJson, isRefused, type Outcome, type Refused } from "./answer.ts";
+import { answerJson, bodyText, isRefused, type Outcome, type Refused } from "./answer.ts";
 import { bulkUnavailable, uploadConflict } from "./bulk-refused.ts";
 import type { BulkRequest } from "./bulk-upload.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
@@ -44,7 +44,7 @@ export async function importFile(deps: BulkImportDeps, request: BulkRequest): Pr
   const outcome = await answerOnce(deps, claim, () => answerImport(deps, request));
   if (!isReplayed || outcome.kind === "problem" || outcome.status !== 202) return outcome;
   // I3. The stored answer only names the push.
-  const { push_id } = JSON.parse(String(outcome.body)) as { readonly push_id: string };
+  const { push_id } = JSON.parse(bodyText(outcome.body)) as { readonly push_id: string };
   return answerNow(deps, request, push_id, null);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../protocol/limits.ts";
 import { type BulkUpload, bulkUploadBody } from "../protocol/wire/bulk.ts";
 import type { StagingArea } from "../storage/staging-area.ts";
-import { answerJson, isRefused, type Outcome } from "./answer.ts";
+import { answerJson, bodyText, isRefused, type Outcome } from "./answer.ts";
 import { bulkUnavailable } from "./bulk-refused.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
@@ -62,7 +62,7 @@ export async function issueUpload(deps: BulkUploadDeps, request: BulkRequest): P
   if (outcome.kind === "problem" || outcome.status !== 201) return outcome;
   const gate = isReplayed ? await passGate(deps, { ...request, collection: publishedType }) : null;
   if (gate !== null && isRefused(gate)) return gate;
-  const issued = JSON.parse(String(outcome.body)) as WithoutToken;
+  const issued = JSON.parse(bodyText(outcome.body)) as WithoutToken;
   const upload_token = deps.uploadTokens.tokenOf(party.uuid, issued.upload_id);
   const body: BulkUpload = { ...issued, fields: { ...issued.fields, upload_token } };
   return { ...outcome, body: JSON.stringify(body) };

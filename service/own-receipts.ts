@@ -19,7 +19,7 @@ import type { ReceiptRow, ReceiptStore } from "../storage/receipt-store.ts";
 import { verifyReceipt } from "../verifier/receipt.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { isWrong, wrong } from "./analytics-window.ts";
-import { type Answer, type Outcome, type Refused, refused } from "./answer.ts";
+import { type Answer, bodyText, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { LogReads } from "./log-reads.ts";
 
@@ -98,7 +98,7 @@ async function checkedOf({ trust, sha256, inclusion }: OwnReceiptsDeps, row: Rec
   return {
     valid: verdict.ok,
     reason: verdict.ok ? null : verdict.code,
-    log: found.kind === "answer" ? (JSON.parse(String(found.body)) as InclusionAnswer) : null,
+    log: found.kind === "answer" ? (JSON.parse(bodyText(found.body)) as InclusionAnswer) : null,
   };
 }
 

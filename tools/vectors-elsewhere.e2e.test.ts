@@ -100,9 +100,8 @@ describe("evidence with the proofs of the log", () => {
     const paths = [join(home, "anchors.json"), join(home, "evidence.json")] as const;
     await writeFile(paths[0], anchors);
     await writeFile(paths[1], file);
-    const { stdout } = await promisify(execFile)(go?.paths.second ?? "", [
-      ...[...paths, String(first), String(step)],
-    ]);
+    const args = [...paths, String(first), String(step)];
+    const { stdout } = await promisify(execFile)(go?.paths.second ?? "", args);
     const changed = changedOf(Buffer.byteLength(file), first, step);
     expect(JSON.parse(stdout)).toEqual({ valid: true, changed, accepted: [] });
   }, 1_800_000);

@@ -70,7 +70,7 @@ export async function startElasticsearch(
     },
     guard,
   );
-  const url = `http://${plan.address}:${plan.httpPort}`;
+  const url = elasticUrlOf(plan);
   try {
     const isReady = (): Promise<boolean> => takesWrites(url);
     await untilReady(process, { name: `Elasticsearch at ${url}`, maxMs: startMaxMs, isReady });
@@ -79,6 +79,11 @@ export async function startElasticsearch(
     throw error;
   }
   return { url, process };
+}
+
+/** Where it answers: `http://address:port`, without a trailing slash. */
+export function elasticUrlOf({ address, httpPort }: Pick<ElasticsearchPlan, "address" | "httpPort">): string {
+  return `http://${address}:${httpPort}`;
 }
 
 /** Whether its cluster is there and takes writes. */

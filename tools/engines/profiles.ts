@@ -19,6 +19,7 @@ import {
 } from "./cassandra.ts";
 import {
   type ElasticsearchPlan,
+  elasticUrlOf,
   type RunningElasticsearch,
   startElasticsearch,
   takesWrites,
@@ -126,7 +127,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   }
   const cassandra = plans.cassandra.map(({ address, dataCenter }) => ({ address, dataCenter }));
   const elastic = plans.elastic.map((plan, index) => ({
-    url: `http://${plan.address}:${plan.httpPort}`,
+    url: elasticUrlOf(plan),
     region: shape.elastic[index] ?? "",
   }));
   return {
@@ -285,11 +286,15 @@ class Running {
           start: () => this.#startCassandra(index),
         }),
       ),
-      ...elastic.map(({ address, httpPort: port, clusterName }, index) =>
-        part(`Elasticsearch ${address}:${port} (${clusterName})`, () => this.#elastic.get(index), {
-          answers: () => takesWrites(`http://${address}:${port}`),
-          start: () => this.#startElastic(index),
-        }),
+      ...elastic.map((plan, index) =>
+        part(
+          `Elasticsearch ${plan.address}:${plan.httpPort} (${plan.clusterName})`,
+          () => this.#elastic.get(index),
+          {
+            answers: () => takesWrites(elasticUrlOf(plan)),
+            start: () => this.#startElastic(index),
+          },
+        ),
       ),
     ];
   }

@@ -2,7 +2,10 @@ import { defineConfig } from "vitest/config";
 import { testSeed } from "./tools/test-seed.ts";
 import { pureFolders } from "./tools/tidy/import-table.ts";
 
-/** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
+// Every process that runs tests, and every one that these start, keeps what it compiled (tools/run.mjs does the same).
+process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cache/compiled`;
+
+/** Tests that touch nothing outside their own memory share one module graph. */
 const pureTests = [
   ...pureFolders.filter((each) => !each.includes("/")).map((folder) => `${folder}/**/*.test.ts`),
   "storage/*.test.ts",
@@ -12,7 +15,12 @@ const pureTests = [
 const notTests = ["**/node_modules/**", ".svc/**", ".svc-cluster/**", "coverage/**"];
 /** Left out by `npm run check`. */
 const manyCases = ["**/*.property.test.ts", "**/*.wycheproof.test.ts", "tools/steps.test.ts"];
+/** Tests that need a process of their own: they measure its memory, or change what all of it shares. */
+const alone = "**/*.alone.test.ts";
+/** Real processes, which need nothing but npm. */
 const endToEnd = "**/*.e2e.test.ts";
+/** Only in `npm run test:all`: they need a browser, Go, Python or further packages, or take minutes. */
+const full = "**/*.full.test.ts";
 /** Tests against real engines, which are named in the environment by the program that starts them: see tools/engine-suites.ts. */
 const onEngines = {
   engines: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"],
@@ -25,51 +33,58 @@ const unlimited = {
   SVC_ADDRESS_READS_PER_SECOND: "0",
   SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "0",
 };
-const notHere = [...notTests, endToEnd, ...Object.values(onEngines).flat()];
+const notHere = [...notTests, alone, endToEnd, full, ...Object.values(onEngines).flat()];
+const seed = testSeed(process.env);
+// Time-outs are for what hangs: a machine may take the processor away for a minute.
+const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
+const patientWithProcesses = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig(({ mode }) => ({
   test: {
     // Much of the time a test waits for what it started, so no core is kept free.
     maxWorkers: "100%",
     // Tests ask more of a node than its limits let one caller ask; those that are about the limits set them.
-    env: { ...unlimited, SVC_TEST_SEED: String(testSeed(process.env)) },
+    env: { ...unlimited, SVC_TEST_SEED: String(seed) },
     setupFiles: ["./tools/test-set-up.ts"],
+    // Files that share a process must not lean on the order in which they come.
+    sequence: { shuffle: { files: true, tests: false }, seed },
     // Sources run as Node runs them, so that what Node refuses (an `enum`) fails here too.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
         extends: true,
-        // Time-outs are for what hangs: a machine may take the processor away for a minute.
         test: {
           name: "pure",
           include: pureTests,
           exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
           pool: "threads",
           isolate: false,
-          testTimeout: 120_000,
+          ...patient,
         },
       },
       {
         extends: true,
+        // Most of what such a file costs is compiling a node, so they share processes.
         test: {
           name: "io",
           include: ["**/*.test.ts"],
           exclude: [...notHere, ...pureTests],
           pool: "forks",
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          isolate: false,
+          ...patient,
         },
       },
       {
         extends: true,
-        test: {
-          name: "e2e",
-          include: [endToEnd],
-          exclude: notTests,
-          pool: "forks",
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-        },
+        test: { name: "alone", include: [alone], exclude: notTests, pool: "forks", ...patient },
+      },
+      {
+        extends: true,
+        test: { name: "e2e", include: [endToEnd], exclude: notTests, pool: "forks", ...patientWithProcesses },
+      },
+      {
+        extends: true,
+        test: { name: "full", include: [full], exclude: notTests, pool: "forks", ...patientWithProcesses },
       },
       ...Object.entries(onEngines).map(([name, include]) => ({
         extends: true as const,
@@ -80,8 +95,7 @@ export default defineConfig(({ mode }) => ({
           pool: "forks" as const,
           // Their engines are one: a fault that one file makes must not be another's.
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...patient,
         },
       })),
     ],

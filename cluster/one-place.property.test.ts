@@ -3,6 +3,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { dose } from "../tools/test-dose.ts";
 import { chance, World, type WorldNode } from "./world.fixture.ts";
 
 const kinds = ["kill", "restart", "pause", "cut", "slow", "leave", "join", "unknown", "refused"] as const;
@@ -165,7 +166,7 @@ describe("one place", () => {
           run.end();
         }
       }),
-      { numRuns: 40 },
+      { numRuns: dose(40) },
     );
   }, 180_000);
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { QueryText } from "../storage/row-index.ts";
+import { dose } from "../tools/test-dose.ts";
 import {
   isSpelling,
   misspeltWordsMax,
@@ -46,7 +47,7 @@ describe("the spellings one edit away from a word", () => {
       fc.property(letters(alphabet, 5, 8), letters(alphabet, 4, 9), (word, other) => {
         expect(spellingsOf(word).includes(other)).toBe(distance(word, other) === 1);
       }),
-      { numRuns: 2_000 },
+      { numRuns: dose(2_000) },
     );
   });
 

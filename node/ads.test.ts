@@ -39,7 +39,7 @@ async function noted(answer: Promise<ReceivedAnswer>): Promise<ReceivedAnswer> {
 }
 
 beforeAll(async () => {
-  node = await openAttackNode({ clock: { now: () => Date.now() + movedMs } }, "trace");
+  node = await openAttackNode({ clock: { now: () => Date.now() + movedMs } }, { logLevel: "trace" });
   const { grant } = node.running.services.keys;
   company = await newCaller(grant, "retrieval", "10000000-0000-4000-8000-0000000000c1");
   other = await newCaller(grant, "retrieval", "10000000-0000-4000-8000-0000000000c2");

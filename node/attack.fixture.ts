@@ -34,15 +34,15 @@ export interface AttackNode extends StartedNode {
 
 const attemptsMax = 20;
 
-/** A node whose samples are in, on ports that a restart reuses. */
+/** A node on ports that a restart reuses; without the samples, whose filling costs more than most tests, unless they are asked for. */
 export async function openAttackNode(
   platform: Parameters<typeof startNode>[1] = {},
-  logLevel = "error",
+  { logLevel = "error", samples = false }: { readonly logLevel?: string; readonly samples?: boolean } = {},
 ): Promise<AttackNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-attack-"));
   let portBase = 0;
   const start = async (): Promise<RunningNode> => {
-    const running = await startNode({ home, portBase, logLevel }, platform);
+    const running = await startNode({ home, portBase, logLevel, samples }, platform);
     await running.seeded;
     return running;
   };

@@ -104,6 +104,7 @@ export interface NodeOptions {
   readonly region?: string;
   readonly logLevel?: string;
   readonly logTo?: string;
+  readonly samples?: boolean;
 }
 
 export const surfaceUrls = {
@@ -172,7 +173,7 @@ export function loadConfig(
     ...parseBulk(env, home),
     ads: parseAds(env),
     adImageBytesMax: parseBounded(env, adImagesMebibytesSetting) * 2 ** 20,
-    samples: samples === "yes",
+    samples: options.samples ?? samples === "yes",
     background: parseBackground(env),
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),

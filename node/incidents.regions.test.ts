@@ -1,5 +1,5 @@
 // Plays the incidents of docs/incidents.md that take a cluster, on real engines: by the commands, and from the pages in a browser.
-// Those of one node are in incidents.e2e.test.ts.
+// Those of one node are in incidents.full.test.ts.
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";

@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { dose } from "../tools/test-dose.ts";
 import { type Answer, type Path, prepare, type Sent, send } from "./sealing-attempt.fixture.ts";
 import { findingOfPublished, findingOfSent } from "./sealing-evidence.fixture.ts";
 import {
@@ -291,7 +292,7 @@ describe("the rule of sealing", () => {
     const tally: Tally = new Map();
     await fc.assert(
       fc.asyncProperty(scenarios, (scenario) => hold(scenario, tally)),
-      { numRuns: randomRuns },
+      { numRuns: dose(randomRuns) },
     );
     for (const path of paths) {
       const total = [...tally].reduce(

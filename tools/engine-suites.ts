@@ -44,7 +44,7 @@ export interface SuiteTools {
   tell(line: string): void;
 }
 
-/** The suite as a step of `npm test`. */
+/** The suite as a step of `npm run test:all`. */
 export function engineStep(suite: EngineSuite, tools: SuiteTools = realTools()): Step {
   return {
     name: `tests on real engines (${suite.project})`,

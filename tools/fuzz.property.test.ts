@@ -1,21 +1,24 @@
-// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` uses a different seed each time and
+// Some fuzzing for each target in every run of the suite, seconds of it in a full dose; `npm run fuzz` uses a different seed each time and
 // runs longer.
 
 import { describe, expect, it } from "vitest";
 import { fuzz, randomFrom } from "./fuzz/run.ts";
 import type { FuzzTarget } from "./fuzz/target.ts";
 import { fuzzTargets, regressionsOf } from "./fuzz/targets.ts";
+import { isFullDose } from "./test-dose.ts";
 import { testSeed } from "./test-seed.ts";
 
 const seed = testSeed(process.env);
-const msPerTarget = 3_500;
+/** A small dose ends by its number, so that a slow machine tries as much. */
+const inputsMax = isFullDose() ? 1_000_000 : 400;
+const msPerTarget = isFullDose() ? 3_500 : 60_000;
 
 describe(`fuzzing with seed ${seed}`, () => {
   it.each(fuzzTargets.map((target) => [target.name, target] as const))(
     "%s",
     async (name, target) => {
       const regressions = regressionsOf(name);
-      const report = await fuzz(target, { seed, inputsMax: 1_000_000, msMax: msPerTarget, regressions });
+      const report = await fuzz(target, { seed, inputsMax, msMax: msPerTarget, regressions });
       const { failure } = report;
       const again =
         failure === null ? "" : `npm run fuzz -- --target ${name} --input ${failure.input.toBase64()}`;

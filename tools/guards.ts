@@ -15,7 +15,7 @@ const changed = /^(actors|cluster)\/|^service\/publish/;
 /** Folders whose tests run: those with real processes and engines take minutes for each change. */
 const asked =
   /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^node\/sealing/;
-const notAsked = /\.(e2e|cassandra|elastic|regions|quorum)\.test\.ts$/;
+const notAsked = /\.(e2e|full|cassandra|elastic|regions|quorum)\.test\.ts$/;
 
 const help = `npm run guards -- [options]
   --count N    try N changes (default 20)

@@ -1,6 +1,9 @@
 // The list of steps. A new kind of test is one more entry here.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { engineStep, engineSuites, hasTests } from "./engine-suites.ts";
+import { root } from "./process.ts";
 import {
   addCounts,
   binOf,
@@ -11,6 +14,7 @@ import {
   type Step,
   vitestStep,
 } from "./steps.ts";
+import { listFiles } from "./tidy/source.ts";
 
 const tsc = binOf("typescript", "tsc");
 
@@ -37,10 +41,23 @@ export const allChecks: readonly Step[] = [
   vitestStep("quick tests", ["--project", "pure", "--mode", "quick"], { show: false }),
 ];
 
-const withoutEngines = ["pure", "io", "e2e"].flatMap((project) => ["--project", project]);
+const projects = (...names: readonly string[]): readonly string[] =>
+  names.flatMap((name) => ["--project", name]);
+/** Vitest projects of tests that need nothing but npm; they use all cores. */
+const needingNothing = projects("pure", "io", "alone", "e2e");
+const fullDose = { show: true, env: { SVC_TEST_DOSE: "full" } };
 
-/** The tests that need no engines; they use all cores. */
-export const ordinaryTests: Step = vitestStep("tests", withoutEngines, { show: true });
+/** The tests of `npm test`, with a small dose of what is random. */
+export const peoplesTests: Step = vitestStep("tests", needingNothing, { show: true });
+
+/** The same and those that need more, with the full dose. */
+export const allTests: Step = vitestStep("tests", [...needingNothing, ...projects("full")], fullDose);
+
+/** What {@link allTests} has and {@link peoplesTests} has not. */
+export const furtherTests: readonly Step[] = [
+  vitestStep("tests that need more than npm", projects("full"), fullDose),
+  vitestStep("the full dose of random tests", [...needingNothing, ...filesWithDoses()], fullDose),
+];
 
 /**
  * Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. It runs beside
@@ -54,6 +71,13 @@ export const mutants: Step = countedStep(
 
 /** The tests on real engines, one suite after another: each starts engines of its own. */
 export const engineTests: readonly Step[] = engineSuites.filter(hasTests).map((suite) => engineStep(suite));
+
+/** The test files that try more in the full dose. */
+function filesWithDoses(): readonly string[] {
+  return listFiles(root, [".test.ts"]).filter((path) =>
+    readFileSync(join(root, path), "utf8").includes('/test-dose.ts"'),
+  );
+}
 
 /** Runs the steps in parallel; prints the time of each and the output of those that failed. */
 export async function runAll(steps: readonly Step[]): Promise<Counts> {

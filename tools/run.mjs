@@ -4,6 +4,8 @@
 //   U2. The script ends with this process: signals are passed on, and its exit code or signal becomes ours.
 //   U3. The script runs on the Node that started this file if that is recent enough, otherwise on the pinned package's
 //       binary, whose SHA-256 must match tools/runtime.json. A package that npm could not verify is never installed.
+//   U4. Code that was compiled once is kept beside the installed packages, where nobody writes who could not change the
+//       program itself, for the script and every process that it starts. Where that cannot be written, all runs without it.
 // Usage: node tools/run.mjs <script> [arguments…]
 
 import { spawn, spawnSync } from "node:child_process";
@@ -18,6 +20,8 @@ const lockfile = join(root, "package-lock.json");
 const pinnedRuntime = JSON.parse(readFileSync(join(root, "tools", "runtime.json"), "utf8"));
 const stamp = join(root, "node_modules", ".installed");
 const nodeMajorMin = 26;
+/** The same folder as in mcp/main.mjs. */
+const compiled = join(root, "node_modules", ".cache", "compiled");
 const lockPollMs = 250;
 /** An install that holds the lock for longer than this counts as dead. */
 const lockAgeMaxMs = 15 * 60_000;
@@ -178,7 +182,8 @@ function runs(binary) {
 // ---- The script (U2) ----
 
 function start(node, file, scriptArgs) {
-  const child = spawn(node, [resolve(root, file), ...scriptArgs], { stdio: "inherit" });
+  const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
+  const child = spawn(node, [resolve(root, file), ...scriptArgs], { stdio: "inherit", env });
   const pass = (signal) => {
     // A terminal sends Ctrl-C to the whole group; passing it on would deliver it twice.
     if (signal === "SIGINT" && process.stdin.isTTY) return;

@@ -1,4 +1,4 @@
-// The steps of `npm run check` and `npm test`, and how each reports.
+// The steps of `npm run check` and of the test suites, and how each reports.
 
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

@@ -1,6 +1,10 @@
-// Loaded before every test file: properties start with the seed of the run, see test-seed.ts.
+// Loaded before every test file: properties start with the seed of the run (test-seed.ts), and what the file costs is noted
+// for the list of the dearest files, where the run asks for it (test-costs.ts).
 
 import fc from "fast-check";
+import { afterAll, expect } from "vitest";
+import { noteCost } from "./test-costs.ts";
 import { testSeed } from "./test-seed.ts";
 
 fc.configureGlobal({ seed: testSeed(process.env) });
+afterAll(() => noteCost(expect.getState().testPath ?? "no file"));

@@ -1,12 +1,55 @@
-// `npm test`: all checks and all test suites. The last line is exactly `N passed, N failed`, with `, N skipped` if any.
+// `npm test`: the checks of the sources and every test that needs nothing but npm, in minutes. `npm run test:all` adds what needs
+// real engines, a browser, programs in other languages or much time, and random tests in their full dose; with `--rest COUNTS` it
+// runs only what `npm test` left out, and adds the counts that it printed. The last line is exactly `N passed, N failed`, with
+// `, N skipped` if any.
 
-import { engineTests, mutants, ordinaryTests, runAll, runOne, sourceChecks } from "./house.ts";
-import { addCounts, type Counts, formatCounts } from "./steps.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import {
+  allTests,
+  engineTests,
+  furtherTests,
+  mutants,
+  peoplesTests,
+  runAll,
+  runOne,
+  sourceChecks,
+} from "./house.ts";
+import { addCounts, type Counts, formatCounts, parseCounts, type Step } from "./steps.ts";
+import { costsVariable, formatCosts, processorMsOfChildren, readCosts } from "./test-costs.ts";
 
-const counted: Counts[] = [await runAll(sourceChecks), await runOne(ordinaryTests)];
-const beside = runOne(mutants);
-for (const suite of engineTests) counted.push(await runOne(suite));
-counted.push(await beside);
-const counts = addCounts(counted);
+const { values } = parseArgs({ options: { all: { type: "boolean" }, rest: { type: "string" } } });
+const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
+const costs = join(folder, "costs");
+process.env[costsVariable] = costs;
+
+async function runInTurn(steps: readonly Step[]): Promise<readonly Counts[]> {
+  const counted: Counts[] = [];
+  for (const step of steps) counted.push(await runOne(step));
+  return counted;
+}
+
+async function withEngines(): Promise<readonly Counts[]> {
+  const beside = runOne(mutants);
+  return [...(await runInTurn(engineTests)), await beside];
+}
+
+async function runSuites(): Promise<readonly Counts[]> {
+  if (values.rest !== undefined) {
+    // Counts that cannot be read are those of a run that came to no end.
+    const before = parseCounts(values.rest) ?? { passed: 0, failed: 1, skipped: 0 };
+    return [before, ...(await runInTurn(furtherTests)), ...(await withEngines())];
+  }
+  const checked = await runAll(sourceChecks);
+  if (values.all !== true) return [checked, await runOne(peoplesTests)];
+  return [checked, await runOne(allTests), ...(await withEngines())];
+}
+
+const counts = addCounts(await runSuites());
+console.log(`\n${formatCosts(readCosts(costs))}`);
+console.log(`${Math.round(processorMsOfChildren() / 1_000)} processor seconds in all.`);
+rmSync(folder, { recursive: true });
 console.log(`\n${formatCounts(counts)}`);
 process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1;

@@ -4,6 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ReasonCode } from "../protocol/result.ts";
+import { dose } from "../tools/test-dose.ts";
 import {
   batchSeal,
   listedKey,
@@ -225,7 +226,7 @@ describe("each named check", () => {
           verdict.ok ? verdict.value.checks : verdict.checks,
         ]).toEqual([reason, checksOf(drawn)]);
       }),
-      { numRuns: 600 },
+      { numRuns: dose(600) },
     );
   }, 60_000);
 });

@@ -25,7 +25,7 @@ export function enginesUnderTest(
     if (value === undefined || value === "") {
       throw new Error(
         `${name} is not set. Start engines with \`node tools/run.mjs tools/engines/main.ts --profile one\`, ` +
-          "and run the test with the environment that it prints; or run `npm test`.",
+          "and run the test with the environment that it prints; or run `npm run test:all`.",
       );
     }
     return value.split(",");

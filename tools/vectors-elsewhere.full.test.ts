@@ -88,7 +88,7 @@ async function wholeEvidence(): Promise<{ readonly file: string; readonly anchor
   };
 }
 
-/** Node changes every byte (node/proof-file-bytes.e2e.test.ts); elsewhere each commit changes others of them. */
+/** Node changes every byte (node/proof-file-bytes.full.test.ts); elsewhere each commit changes others of them. */
 const step = 8;
 const first = testSeed(process.env) % step;
 const changedOf = (bytes: number, from: number, every: number): number => Math.ceil((bytes - from) / every);

@@ -36,7 +36,7 @@ const verifyPage = (origin = hashOf(held.recordBytes)) =>
 
 beforeAll(async () => {
   process.env["SVC_PURGE_AFTER_HOURS"] = "0";
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
   delete process.env["SVC_PURGE_AFTER_HOURS"];
   const { urls, config, services } = node.running;
   const sandbox = JSON.parse(await readFile(join(config.home, "sandbox.json"), "utf8")) as Sandbox;

@@ -13,7 +13,7 @@ describe("on the embedded default, a catalogue's life", () => {
   let place: StoryPlace;
   beforeAll(async () => {
     process.env["SVC_PURGE_AFTER_HOURS"] = "0";
-    node = await openAttackNode();
+    node = await openAttackNode({}, { samples: true });
     delete process.env["SVC_PURGE_AFTER_HOURS"];
     const { home } = node.running.config;
     const sandbox = JSON.parse(await readFile(join(home, "sandbox.json"), "utf8")) as Sandbox;

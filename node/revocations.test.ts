@@ -23,7 +23,7 @@ import { type Run, runRevoke } from "./revocations.fixture.ts";
 
 let node: AttackNode;
 beforeAll(async () => {
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
 });
 afterAll(() => node.close());
 

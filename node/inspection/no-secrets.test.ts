@@ -47,7 +47,7 @@ const heldPrice = "48151.62";
 const sessionLabel = "label-of-a-person-who-talks";
 
 beforeAll(async () => {
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
   plan = planOf(await plant());
 });
 afterAll(() => node.close());

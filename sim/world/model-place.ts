@@ -27,7 +27,10 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     const member = placeOn(key, views.of(region));
     if (member?.incarnation === name) return membership.isActive(slot.region, name) ? "local" : nowhere(life);
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
-    return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
+    const self = { name: slot.name, life };
+    return peer === undefined
+      ? nowhere(life)
+      : parts.network.repeating(self, parts.network.target(self, peer));
   };
   // A node without the actor refuses the call, as the real router does.
   const mayHave = (ref: ActorRef): boolean => membership.isHasty || route(ref) === "local";

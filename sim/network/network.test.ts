@@ -137,6 +137,13 @@ describe("the network", () => {
     expect(await outcome(kernel, ask(target))).toBe("unreachable not_applied at 2001");
   });
 
+  it("fails at once what a node that leaves has under way (M2)", async () => {
+    const { kernel, network, from, target } = twoNodes();
+    const open = ask(target);
+    network.close(from);
+    expect(await outcome(kernel, open)).toBe("draining unknown at 0");
+  });
+
   it("refuses a call to an incarnation that is no longer at the address", async () => {
     const { kernel, network, from } = twoNodes();
     const target = network.targetAt(from, { address: "b", incarnation: "b-0" });

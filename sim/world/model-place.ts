@@ -14,7 +14,7 @@ interface Seen {
 }
 
 export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
-  const { membership } = parts;
+  const { membership, network } = parts;
   const views = createViews(parts.membership, parts.regions);
   let isStopped = false;
   /** Whether it has taken over what the view that it knows assigns to it. */
@@ -28,9 +28,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     if (member?.incarnation === name) return membership.isActive(slot.region, name) ? "local" : nowhere(life);
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
     const self = { name: slot.name, life };
-    return peer === undefined
-      ? nowhere(life)
-      : parts.network.repeating(self, parts.network.target(self, peer));
+    return peer === undefined ? nowhere(life) : network.repeating(self, network.target(self, peer));
   };
   // A node without the actor refuses the call, as the real router does.
   const mayHave = (ref: ActorRef): boolean => membership.isHasty || route(ref) === "local";

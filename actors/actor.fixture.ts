@@ -73,7 +73,12 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
       for (const key of decision.deletes ?? []) kept.delete(keyOf(key));
       for (const row of decision.puts ?? []) kept.set(keyOf(row), row);
       harness.effects.push(...(decision.effects ?? []));
-      for (const event of decision.events ?? []) apply(event, loaded);
+      for (const event of decision.events ?? []) {
+        // The actor system fails such a turn (T1 of turn.ts).
+        if (snapshot.status !== "active" || !snapshot.can(event))
+          throw new Error(`The machine does not take ${event.type} in ${JSON.stringify(snapshot.value)}.`);
+        apply(event, loaded);
+      }
       return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
     },
   };

@@ -52,7 +52,9 @@ export function compare(definition: ActorDefinition, events: readonly Message[])
     if (fast.status !== "active") break;
     const event = said === timer ? [...timers.values()].at(-1) : said;
     if (event === undefined) continue;
+    const isTaken = fast.can(event);
     fast = driver.next(fast, event);
+    expect(driver.hasTaken).toBe(isTaken);
     const [next, asked] = transition(machine, slow, event);
     [slow, actions] = [next, publicActions(asked)];
     agree(driver.takeActions());

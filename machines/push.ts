@@ -381,6 +381,10 @@ export const pushMachine = setup({
     },
     // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.
     complete: { entry: ["finish", "notify"] },
-    failed: { entry: ["finish", "notify"] },
+    failed: {
+      entry: ["finish", "notify"],
+      // Of what it published before, a region may confirm a chunk only now.
+      on: { "chunk.indexed": { actions: "markIndexed" } },
+    },
   },
 });

@@ -87,6 +87,10 @@ describe("a pool", () => {
     expect(pool.snapshot.status).toBe("active");
     laterBy(adClickMs + 30_000);
     expect(pool.snapshot.status).toBe("done");
+    // What comes before it is forgotten is answered as if it were.
+    expect(settle()).toEqual({ status: "done" });
+    expect(click()).toEqual({ status: "unknown" });
+    expect(item()).toMatchObject({ format: null, clicked_at_ms: null });
   });
 
   it("that was forgotten, or never known, ends when its campaign tells of it (AP4)", () => {

@@ -1,6 +1,7 @@
 // The actor of a served ad pool, in the region that served it.
 //   APD1. Its campaign decides of a render and tells the pool of it. A click may be known before that, and proves the render.
 //        What it tells again changes nothing, also once the pool is forgotten.
+//        A pool that has ended, and is about to be forgotten, answers as one that is forgotten.
 //   APD2. Items of a pool are known by their index. What belongs to no item is unknown, and leaves nothing.
 
 import { type AdPoolEvent, adPoolMachine, type PoolItem } from "../../machines/ad-pool.ts";
@@ -42,7 +43,7 @@ function serve({ type: _type, ...pool }: Asked<"pool.serve">, view: View): Decid
 function settle({ index, format, refusal, at_ms }: Asked<"item.settle">, view: View): Decided<DoneReply> {
   const reply: DoneReply = { status: "done" };
   if (view.snapshot.matches("unknown")) return { reply, events: [{ type: "pool.missed" }] };
-  const item = itemOf(index, view);
+  const item = openItemOf(index, view);
   if (item === undefined || item.format !== null || item.refusal !== null) return { reply };
   const event: AdPoolEvent =
     refusal === null
@@ -52,7 +53,7 @@ function settle({ index, format, refusal, at_ms }: Asked<"item.settle">, view: V
 }
 
 function click({ index, rendered_at_ms }: Asked<"item.click">, view: View): Decided<ClickReply> {
-  const item = itemOf(index, view);
+  const item = openItemOf(index, view);
   if (item === undefined) return { reply: { status: "unknown" } };
   const { clicked_at_ms } = item;
   if (clicked_at_ms !== null) return { reply: { status: "clicked", clicked_at_ms } };
@@ -63,6 +64,11 @@ function click({ index, rendered_at_ms }: Asked<"item.click">, view: View): Deci
     reply: { status: "clicked", clicked_at_ms: view.nowMs },
     events: item.rendered_at_ms === null ? [rendered, clicked] : [clicked],
   };
+}
+
+/** The item of which something can still be stated; none of a pool that has ended (APD1). */
+function openItemOf(index: number, view: View): PoolItem | undefined {
+  return view.snapshot.status === "active" ? itemOf(index, view) : undefined;
 }
 
 function itemOf(index: number, view: View): PoolItem | undefined {

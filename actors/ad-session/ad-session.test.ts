@@ -33,5 +33,7 @@ describe("a conversation", () => {
     session.fireTimers();
     expect(shown()).toEqual([]);
     expect(session.snapshot.status).toBe("done");
+    note("ad_c");
+    expect(shown()).toEqual([]);
   });
 });

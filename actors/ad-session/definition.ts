@@ -36,11 +36,14 @@ export const adSessionActor = defineActor<"ad-session", typeof adSessionMachine>
 
 function note(
   { ad_id, until_ms }: CommandOf<AdSessionProtocol, "shown.note">,
-  _view: View,
+  view: View,
 ): Decision<DoneReply, AdSessionEvent> {
+  const noted: AdSessionEvent = { type: "shown.noted", ad_id };
+  // A session that is over is forgotten next: the ad may be shown again a moment early.
+  if (!view.snapshot.can(noted)) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [{ type: "shown.noted", ad_id }],
+    events: [noted],
     puts: [shown.write(ad_id, until_ms, { expiresAtMs: until_ms })],
   };
 }

@@ -146,6 +146,15 @@ describe("a queued push", () => {
     expect(status(push).state).toBe("complete");
   });
 
+  it("that has failed still hears from a region of what it published before", () => {
+    const push = open(250);
+    settle(push, 0, 200, ["us-east1"]);
+    push.send({ type: "push.fail", code: "c", detail: "d" });
+    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" });
+    expect(status(push).state).toBe("failed");
+    expect(push.snapshot.context).toMatchObject({ unindexed: [], error: { code: "c" } });
+  });
+
   it("is finished for its business as soon as it is settled: an index that is away does not make it wait there (P4)", () => {
     const push = open(250);
     settle(push, 0, 200, ["us-east1"]);

@@ -27,7 +27,7 @@ const noteMachine = setup({
   context: {},
   initial: "kept",
   states: {
-    kept: { on: { written: {}, burnt: "ashes" }, after: { lasting: "ashes" } },
+    kept: { on: { written: "kept", burnt: "ashes" }, after: { lasting: "ashes" } },
     ashes: { type: "final" },
   },
 });

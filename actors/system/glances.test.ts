@@ -16,7 +16,7 @@ function shownBy(
 }
 
 it.each([
-  ["journal", 15],
+  ["journal", 14],
   ["memory", 5],
 ] as const)("%s: a look's revision changes with whatever it shows", async (durability, changesMin) => {
   const { system: start, time } = newWorld();

@@ -105,6 +105,24 @@ describe("machines as pure functions", () => {
     expect(restored.status).toBe("done");
   });
 
+  it("tells of its own event whether it was taken, not of one that the machine raised (M5)", () => {
+    const config: Config = {
+      context: {},
+      on: {
+        go: { actions: raise({ type: "unheard_of" }) },
+        call: { actions: raise({ type: "go" }) },
+        mute: {},
+      },
+    };
+    const driver = new MachineDriver(definition(config));
+    const initial = driver.initial("x");
+    const taken = ["go", "call", "mute", "unheard_of", "go"].map((type) => {
+      driver.next(initial, { type });
+      return driver.hasTaken;
+    });
+    expect(taken).toEqual([true, true, false, false, true]);
+  });
+
   it("a machine that never comes to rest is an error", () => {
     const config: Config = {
       initial: "a",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { raise, setup } from "xstate";
 import { rowTable } from "../../storage/actor-store.ts";
-import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
+import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const read: CounterCommand = { type: "read" };
 const minute = 60_000;
@@ -115,5 +116,37 @@ describe("A4: time is data", () => {
     await disarmed;
     await time.advance(minute);
     expect(await ask(node, "a", read)).toMatchObject({ state: "idle", alarms: 0 });
+  });
+
+  it("T2: a timer that ends when the machine takes its event no more is removed, and leaves no event", async () => {
+    const { system, store, time } = newWorld();
+    const reminded = setup({
+      types: { context: {} as object, input: {} as { start: number } },
+    }).createMachine({
+      id: "reminded",
+      context: {},
+      initial: "idle",
+      states: {
+        idle: { on: { armed: "armed" } },
+        armed: {
+          entry: raise({ type: "reminder" }, { id: "reminder", delay: minute }),
+          on: { disarmed: "idle", reminder: "idle" },
+        },
+      },
+    });
+    const node = system({ definitions: [{ ...counterActor, machine: reminded, effects: {} }] });
+    await ask(node, "a", { type: "arm" });
+    await ask(node, "a", { type: "disarm" });
+    await time.advance(minute);
+    expect(node.stats().crashes).toBe(0);
+    const left = await store.readRows(counter("a"), [
+      { rt: rowTable.timer, limit: 9 },
+      { rt: rowTable.event, limit: 9 },
+    ]);
+    expect(left.map(({ rt, k }) => [rt, k])).toEqual([
+      [rowTable.event, 1],
+      [rowTable.event, 2],
+    ]);
+    expect(await store.dueActors(Number.MAX_SAFE_INTEGER, 9)).toEqual([]);
   });
 });

@@ -1,5 +1,11 @@
 // One turn of an actor: up to a batch of messages decided in order over one state, none of it true before the
 // commit. It is synchronous and pure; a turn that throws is discarded as a whole.
+//   T1. A decided event that the machine does not take is a bug of its kind, and the turn throws: a reply would tell the caller of
+//       something that did not happen, beside rows that say it did. What the journal has was taken when it was written.
+//       What it has is not judged again: a machine of a later release may pass over events of an earlier one.
+//   T2. A timer's event that the machine does not take any more is no bug. Nobody decided it: the machine asked for it in another
+//       state or context, and a guard may answer by the time it ends. A turn that threw would find the timer due again, until the
+//       actor is quarantined. The timer is removed, and nothing else happens.
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -102,6 +108,7 @@ export class Turn implements ActorView {
     }
   }
 
+  /** See T1. Results of activities come here as well: a kind answers one that comes too late without an event. */
   #decide(command: Message): unknown {
     const decision: Decision<unknown> = this.#driver.definition.decide(command, this);
     if (decision.puts !== undefined) for (const row of decision.puts) this.#changedRows().put(row);
@@ -109,7 +116,7 @@ export class Turn implements ActorView {
     if (decision.events !== undefined) {
       for (const event of decision.events) {
         if (isReservedName(event.type)) throw new Error(`event name ${event.type} is reserved`);
-        this.#apply(event);
+        if (!this.#apply(event)) throw new Error(this.#refusal(event));
       }
     }
     if (decision.effects !== undefined) this.#add(decision.effects);
@@ -137,14 +144,24 @@ export class Turn implements ActorView {
     const timer = changed === undefined ? this.#state.timers.get(id) : changed;
     if (timer === undefined || timer === null || timer.dueMs !== envelope.seq) return;
     this.#setTimer(id, null);
-    this.#apply(timer.event);
+    this.#changed = true;
+    // T2.
+    if (!this.#apply(timer.event)) this.events.pop();
   }
 
-  #apply(event: Message): void {
+  /** Returns whether the machine took the event. */
+  #apply(event: Message): boolean {
     this.events.push(event);
     this.snapshot = this.#driver.next(this.snapshot, event);
+    if (!this.#driver.hasTaken) return false;
     this.#changed = true;
     if (this.#driver.hasActions) this.#perform();
+    return true;
+  }
+
+  #refusal({ type }: Message): string {
+    const { kind } = this.#driver.definition;
+    return `${kind} decided ${type}, which its machine does not take in ${JSON.stringify(this.snapshot.value)}`;
   }
 
   #perform(): void {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { Unavailable } from "../../std/unavailable.ts";
-import type { ActorCommit } from "../../storage/actor-store.ts";
-import type { ActorDefinition } from "./definition.ts";
+import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
+import type { ActorDefinition, Message } from "./definition.ts";
 import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const add: CounterCommand = { type: "add", by: 1 };
@@ -225,6 +225,70 @@ describe("names at the boundary", () => {
     await expect(system().ask(rubbish({ kind: "nothing", id: "a" }), rubbish(add))).rejects.toThrow(
       TypeError,
     );
+  });
+});
+
+describe("T1: a decided event that the machine does not take", () => {
+  const taken: readonly Message[] = [rubbish({ type: "added", by: 5 })];
+  /** A kind that answers `done`, decides events and writes a row, without a look at its machine. */
+  const hasty = (events: readonly Message[]): ActorDefinition => ({
+    ...counterActor,
+    decide: (command, view) =>
+      command.type === "disarm"
+        ? { reply: "done", events, puts: [{ rt: 16, k: 0, k2: "x", body: "1" }] }
+        : counterActor.decide(command, view),
+  });
+
+  it.each([
+    ["of another state", [{ type: "disarmed" }]],
+    ["of no machine", [{ type: "unheard_of" }]],
+    ["behind one that it takes", [...taken, { type: "disarmed" }]],
+  ])("%s fails the command: no reply, no event, no row", async (_what, events) => {
+    const { system, store } = newWorld();
+    const node = system({ definitions: [hasty(events)] });
+    await ask(node, "a", add);
+    const head = await store.readHead(counter("a"));
+    await expect(ask(node, "a", { type: "disarm" })).rejects.toMatchObject({
+      ...{ reason: "restarting", effect: "not_applied" },
+      cause: { message: `counter decided ${events.at(-1)?.type}, which its machine does not take in "idle"` },
+    });
+    expect(await store.readHead(counter("a"))).toEqual(head);
+    const left = await store.readRows(counter("a"), [
+      { rt: rowTable.event, limit: 9 },
+      { rt: 16, limit: 9 },
+    ]);
+    expect(left.map(({ rt, k }) => [rt, k])).toEqual([[rowTable.event, 1]]);
+    expect(node.stats().crashes).toBe(1);
+  });
+
+  it("is only the decision's own affair: one that the machine takes is committed", async () => {
+    const { system } = newWorld();
+    const node = system({ definitions: [hasty(taken)] });
+    expect(await ask(node, "a", { type: "disarm" })).toBe("done");
+    expect(await ask(node, "a", { type: "read" })).toMatchObject({ n: 5 });
+  });
+
+  it("fails a command without a journal as well", async () => {
+    const { system } = newWorld();
+    const { rows: _, ...kind } = counterActor;
+    const decide: ActorDefinition["decide"] = (command, view) =>
+      command.type === "disarm"
+        ? { reply: "done", events: [{ type: "disarmed" }] }
+        : counterActor.decide(command, view);
+    const node = system({ definitions: [{ ...kind, durability: "memory", decide }] });
+    await expect(ask(node, "a", { type: "disarm" })).rejects.toThrow(Unavailable);
+    expect(node.stats().crashes).toBe(1);
+  });
+
+  it("is passed over in a journal that has it, such as one of an earlier release", async () => {
+    const { system, store } = newWorld();
+    const { epoch, head: expectedHead, op: expectedOp } = (await store.claim(counter("a"), "earlier")).head;
+    const body = JSON.stringify({ v: 1, t: 0, p: epoch, c: 1, e: [{ type: "unheard_of" }, ...taken] });
+    const puts = [{ rt: rowTable.event, k: 2, k2: "", body }];
+    const fence = { epoch, expectedHead, expectedOp };
+    const commit = { ref: counter("a"), ...fence, op: "one", puts, deletes: [], wakeAtMs: null };
+    expect(await store.commit(commit)).toEqual({ status: "applied" });
+    expect(await ask(system(), "a", { type: "read" })).toMatchObject({ n: 5 });
   });
 });
 

@@ -96,7 +96,7 @@ export interface CounterProtocol {
   /** Adds once for each `id`, however often it is sent. */
   "add.once"(command: { readonly id: string; readonly by: number }): number;
   await(command: { readonly n: number }): number;
-  /** Emits an event of any name, whether or not the machine has it. */
+  /** Decides an event of any name, whether or not the machine takes it. */
   emit(command: { readonly event: string }): "emitted";
 }
 
@@ -156,8 +156,14 @@ export const counterActor = defineActor<"counter", typeof counterMachine, TestPr
     glance: (_, view) => ({ reply: view.snapshot.context.n }),
     add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
     "add.once": addOnce,
-    arm: () => ({ reply: "armed", events: [{ type: "armed" }] }),
-    disarm: () => ({ reply: "disarmed", events: [{ type: "disarmed" }] }),
+    arm: (_, view) => ({
+      reply: "armed",
+      events: view.snapshot.matches("idle") ? [{ type: "armed" }] : [],
+    }),
+    disarm: (_, view) => ({
+      reply: "disarmed",
+      events: view.snapshot.matches("armed") ? [{ type: "disarmed" }] : [],
+    }),
     forward: ({ to, by }) => ({ reply: "forwarded", events: [{ type: "forwarded", to, by }] }),
     work: ({ job }) => ({ reply: "begun", events: [{ type: "work.begun", job }] }),
     "work.done": ({ job }) => ({ reply: "noted", events: [{ type: "work.finished", job }] }),

@@ -192,9 +192,8 @@ function run({ driver, types }: Reader, snapshot: AnyMachineSnapshot | null, eve
   if (snapshot === null || !types.has(event.type))
     return { taken: false, after: snapshot, actions: [], fault: null };
   try {
-    const taken = snapshot.can(event);
     const after = driver.next(snapshot, event);
-    return { taken, after, actions: driver.takeActions(), fault: null };
+    return { taken: driver.hasTaken, after, actions: driver.takeActions(), fault: null };
   } catch (error) {
     const fault = error instanceof Error ? error.message.slice(0, 300) : "unknown";
     return { taken: false, after: snapshot, actions: [], fault };

@@ -1,13 +1,20 @@
 // Mutants of what happens to a push besides its publication: cancellation, validation, giving up, notices.
 
 import { answers } from "../../actors/business/rows.ts";
-import type { ActivityContext } from "../../actors/system/definition.ts";
-import { deciding, hidingRows, type Mutant, mutant } from "./mutant.ts";
+import type { ActivityContext, ActorView } from "../../actors/system/definition.ts";
+import { deciding, hidingRows, type Mutant, mutant, viewing } from "./mutant.ts";
 
 /** The number of the business actor's table of cancelled pushes. */
 const cancelledRows = 40;
 
 export const pushLifeMutants: readonly Mutant[] = [
+  // It is caught because the system fails a turn that decides such an event (T1 of turn.ts); otherwise it would leave no trace.
+  mutant(
+    "machineIsNotAsked",
+    "a push decides what its machine does not take",
+    deciding("push", (truly, command, view) => truly(command, withoutRefusals(view))),
+    { seedsMax: 1_500 },
+  ),
   mutant(
     "cancelledThoughAssigned",
     "a push is cancelled although its records have their generations",
@@ -62,3 +69,11 @@ export const pushLifeMutants: readonly Mutant[] = [
     }),
   })),
 ];
+
+/** The view of a machine that would take everything. */
+function withoutRefusals(view: ActorView): ActorView {
+  return {
+    ...viewing(view, (row) => row),
+    snapshot: Object.create(view.snapshot, { can: { value: () => true } }),
+  };
+}

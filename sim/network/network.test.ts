@@ -1,11 +1,75 @@
 import { describe, expect, it } from "vitest";
+import {
+  type TransportWorld,
+  transportConformance,
+  type WorldNode,
+  type WorldOptions,
+} from "../../transport/actor-transport.conformance.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
 import { Kernel } from "../kernel/kernel.ts";
 import { Life } from "../kernel/life.ts";
 import { Random } from "../kernel/random.ts";
 import { Trace } from "../kernel/trace.ts";
-import { Faults } from "../world/faults.ts";
+import { until } from "../kernel/until.fixture.ts";
+import { type FaultKind, Faults } from "../world/faults.ts";
 import { Network, type Peer } from "./network.ts";
+
+/** What the suite's disturbances are here; each call meets them at this rate. */
+const disturbances: Readonly<Record<"double" | "reorder", readonly [FaultKind, number]>> = {
+  double: ["message_duplicated", 1],
+  reorder: ["message_delayed", 0.5],
+};
+/** A cut that every call notices. */
+const severedMs = 2_000;
+
+async function openWorld(options: WorldOptions): Promise<TransportWorld> {
+  const kernel = new Kernel({ startMs: 0, trace: new Trace({ story: false }) });
+  const random = Random.of(1);
+  const faults = new Faults(random);
+  faults.chosen.clear();
+  faults.active = true;
+  const peers = new Map<string, Peer>();
+  const find = (address: string): Peer | null => peers.get(address) ?? null;
+  const network = new Network(kernel, faults, random.fork("network"), { find, ...options });
+  let isSevered = false;
+  const nodeOf = (self: Peer): WorldNode => {
+    const targetAt = (address: string, incarnation: string): RemoteTarget =>
+      network.targetAt(self, { address, incarnation });
+    return {
+      ...{ address: self.name, incarnation: self.name, targetAt },
+      target: (of) => targetAt(of.address, of.incarnation),
+      close: async () => network.close(self),
+    };
+  };
+  return {
+    open: async (name, handlers) => {
+      const peer = { name, handlers, current: () => name, life: new Life(kernel, name) };
+      peers.set(name, peer);
+      return nodeOf(peer);
+    },
+    until: (promise) => until(kernel, promise, () => !isSevered),
+    disturb: (how) => {
+      faults.chosen.clear();
+      if (how === "none") return;
+      const [kind, rate] = disturbances[how];
+      faults.chosen.set(kind, { rate, random: random.fork(kind), strikes: 0 });
+    },
+    sever: () => {
+      const links = [...peers.keys()].flatMap((one) =>
+        [...peers.keys()].map((other) => [one, other] as const),
+      );
+      for (const [one, other] of links) network.cut(one, other);
+      isSevered = true;
+      kernel.after(severedMs, "links are back", () => {
+        for (const [one, other] of links) network.heal(one, other);
+        isSevered = false;
+      });
+    },
+    close: async () => {},
+  };
+}
+
+transportConformance("the simulator's network", openWorld);
 
 function twoNodes() {
   const kernel = new Kernel({ startMs: 0, trace: new Trace({ story: false }) });
@@ -22,7 +86,7 @@ function twoNodes() {
       deliver: async (_to, _from, messages: readonly Delivery[]) => messages.at(-1)?.seq ?? 0,
     },
   };
-  const network = new Network(kernel, new Faults(Random.of(1)), Random.of(2), () => peer);
+  const network = new Network(kernel, new Faults(Random.of(1)), Random.of(2), { find: () => peer });
   const from = { name: "a", life: new Life(kernel, "a-1") };
   return { kernel, network, peer, heard, from, target: network.target(from, peer) };
 }
@@ -73,9 +137,16 @@ describe("the network", () => {
     expect(await outcome(kernel, ask(target))).toBe("unreachable not_applied at 2001");
   });
 
+  it("fails at once what a node that leaves has under way (M2)", async () => {
+    const { kernel, network, from, target } = twoNodes();
+    const open = ask(target);
+    network.close(from);
+    expect(await outcome(kernel, open)).toBe("draining unknown at 0");
+  });
+
   it("refuses a call to an incarnation that is no longer at the address", async () => {
     const { kernel, network, from } = twoNodes();
     const target = network.targetAt(from, { address: "b", incarnation: "b-0" });
-    expect(await outcome(kernel, ask(target))).toBe("unreachable not_applied at 0");
+    expect(await outcome(kernel, ask(target))).toMatch(/^not_here not_applied at [2-6]$/);
   });
 });

@@ -38,7 +38,7 @@ export function openSimRowIndex(client: IndexClient): RowIndex {
     isFindable: (collection: string, recordId: string) =>
       call(client, "search", () => client.rows.isFindable(collection, recordId)),
     purge: (collections) => call(client, "apply", () => client.rows.purge(collections)),
-    count: (collection: string) => client.rows.count(collection),
+    count: (collection: string) => call(client, "search", () => client.rows.count(collection)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { actorStoreConformance } from "../../storage/actor-store.conformance.ts";
 import { eventStoreConformance, type OpenEventStore } from "../../storage/event-store.conformance.ts";
 import { insightStoreConformance } from "../../storage/insight-store.conformance.ts";
+import { logStoreConformance } from "../../storage/log-store.conformance.ts";
 import { receiptStoreConformance } from "../../storage/receipt-store.conformance.ts";
 import { recordStoreConformance } from "../../storage/record-store.conformance.ts";
 import { registerStoreConformance } from "../../storage/register-store.conformance.ts";
@@ -9,6 +10,7 @@ import { Random } from "../kernel/random.ts";
 import { openSimActorStore } from "./actor-store.ts";
 import { openSimEventStore } from "./event-store.ts";
 import { openSimInsightStore } from "./insight-store.ts";
+import { openSimLogStore } from "./log-store.ts";
 import { openSimReceiptStore } from "./receipt-store.ts";
 import { openSimRecordStore } from "./record-store.ts";
 import { openSimRegisterStore } from "./register-store.ts";
@@ -37,6 +39,7 @@ actorStoreConformance("the simulator's model of Cassandra", opener(openSimActorS
 recordStoreConformance("the simulator's records", opener(openSimRecordStore));
 receiptStoreConformance("the simulator's receipts", opener(openSimReceiptStore));
 registerStoreConformance("the simulator's register", opener(openSimRegisterStore));
+logStoreConformance("the simulator's log", opener(openSimLogStore));
 stagingAreaConformance("the simulator's staging area", async () => {
   const model = calmStoreModel(Random.of(1), Date.now);
   const handle = () => openSimStagingArea({ model, life: null, region: "eu-west1" });

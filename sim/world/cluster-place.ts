@@ -38,9 +38,10 @@ export function openClusterPlace(options: PlaceOptions): Place {
   };
   const membership = createMembership({ ...{ store, monotonic, timers }, ...identity(options) });
   const placement = createPlacement({ store, monotonic, membership });
+  const self = { name: slot.name, life };
   const router = createActorRouter({
     ...{ placement, membership, monotonic, timers, local: actors, mayCross },
-    targetOf: (member) => parts.network.targetAt({ name: slot.name, life }, member),
+    targetOf: (member) => parts.network.repeating(self, parts.network.targetAt(self, member)),
   });
   const openRegion = (): void => {
     const ref = regionRef(slot.region);

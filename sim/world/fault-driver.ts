@@ -141,11 +141,13 @@ function loseLease(world: World, node: SimNode): void {
 
 /** Rolling upgrade: the node is drained, then the next version replaces it. */
 export function upgrade(world: World, node: SimNode): void {
-  world.parts.kernel.tell(`${node.incarnation} drains`);
+  const { kernel, network } = world.parts;
+  kernel.tell(`${node.incarnation} drains`);
   world.stopTaking(node);
   const end = (): void => {
     world.observed.mark("node.drained");
-    node.life.end();
+    network.close(node);
+    kernel.after(0, "drained node ends", () => node.life.end());
   };
   void node.leave().then(end, end);
 }

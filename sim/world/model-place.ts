@@ -14,7 +14,7 @@ interface Seen {
 }
 
 export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
-  const { membership } = parts;
+  const { membership, network } = parts;
   const views = createViews(parts.membership, parts.regions);
   let isStopped = false;
   /** Whether it has taken over what the view that it knows assigns to it. */
@@ -27,7 +27,8 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     const member = placeOn(key, views.of(region));
     if (member?.incarnation === name) return membership.isActive(slot.region, name) ? "local" : nowhere(life);
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
-    return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
+    const self = { name: slot.name, life };
+    return peer === undefined ? nowhere(life) : network.repeating(self, network.target(self, peer));
   };
   // A node without the actor refuses the call, as the real router does.
   const mayHave = (ref: ActorRef): boolean => membership.isHasty || route(ref) === "local";

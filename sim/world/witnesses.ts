@@ -46,7 +46,32 @@ export function createSimWitnesses(random: Random, parts: SimWitnessesParts): Si
   const witnesses = names.map((name) => witnessOf(parts, name, crypto));
   const policy = { witnesses: witnesses.map(({ key }) => key), quorum: random.between(1, names.length) };
   const delays = random.fork("delays");
-  const reach = (life: Life, { key, witness }: NamedWitness): ReachedWitness => ({
+  return {
+    ...{ policy, crypto },
+    cosignFor: (life) =>
+      createCollector({
+        policy: {
+          witnesses: witnesses.map((each) => reachSimWitness({ kernel, faults, delays, life }, each)),
+          quorum: policy.quorum,
+        },
+        ...{ crypto, now: () => kernel.now() },
+        schedule: (delayMs, run) => life.after(delayMs, "cosignatures are due", run),
+      }),
+  };
+}
+
+/** A witness as the node of a life reaches it. */
+export function reachSimWitness(
+  from: {
+    readonly kernel: Kernel;
+    readonly faults: Faults;
+    readonly delays: Random;
+    readonly life: Life;
+  },
+  { key, witness }: NamedWitness,
+): ReachedWitness {
+  const { kernel, faults, delays, life } = from;
+  return {
     key,
     addCheckpoint: (request) => {
       const { promise: reply, resolve, reject } = Promise.withResolvers<WitnessReply>();
@@ -69,15 +94,6 @@ export function createSimWitnesses(random: Random, parts: SimWitnessesParts): Si
         kernel.after(1 + delays.skewed(0, 2_000), `POST ${addCheckpointPath}`, answer);
       return { reply, cancel: () => reject(new Error("it did not answer in time")) };
     },
-  });
-  return {
-    ...{ policy, crypto },
-    cosignFor: (life) =>
-      createCollector({
-        policy: { witnesses: witnesses.map((each) => reach(life, each)), quorum: policy.quorum },
-        ...{ crypto, now: () => kernel.now() },
-        schedule: (delayMs, run) => life.after(delayMs, "cosignatures are due", run),
-      }),
   };
 }
 

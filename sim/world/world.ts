@@ -99,12 +99,9 @@ export class World {
     const keys = worldKeys(crypto, regions, kernel);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
-      network: new Network(
-        kernel,
-        faults,
-        random.fork("network"),
-        (address) => this.running.get(address) ?? null,
-      ),
+      network: new Network(kernel, faults, random.fork("network"), {
+        find: (address) => this.running.get(address) ?? null,
+      }),
       stores: new StoreModel({
         regions,
         statements: createStatements(

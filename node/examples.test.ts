@@ -57,7 +57,7 @@ let company: TestCaller;
 const companyUuid = "10000000-0000-4000-8000-0000000000e2";
 
 beforeAll(async () => {
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
   const { services } = node.running;
   business = await openBusiness(services, "00000000-0000-4000-8000-0000000000e1");
   pusher = { key: business.signingKey, grant: "" };

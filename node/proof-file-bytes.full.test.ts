@@ -11,7 +11,7 @@ let file: Uint8Array;
 
 beforeAll(async () => {
   vi.stubEnv("SVC_LOG_INTERVAL_SECONDS", "0");
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
   vi.unstubAllEnvs();
   file = new TextEncoder().encode(await proofsOf(await serveRecord(node)));
 }, 120_000);

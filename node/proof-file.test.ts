@@ -28,7 +28,7 @@ let text: string;
 
 beforeAll(async () => {
   vi.stubEnv("SVC_LOG_INTERVAL_SECONDS", "0");
-  node = await openAttackNode();
+  node = await openAttackNode({}, { samples: true });
   vi.unstubAllEnvs();
   served = await serveRecord(node);
   text = await proofsOf(served);

@@ -18,10 +18,8 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   epoch: number;
   /** The stored rows of a table, for inspection. */
   rows(rt: number): readonly PartitionRow[];
-  /** Stores a row as an earlier release would have. */
+  /** Stores a row. */
   lay(row: PartitionRow): void;
-  /** Goes on from a snapshot as an earlier release would have stored it, upgraded. */
-  resume(persisted: unknown): void;
   /** The delays that the machine requested, by id. */
   readonly timers: Map<string, number>;
   /** The time of every requested timer is over. */
@@ -62,9 +60,6 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
       for (const event of ids.flatMap((timer) => delayed.get(timer) ?? [])) apply(event, []);
     },
     lay: (row) => void kept.set(keyOf(row), row),
-    resume: (persisted) => {
-      snapshot = definition.machine.resolveState(persisted as AnyMachineSnapshot);
-    },
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
       const loaded = selections.flatMap((selection) => select(kept, selection));
@@ -107,7 +102,6 @@ function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): A
     epoch: harness.epoch,
     nowMs: harness.nowMs,
     snapshot: harness.snapshot,
-    hasTimer: (timer) => harness.timers.has(timer),
     row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
     rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
   };

@@ -9,7 +9,8 @@ import type {
   PolicyFacts,
 } from "./messages/business.ts";
 import type { CommandOf } from "./messages/protocol.ts";
-import type { PushFacts } from "./messages/push.ts";
+import type { HoldDecided, PushFacts } from "./messages/push.ts";
+import type { SealedRemoval } from "./messages/removal.ts";
 
 export const businessUuid = "00000000-0000-4000-8000-000000000001";
 
@@ -85,10 +86,26 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
     received_at: "2026-01-01T00:00:00.000Z",
     mandate_id: null,
     countries: null,
+    own_names: [],
     number: 1,
     ...changes,
   };
 }
+
+/** What a removal without content of its own was sealed as. */
+export const sealedRemoval: SealedRemoval = {
+  ...{ document: "{}", seal: "{}", received_at: "2026-01-01T00:00:00.000Z" },
+};
+
+/** How a push of which nothing was published ended. */
+export const endedPush: CommandOf<BusinessProtocol, "push.finished">["ended"] = {
+  ...{ received_at_ms: 0, number: 1, counts: { accepted: 0, updated: 0, rejected: 0 } },
+};
+
+export const holdDecided: HoldDecided = {
+  ...{ decision: "confirm", key_id: "owner" },
+  ...{ at: "2026-01-02T00:00:00.000Z", decided_at: "2026-01-02T00:00:01.000Z" },
+};
 
 /** An owner's decision about a held push that was sealed with what the other facts have in force. */
 export function holdSettlement(
@@ -122,6 +139,7 @@ export function mandateFacts(changes: Partial<MandateFacts> = {}): MandateFacts 
     valid_from: "2026-01-01T00:00:00.000Z",
     valid_until: "2026-03-01T00:00:00.000Z",
     revoked_at: null,
+    accepted_at: "2026-01-01T00:00:00.000Z",
     envelope: `{"of":"${changes.mandate_id ?? "m"}"}`,
     ...changes,
   };

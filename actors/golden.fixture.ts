@@ -67,6 +67,7 @@ export const goldenLives: readonly GoldenLife[] = [
         issued_at: "t",
         envelope: "{}",
       },
+      follows: null,
     },
     {
       type: "policy.accept",
@@ -74,7 +75,10 @@ export const goldenLives: readonly GoldenLife[] = [
     },
     { type: "group.block", group: "g" },
     { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, may_hold: false, plan: null },
-    { type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products", leaves: [leaf] },
+    {
+      ...{ type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products" },
+      ...{ leaves: [leaf], refused: [], sealed_at_ms: 1 },
+    },
   ]),
   {
     name: "ai-company",
@@ -92,7 +96,7 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99, caps },
   ]),
   life(bulkUploadActor, `${uuid}.bup_1`, [
-    { type: "upload.issue", record_type: "products", valid_ms: 3_600_000 },
+    { type: "upload.issue", record_type: "products", key_id: "k", valid_ms: 3_600_000 },
     { type: "upload.begin", attempt: "first" },
     { type: "upload.finish", attempt: "first", file: uploaded },
     { type: "import.begin", push_id: "bat_1" },
@@ -101,7 +105,10 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "log.append", entries: [{ leaf: "sha256:l", leaf_type: "seal", subject: uuid }] },
   ]),
   life(pushActor, "bat_1", [
-    { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },
+    {
+      ...{ type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 } },
+      ...{ held_reasons: [], seal_leaf: "sha256:l" },
+    },
     { type: "chunk.settle", chunk: 0, outcomes: [outcome], references: [], unindexed: ["eu-west1"] },
   ]),
   life(ledgerActor, uuid, [

@@ -20,6 +20,7 @@ async function answerAt(bytesPerSecond: number, upload_id: string): Promise<stri
     type: "upload.issue",
     record_type: "products",
     valid_ms: 60_000,
+    key_id: "k",
   });
   const upload_token = uploadTokens.tokenOf(business, upload_id);
   const file = "YQ==\n".repeat(bytesPerSecond / 5);

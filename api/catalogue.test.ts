@@ -1,6 +1,7 @@
 // The catalogue reads over HTTP: what is listed, in pages, and one record by either id.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sealedRemoval } from "../actors/facts.fixture.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import {
@@ -104,6 +105,7 @@ const remove = (of: TestBusiness, id: string, action: "withdraw" | "delete") =>
     action,
     at: new Date().toISOString(),
     document_hash: `${action} ${id}`,
+    sealed: sealedRemoval,
   });
 
 describe("the catalogue", () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sealedRemoval } from "../actors/facts.fixture.ts";
 import type { BusinessCommand } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
@@ -144,6 +145,7 @@ describe("GET /v1/verify/{record_id}", () => {
       action: "withdraw",
       at: timestamp(Date.now()),
       document_hash: "of a document",
+      sealed: sealedRemoval,
     };
     await services.actors.ask(businessRef(uuid), command);
     // The removal continues after it was decided.

@@ -1,8 +1,7 @@
 // `svc push --dry-run`: the service judges every record as if it were published now, and changes nothing.
 
-import { SvcProblemError } from "../client/errors.ts";
 import { type ValidationDeps, validateRecords } from "../client/validate-run.ts";
-import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { showHeldReasons } from "./held-reasons.ts";
 import type { ProductInput } from "./product-input.ts";
 import { formatFaults } from "./push-faults.ts";
@@ -20,16 +19,7 @@ export async function dryRun(
     ...how,
     onJudged: (judged) => terminal.status(`judged ${number(judged)} of ${number(total)}`),
   };
-  const { accepted, updated, rejected, held, faults, reasons } = await validateRecords(
-    deps,
-    input.records,
-  ).catch((error: unknown) => {
-    throw isUnknownOption(error)
-      ? new UsageError(
-          "This service cannot judge without publishing; use --check for what can be known here.",
-        )
-      : error;
-  });
+  const { accepted, updated, rejected, held, faults, reasons } = await validateRecords(deps, input.records);
   const placed = placedFaults(input, 0, faults);
   const { leftOut } = input.report;
   if (style === "json") {
@@ -48,13 +38,4 @@ export async function dryRun(
     terminal.print(`${products(total)}: ${parts.join(", ")}. Nothing was published.`);
   }
   return rejected + leftOut === 0 && !held ? exitCodes.done : exitCodes.negative;
-}
-
-/** A service of an earlier release refuses the query parameter. */
-function isUnknownOption(error: unknown): boolean {
-  return (
-    error instanceof SvcProblemError &&
-    error.code === "request_invalid" &&
-    error.problem["pointer"] === "/query"
-  );
 }

@@ -71,7 +71,7 @@ it("says where people decide, if it has no passkey of the business", async () =>
   const text = await readFile(path, "utf8");
   const { businesses, business_url } = JSON.parse(text);
   const pushId = `bat_${"0".repeat(24)}`;
-  // As an earlier release wrote it.
+  // As if the business were none of the samples.
   await writeFile(path, text.replaceAll('"owner": {', '"former": {'));
   const none = await hold("confirm", pushId);
   await writeFile(path, text);

@@ -76,7 +76,7 @@ interface Proof {
 }
 
 function rowOf({ record_id, state, due_at, proof }: Shown): string[] {
-  if (proof === null) return [String(record_id), String(state), String(due_at ?? ""), "", ""];
+  if (proof === null) return [String(record_id), String(state), String(due_at), "", ""];
   const { purged_at, versions, regions } = proof as Proof;
   return [String(record_id), String(state), purged_at, String(versions.length), regions.join(" ")];
 }

@@ -205,7 +205,7 @@ function statusOf(
     status_url: `/v1/pushes/${pushId}`,
     seq: push.seq,
     state: push.held ? "held" : isDone ? "complete" : "processing",
-    held_reasons: push.held ? [{ code: "price_changes", detail: "" }] : [],
+    held_reasons: push.held ? [{ code: "price_changes", detail: "", count: 1 }] : [],
     records: push.records.length,
     counts: {
       accepted: push.settled - rejected.length,

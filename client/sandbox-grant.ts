@@ -26,8 +26,8 @@ export interface SandboxGrantAnswer {
   readonly registered: boolean;
   /** The owner's passkey that the grant registers. */
   readonly owner_key_id: string | null;
-  /** Where passkeys of this sandbox may be used; missing in the answers of earlier releases. */
-  readonly passkeys?: { readonly rp_ids: readonly string[]; readonly origins: readonly string[] };
+  /** Where passkeys of this sandbox may be used. */
+  readonly passkeys: { readonly rp_ids: readonly string[]; readonly origins: readonly string[] };
   /** Sent as `SVC-Sandbox-Key` with every request made with the key. */
   readonly grant: string;
 }

@@ -14,7 +14,6 @@ import {
 import { type BulkClient, isBulkOffered, uploadFile, type ValidationPage } from "./bulk.ts";
 import type { ValidationOutcome } from "./business-answers.ts";
 import type { BusinessClient } from "./business-client.ts";
-import { SvcProblemError } from "./errors.ts";
 import { type BatchResult, faultsKeptMax } from "./push-state.ts";
 import type { RecordSet } from "./record-set.ts";
 import { type Patience, retryUntil } from "./retry-until.ts";
@@ -120,19 +119,10 @@ async function judgeFile(judging: Judging, client: FileClient, range: Range): Pr
       cursor = body.next_cursor;
     } while (cursor !== null && pages.flatMap(({ results }) => results).length < faultsKeptMax);
   } catch (error) {
-    if (!isBulkOffered(error) || isUnknownOption(error)) return null;
+    if (!isBulkOffered(error)) return null;
     throw error;
   }
   return pages;
-}
-
-/** A service of an earlier release refuses the query parameters. */
-function isUnknownOption(error: unknown): boolean {
-  return (
-    error instanceof SvcProblemError &&
-    error.code === "request_invalid" &&
-    error.problem["pointer"] === "/query"
-  );
 }
 
 function sealRange({ deps, context, records }: Judging, { first, count }: Range): Promise<SealedBatch> {

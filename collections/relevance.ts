@@ -10,7 +10,7 @@
 
 import type { QueryWord } from "../storage/row-index.ts";
 
-/** Incremented with every change to the impacts: an index that holds those of an earlier version is rebuilt. */
+/** Incremented with every change to the impacts: an index that holds others is rebuilt. */
 export const relevanceVersion = 1;
 
 const k1 = 1.2;

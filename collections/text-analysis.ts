@@ -10,8 +10,8 @@ import { foldText } from "../protocol/records/fold-text.ts";
 import type { QueryWord } from "../storage/row-index.ts";
 import { numberForms } from "./english-plurals.ts";
 
-/** Incremented with every change to the analysis below: an index analysed by an earlier version is rebuilt from its rows. */
-export const analysisVersion = 2;
+/** Incremented with every change to the analysis below: an index that was analysed otherwise is rebuilt from its rows. */
+export const analysisVersion = 1;
 
 /** Longer words are truncated, both when indexing and when searching. */
 const termLengthMax = 64;

@@ -17,15 +17,15 @@ export interface BulkUploadContext {
   readonly attempt: { readonly name: string; readonly until_ms: number } | null;
   readonly file: UploadedFileFacts | null;
   readonly pushId: string | null;
-  /** The push that is about to be accepted, and until when the file waits for it; absent where none was claimed for. */
-  readonly claim?: ImportClaim | null;
+  /** The push that is about to be accepted, and until when the file waits for it; null where none is. */
+  readonly claim: ImportClaim | null;
 }
 
 export interface IssuedUpload {
   readonly record_type: CollectionName;
   readonly expires_at_ms: number;
-  /** The key that asked for it; absent where an earlier release issued it. */
-  readonly key_id?: string;
+  /** The key that asked for it. */
+  readonly key_id: string;
 }
 
 export interface ImportClaim {
@@ -71,7 +71,7 @@ export const bulkUploadMachine = setup({
   },
 }).createMachine({
   id: "bulk-upload",
-  context: { upload: null, attempt: null, file: null, pushId: null },
+  context: { upload: null, attempt: null, file: null, pushId: null, claim: null },
   initial: "unknown",
   states: {
     unknown: {

@@ -3,7 +3,7 @@
 //   B2. `change` orders the versions of the party's register entries; it only grows.
 //   B3. A held push keeps its number; its hold is settled once.
 //   B4. The state determines what may happen (actors/business): a business publishes in `active` only, and opens nothing
-//       in `closed`. Events are applied in every state: journals of earlier releases have pushes in other states.
+//       in `closed`. Events are applied in every state.
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, raise, setup } from "xstate";
@@ -56,10 +56,10 @@ export interface BusinessContext {
   /** Number of listings of live records: a listing is (record, country). */
   readonly listings: number;
   readonly recordsLive: number;
-  /** When the timer of purges ends, in Unix milliseconds; null or absent while none is set. */
-  readonly purgeAtMs?: number | null;
+  /** When the timer of purges ends, in Unix milliseconds; null while none is set. */
+  readonly purgeAtMs: number | null;
   /** When the timer of looks at domains ends, likewise. */
-  readonly domainsAtMs?: number | null;
+  readonly domainsAtMs: number | null;
 }
 
 /** When the next work of a kind is due, and how long that is. */
@@ -68,10 +68,6 @@ export interface NextWork {
   readonly in_ms: number;
 }
 
-/**
- * `number` and `change` are the numbers given with the event; events in journals of earlier versions lack them, which
- * means one more than the last.
- */
 export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
@@ -79,7 +75,7 @@ export type BusinessEvent =
   | {
       readonly type: "register.changed";
       readonly keys: readonly string[];
-      readonly change?: number;
+      readonly change: number;
       /** Who requested the change, and why; absent if no name was given. */
       readonly act?: { readonly by: string; readonly reason: string };
     }
@@ -94,7 +90,7 @@ export type BusinessEvent =
   | {
       readonly type: "push.admitted";
       readonly push_id: string;
-      readonly number?: number;
+      readonly number: number;
       readonly held: boolean;
     }
   /** A push that was admitted without a plan is held. */
@@ -104,8 +100,8 @@ export type BusinessEvent =
       readonly push_id: string;
       /** Whether the push is published. */
       readonly confirmed: boolean;
-      /** Who decided what, and when; earlier releases did not know. */
-      readonly decision?: HoldDecided;
+      /** Who decided what, and when. */
+      readonly decision: HoldDecided;
       /** Why a confirmed push is not published. */
       readonly error?: { readonly code: string; readonly detail: string };
       /** The position among the pending pushes that follows from the number of the confirmed push. */
@@ -116,7 +112,7 @@ export type BusinessEvent =
   | { readonly type: "push.cancelled"; readonly push_id: string }
   | {
       readonly type: "record.removed";
-      readonly number?: number;
+      readonly number: number;
       readonly record_id: string;
       readonly collection: CollectionName;
       readonly change: number;
@@ -179,7 +175,7 @@ export const businessMachine = setup({
     noteRemoval: assign(({ context, event }) =>
       event.type === "record.removed"
         ? {
-            number: event.number ?? context.number + 1,
+            number: event.number,
             listings: context.listings + event.listings,
             recordsLive: context.recordsLive + event.live,
           }
@@ -219,6 +215,8 @@ export const businessMachine = setup({
     held: [],
     listings: 0,
     recordsLive: 0,
+    purgeAtMs: null,
+    domainsAtMs: null,
   }),
   initial: "unverified",
   on: {
@@ -231,7 +229,7 @@ export const businessMachine = setup({
     "policy.accepted": { actions: assign({ policy: ({ event }) => event.policy }) },
     "register.changed": {
       actions: [
-        assign({ change: ({ context, event }) => event.change ?? context.change + 1 }),
+        assign({ change: ({ event }) => event.change }),
         { type: "projectRegister", params: ({ event }) => ({ keys: event.keys }) },
       ],
     },
@@ -264,7 +262,7 @@ export const businessMachine = setup({
     },
     "push.admitted": {
       actions: assign(({ context, event }) => ({
-        number: event.number ?? context.number + 1,
+        number: event.number,
         pending: event.held ? context.pending : [...context.pending, event.push_id],
         held: event.held ? [...context.held, event.push_id] : context.held,
       })),
@@ -288,7 +286,7 @@ export const businessMachine = setup({
           params: ({ event }) => ({
             push_id: event.push_id,
             confirmed: event.confirmed,
-            ...(event.decision === undefined ? {} : { decision: event.decision }),
+            decision: event.decision,
             ...(event.error === undefined ? {} : { error: event.error }),
           }),
         },

@@ -84,8 +84,7 @@ export type LogSequencerEvent =
       readonly type: "log.published";
       readonly head: TreeHead;
       readonly leaf: string;
-      /** Earlier versions kept none. */
-      readonly policy?: string;
+      readonly policy: string;
       readonly at_ms: number;
     }
   | { readonly type: "log.doubted"; readonly at_ms: number }
@@ -195,7 +194,7 @@ export const logSequencerMachine = setup({
     notePublishing: assign(({ context }) => ({ publishing: context.head })),
     notePublished: assign(({ event }) => {
       if (event.type !== "log.published") return {};
-      const { head: published, leaf: checkpointLeaf, policy = null } = event;
+      const { head: published, leaf: checkpointLeaf, policy } = event;
       return { published, checkpointLeaf, policy, publishing: null, unwitnessed: null };
     }),
     noteUnwitnessed: assign(({ context, event }) => {
@@ -223,9 +222,6 @@ export const logSequencerMachine = setup({
     }),
     noteSupplied: assign(({ event }) =>
       event.type === "log.supplied" ? { supplied: event.checkpoint } : {},
-    ),
-    noteWait: assign(({ context, event }) =>
-      "at_ms" in event ? { waitMs: waitFrom(context, event.at_ms) } : {},
     ),
     // Effects: named here, performed by the actor system.
     chooseLeaves: () => {},
@@ -261,17 +257,12 @@ export const logSequencerMachine = setup({
       states: {
         idle: { on: { "log.appended": { target: "waiting", actions: "noteAppended" } } },
         waiting: {
-          // Names its timer, which an earlier version may have set.
-          id: "log-sequencer.waiting",
           after: { due: "choosing" },
           on: {
             "log.appended": [
               { guard: "isSooner", target: "waiting", reenter: true, actions: "noteAppended" },
               { actions: "noteAppended" },
             ],
-            // In an earlier version nothing waited while a head was published: it set the timer only here.
-            "log.published": { target: "waiting", reenter: true, actions: "noteWait" },
-            "log.unwitnessed": { target: "waiting", reenter: true, actions: "noteWait" },
           },
         },
         choosing: {
@@ -350,31 +341,3 @@ export const logSequencerMachine = setup({
     },
   },
 });
-
-/** The state that version 1 stored, in which nothing was sequenced while a head was published. */
-export function upgradeFromOne(snapshot: unknown): unknown {
-  const { value, context, ...rest } = snapshot as {
-    readonly value: string;
-    readonly context: LogSequencerContext;
-  };
-  const isPublishing = value === "publishing";
-  const sequencing = isPublishing ? (context.pending > 0 ? "waiting" : "idle") : value;
-  return {
-    ...rest,
-    value: { sequencing, publication: isPublishing ? "publishing" : "current" },
-    context: { ...context, publishing: isPublishing ? context.head : null, unwitnessed: null },
-  };
-}
-
-/** The state that version 3 stored, in which the head was never compared with what was published. */
-export function upgradeFromThree(snapshot: unknown): unknown {
-  const { value, context, ...rest } = snapshot as {
-    readonly value: object;
-    readonly context: LogSequencerContext;
-  };
-  return {
-    ...rest,
-    value: { ...value, head: "known" },
-    context: { ...context, era: 0, policy: null, held: null, supplied: null },
-  };
-}

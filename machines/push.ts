@@ -10,14 +10,11 @@
 //   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
-import { assign, cancel, raise, setup } from "xstate";
+import { assign, raise, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
 import type { HoldDecided, PushFacts } from "../actors/messages/push.ts";
 
 export const chunkSize = 200;
-
-/** How long a hold waits if the acceptance does not say: 30 days. */
-const holdMsDefault = 30 * 86_400_000;
 
 /** A chunk that a region's index has not confirmed yet. */
 export type Unindexed = readonly [chunk: number, region: string];
@@ -38,15 +35,15 @@ export interface PushContext {
   readonly tally: PushTally;
   readonly unindexed: readonly Unindexed[];
   /**
-   * The tallies of the settled chunks, in their order; absent while there are none, where a push has so few chunks that all
-   * of them are read anyway, and on pushes that earlier releases began to settle.
+   * The tallies of the settled chunks, in their order; absent while there are none, and where a push has so few chunks that all
+   * of them are read anyway.
    */
   readonly chunkTallies?: readonly ChunkTally[];
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
   readonly error: PushError | null;
-  /** When the hold ends if nobody decides; absent unless the push was held by this release or a later one. */
+  /** When the hold ends if nobody decides; absent unless the push was held. */
   readonly holdEndsAtMs?: number;
   readonly holdDecision?: HoldDecided;
   /** Why a chunk was given up, the first one if there are several; the push ends as failed then. */
@@ -90,20 +87,17 @@ export type PushEvent =
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
   /** Ten minutes after a push stalled or was watched. */
   | { readonly type: "stall.watched" }
-  /** A hold without an end gets one. */
-  | { readonly type: "hold.dated"; readonly ends_at_ms: number; readonly at_ms: number }
-  | { readonly type: "hold.over" }
-  | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision?: HoldDecided }
+  | { readonly type: "hold.confirmed"; readonly at_ms: number; readonly decision: HoldDecided }
   | {
       readonly type: "hold.rejected";
       readonly at_ms: number;
-      readonly decision?: HoldDecided;
+      readonly decision: HoldDecided;
       /** Why it is not published although it was confirmed; absent for a rejection. */
       readonly error?: { readonly code: string; readonly detail: string };
     };
 
-/** The timers of which a held push has one: since it was held, or since its hold was dated. */
-export const holdEndTimers = ["xstate.after.holdEnds.push.held", "hold.over"] as const;
+/** How long a hold waits if the acceptance does not say: 30 days. */
+const holdMsDefault = 30 * 86_400_000;
 
 /** When a hold of a push that is accepted now ends, unless it is decided. */
 export function holdEnds(
@@ -152,20 +146,18 @@ function settle(
 export const chunksPerPage = 20;
 
 function withTally(
-  { facts, chunksSettled, chunkTallies }: PushContext,
+  { facts, chunkTallies = [] }: PushContext,
   { tally }: Extract<PushEvent, { type: "chunk.settled" }>,
 ): Pick<PushContext, "chunkTallies"> {
-  const known = chunkTallies ?? (chunksSettled === 0 ? [] : null);
-  if (known === null || facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
-  return { chunkTallies: [...known, [tally.accepted, tally.updated, tally.rejected]] };
+  if (facts === null || chunkCount(facts.records) <= chunksPerPage) return {};
+  return { chunkTallies: [...chunkTallies, [tally.accepted, tally.updated, tally.rejected]] };
 }
 
 export const pushMachine = setup({
   types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
   delays: {
     stall: 600_000,
-    holdEnds: ({ context }) =>
-      (context.holdEndsAtMs ?? context.updatedAtMs + holdMsDefault) - context.updatedAtMs,
+    holdEnds: ({ context }) => (context.holdEndsAtMs ?? context.updatedAtMs) - context.updatedAtMs,
   },
   guards: {
     isNextChunk: ({ context, event }) =>
@@ -209,10 +201,7 @@ export const pushMachine = setup({
     ),
     noteDecision: assign(({ event }) =>
       event.type === "hold.confirmed" || event.type === "hold.rejected"
-        ? {
-            updatedAtMs: event.at_ms,
-            ...(event.decision === undefined ? {} : { holdDecision: event.decision }),
-          }
+        ? { updatedAtMs: event.at_ms, holdDecision: event.decision }
         : {},
     ),
     noteExpiry: assign(({ context }) => {
@@ -258,16 +247,6 @@ export const pushMachine = setup({
     finish: () => {},
     notify: () => {},
     reportStalled: () => {},
-    noteHoldEnd: assign(({ event }) =>
-      event.type === "hold.dated" ? { holdEndsAtMs: event.ends_at_ms } : {},
-    ),
-    endHold: raise(
-      { type: "hold.over" },
-      {
-        id: "hold.over",
-        delay: ({ event }) => (event.type === "hold.dated" ? Math.max(0, event.ends_at_ms - event.at_ms) : 0),
-      },
-    ),
     watchStall: raise({ type: "stall.watched" }, { id: "stall.watched", delay: "stall" }),
   },
 }).createMachine({
@@ -349,7 +328,7 @@ export const pushMachine = setup({
     settled: {
       always: [
         { guard: "isFailing", target: "failed", actions: "noteGivenUp" },
-        { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+        { guard: "nothingUnindexed", target: "complete", actions: ["noteCompletion", "finish"] },
         { target: "indexing", actions: "finish" },
       ],
     },
@@ -366,11 +345,8 @@ export const pushMachine = setup({
     },
     held: {
       entry: "notify",
-      exit: cancel("hold.over"),
       after: { holdEnds: { target: "failed", actions: "noteExpiry" } },
       on: {
-        "hold.dated": { actions: ["noteHoldEnd", "endHold"] },
-        "hold.over": { target: "failed", actions: "noteExpiry" },
         "hold.confirmed": {
           target: "working",
           actions: ["noteDecision", { type: "processChunk", params: { chunk: 0 } }],
@@ -379,8 +355,7 @@ export const pushMachine = setup({
         "push.failed": { target: "failed", actions: "noteFailure" },
       },
     },
-    // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.
-    complete: { entry: ["finish", "notify"] },
+    complete: { entry: "notify" },
     failed: {
       entry: ["finish", "notify"],
       // Of what it published before, a region may confirm a chunk only now.

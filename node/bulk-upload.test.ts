@@ -227,7 +227,7 @@ describe("an upload", () => {
     const { uuid } = business.party;
     const upload_id = "bup_0123456789abcdef01234567";
     const ref = bulkUploadRef(uuid, upload_id);
-    await actors.ask(ref, { type: "upload.issue", record_type: "products", valid_ms: 0 });
+    await actors.ask(ref, { type: "upload.issue", record_type: "products", valid_ms: 0, key_id: "k" });
     const fields = { upload_id, upload_token: uploadTokens.tokenOf(uuid, upload_id) };
     const upload_url = upload.upload_url.replace(upload.upload_id, upload_id);
     const before = await staged();

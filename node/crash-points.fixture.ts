@@ -3,6 +3,7 @@
 //   S2. What the steps leave at the end does not depend on where they were interrupted; `expectations` says what it is.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sealedRemoval } from "../actors/facts.fixture.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { SealedBatch } from "../client/batch.ts";
@@ -157,6 +158,7 @@ async function withdraw(services: NodeServices, business: TestBusiness, localId:
     action: "withdraw",
     at: new Date(services.clock.now()).toISOString(),
     document_hash: `sha256:${"0".repeat(64)}`,
+    sealed: sealedRemoval,
   } as const;
   await until(async () => {
     const reply = await services.actors.ask(businessRef(uuid), command);

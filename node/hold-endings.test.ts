@@ -195,6 +195,7 @@ describe("a hold", () => {
     await actors.ask(push, {
       ...({ type: "push.accept", held_reasons: [], accept_by_ms: Number.POSITIVE_INFINITY } as const),
       facts: { ...facts, push_id: pushId, number: 3 },
+      seal_leaf: "sha256:s",
     });
     const early = { ...held, pushId };
     const holds = async () =>

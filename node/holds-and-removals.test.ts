@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessActivities } from "../actors/business/activities.ts";
+import { sealedRemoval } from "../actors/facts.fixture.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import { newCaller, type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -66,6 +67,7 @@ const remove = (
     action,
     at: new Date().toISOString(),
     document_hash: document,
+    sealed: sealedRemoval,
   });
 
 const recordIdOf = (business: TestBusiness, id: string): string =>

@@ -16,7 +16,7 @@ const retryMs = 2_000;
 const withdrawMs = 3_000;
 
 export interface KeptIndex {
-  /** The collections whose rows an index of an earlier release lacks something of, with these fields. */
+  /** The collections whose rows an index of another layout lacks something of, with these fields. */
   prepare(): Promise<ReadonlyMap<string, readonly string[]>>;
   missing(): Promise<readonly CollectionName[]>;
   /** Builds it unless it serves by now. Rejects once it is aborted. */

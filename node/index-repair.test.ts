@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { sealedRemoval } from "../actors/facts.fixture.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { openCrashedNode, untilNothingWaits } from "./crash-points.fixture.ts";
@@ -59,6 +60,7 @@ async function withdraw(services: NodeServices, id: string): Promise<void> {
     action: "withdraw",
     at: "",
     document_hash: id,
+    sealed: sealedRemoval,
   } as const;
   await services.actors.ask(businessRef(uuid), command);
   // The answer comes before the index knows of it.

@@ -78,13 +78,6 @@ it("the log says it once, again when the reason changes, and once an hour", () =
   expect(said).toHaveLength(3);
 });
 
-it("a deletion that does not say when it was accepted counts as the oldest that is possible", () => {
-  const { watch } = open();
-  const { deleted_at_ms: _deleted, ...old } = purge(1);
-  watch.note({ ...late("a", []), purges: [old] });
-  expect(watch.list()[0]).toMatchObject({ limit_at: "2026-05-31T00:00:00.000Z" });
-});
-
 it("at most a thousand businesses are remembered", () => {
   const { watch } = open();
   for (let count = 0; count < 1_500; count += 1) watch.note(late(`b${count}`, [29]));

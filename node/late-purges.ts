@@ -9,7 +9,7 @@ import type { Clock } from "../crypto/port.ts";
 import type { Reading } from "../ops/metrics.ts";
 import type { LatePurge } from "../ops/shapes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { deletedAtMs, limitMs } from "../service/purges.ts";
+import { limitMs } from "../service/purges.ts";
 import { createReported } from "./reported.ts";
 
 /** Several times as long as the work of a purge needs to find out again that it is late. */
@@ -64,7 +64,7 @@ function shownOf({
   detail,
 }: LatePurges): LatePurge | null {
   if (purges.length === 0) return null;
-  const deletedMs = Math.min(...purges.map(deletedAtMs));
+  const deletedMs = Math.min(...purges.map(({ deleted_at_ms }) => deleted_at_ms));
   return {
     ...{ business_uuid, purges: purges.length, waits_for, regions, push_id, detail },
     oldest_deleted_at: formatTimestamp(deletedMs),

@@ -78,7 +78,7 @@ describe("a publish request asks", () => {
     expect(await asked(await batchOf(2, 51))).toEqual([202, [...checks, ...acceptance, settled]]);
   });
 
-  it("for the status again where the push's actor did not tell it, as on a node of an earlier release", async () => {
+  it("for the status again where the push's actor did not tell it, because it knew the push", async () => {
     const silent = (type: string, reply: unknown) =>
       type === "push.accept" ? { status: "known", state: "queued" } : reply;
     const questions = [...checks, ...acceptance, "push push.status", settled];

@@ -1,8 +1,3 @@
-// A registration belongs to one party: keys that two parties claim, mandates whose ids others have used, and what a revoked
-// one is still good for.
-
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyFacts, MandateFacts } from "../actors/messages/business.ts";
@@ -182,8 +177,6 @@ describe("a key", () => {
     const passkey = { ...keyOf(business, key), role: "sealing" as const, cose };
     await expect(parties().registerKey(passkey)).rejects.toMatchObject({ code: "role_missing" });
     await parties().registerKey({ ...passkey, person_role: "owner" });
-    // Nodes of an earlier release repeat it like this.
-    await parties().registerKey(passkey);
   });
 
   it("that another party has is registered by no grant, and the caller is told why", async () => {
@@ -286,38 +279,4 @@ describe("a mandate", () => {
       parties().revokeMandate({ uuid: business.party.uuid, mandate_id: "mdt_none", revoked_at }),
     ).rejects.toMatchObject({ code: "mandate_unknown" });
   });
-});
-
-/** Turns the store into what an earlier release would have written: no claims, and mandates keyed by their id alone. */
-function makeOlder(home: string): void {
-  const database = new DatabaseSync(join(home, "store.db"));
-  database.exec(`
-    DROP TABLE key_owner; UPDATE migration SET version = 1 WHERE name = 'register';
-    UPDATE OR IGNORE register_entry SET key = substr(key, length(partition) + 2) WHERE tbl = 'mandate';
-    INSERT INTO actor_row SELECT actor, 18, k, 'mandate/' || k2, body, expires_at FROM actor_row
-      WHERE rt = 20 AND actor IN (SELECT no FROM actor_head WHERE kind = 'business');
-    DELETE FROM actor_row WHERE rt IN (20, 21) AND actor IN (SELECT no FROM actor_head WHERE kind = 'business');`);
-  database.close();
-}
-
-it("the store of an earlier release keeps its keys and mandates", async () => {
-  const { home } = node.running.config;
-  const [one, two] = [await newBusiness(node), await newBusiness(node)];
-  await node.restart(() => makeOlder(home));
-  const { uuid } = one.party;
-  const { register } = node.running.services;
-  await expect(parties().registerKey(keyOf(two, one.signingKey))).rejects.toMatchObject({
-    code: "key_taken",
-  });
-  await parties().registerKey(keyOf(one, one.signingKey));
-  expect(await publishOne(one)).toBe(200);
-  const [mandate] = await register.mandates(uuid);
-  const mandate_id = mandate?.mandate_id ?? "";
-  await parties().acceptMandate(await mandateFor(two, mandate_id, ["FR"]));
-  await mandatesOnce(two, (each) => each.mandate_id === mandate_id);
-  expect(await register.mandates(uuid)).toEqual([mandate]);
-  const revoked_at = formatTimestamp(Date.now());
-  await parties().revokeMandate({ uuid, mandate_id, revoked_at });
-  expect(await mandatesOnce(one, (each) => each.revoked_at !== null)).toEqual([{ ...mandate, revoked_at }]);
-  expect(await publishOne(one)).toBe("mandate_missing");
 });

@@ -16,7 +16,7 @@ import { openCassandraImageStore } from "../storage/cassandra/image-store.ts";
 import { openCassandraInsightStore } from "../storage/cassandra/insight-store.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { openCassandraLogStore } from "../storage/cassandra/log-store.ts";
-import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
+import { migrate, readSchemaVersion, SchemaTooNew, SchemaTooOld } from "../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
@@ -159,7 +159,7 @@ export async function openEngineStores(
   );
   const session = await openCassandraSession({ ...connection, keyspace });
   try {
-    const known = await migrate(session).catch(refuseNewer);
+    const known = await migrate(session).catch(refuseSchema);
     const index = new ElasticRowIndex(layout);
     const { now } = clock;
     const records = openCassandraRecordStore(session, {
@@ -310,7 +310,7 @@ function refuseKeyspace(error: unknown, region: string): never {
   throw new ConfigError("SVC_CASSANDRA", `${message}; is it running there?`);
 }
 
-function refuseNewer(error: unknown): never {
-  if (!(error instanceof SchemaTooNew)) throw error;
-  throw new ConfigError("SVC_CASSANDRA_KEYSPACE", `${error.message}; start a newer version of the program`);
+function refuseSchema(error: unknown): never {
+  if (!(error instanceof SchemaTooNew || error instanceof SchemaTooOld)) throw error;
+  throw new ConfigError("SVC_CASSANDRA_KEYSPACE", error.message);
 }

@@ -1,5 +1,5 @@
-// A cluster of the last release is upgraded to this one node by node, as docs/production.md says («Upgrades»), while both regions
-// publish, search and fetch. Nothing is lost, and what the older nodes do not know is refused with «later».
+// A cluster of one release is upgraded to a later one node by node, as docs/production.md says («Upgrades»), while both regions
+// publish, search and fetch. Nothing is lost, and what the nodes of the earlier release do not know is refused with «later».
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -9,33 +9,32 @@ import { createClient } from "./cluster-client.fixture.ts";
 import { holderOf, productSearch, until } from "./cluster-load.fixture.ts";
 import { testAct } from "./cluster-ops.fixture.ts";
 import { failedAttempts, openTraffic, settleTraffic, tally } from "./cluster-traffic.fixture.ts";
-import { hasLastRelease, lastRelease, type OldProgram, openLastRelease } from "./last-release.fixture.ts";
+import { earlierVersion, hasLastRelease, openReleases, type Releases } from "./upgrade-releases.fixture.ts";
 
 const regions = ["eu-west1", "us-east1"] as const;
-const thisRelease = "cli/main.ts";
 const group = "00000000-0000-4000-8000-00000000f00d";
 const testMaxMs = 300_000;
 const isHere = hasLastRelease();
-let old: OldProgram;
+let releases: Releases;
 let cluster: TestCluster;
 
 beforeAll(async () => {
   if (!isHere) return;
-  old = await openLastRelease();
+  releases = await openReleases();
   cluster = await openCluster({
     engines: enginesUnderTest(),
     nodes: Object.fromEntries(regions.map((region) => [region, 2])),
-    program: old.main,
+    program: releases.earlier,
   });
 }, testMaxMs);
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
-  await old?.[Symbol.asyncDispose]();
+  await releases?.[Symbol.asyncDispose]();
 });
 
 async function upgrade(node: TestNode): Promise<void> {
   await node.stop();
-  await node.start(thisRelease);
+  await node.start(releases.later);
 }
 
 /** A company of the first region whose actor lives on this node while both of the region's nodes run. */
@@ -48,7 +47,7 @@ async function companyOn(node: TestNode): Promise<PartyCaller> {
   }
 }
 
-/** Has a company join a group, which the last release does not know how to do. */
+/** Has a company join a group, by a command that nodes of the earlier release do not know. */
 async function join(node: TestNode, company: PartyCaller) {
   const answer = await contractFetch(`${node.urls.ops}/ops/groups/${company.uuid}/join`, {
     method: "POST",
@@ -59,7 +58,7 @@ async function join(node: TestNode, company: PartyCaller) {
   return { status: answer.status, reason, changed };
 }
 
-describe.skipIf(!isHere)(`an upgrade from ${lastRelease.version} under load`, () => {
+describe.skipIf(!isHere)(`an upgrade from ${earlierVersion} under load`, () => {
   it(
     "loses nothing, fails nothing that was not told to come again, and ends where every command is known",
     async () => {
@@ -88,10 +87,10 @@ describe.skipIf(!isHere)(`an upgrade from ${lastRelease.version} under load`, ()
     testMaxMs,
   );
 
-  it("does not let a node of the last release start again once the schema is newer", async () => {
+  it("does not let a node of the earlier release start again once the schema is newer", async () => {
     const [node] = cluster.nodes as [TestNode];
     await node.stop();
-    await expect(node.start(old.main)).rejects.toThrow(/start a newer one/);
-    await node.start(thisRelease);
+    await expect(node.start(releases.earlier)).rejects.toThrow(/start a newer one/);
+    await node.start(releases.later);
   });
 });

@@ -201,10 +201,7 @@ export const actorDetail = named(
           to: anyText,
           attempts: count,
           lastError: nullable(anyText),
-          sinceMs: described(
-            nullable(count),
-            "When it was decided; null where an earlier release decided it.",
-          ),
+          sinceMs: described(count, "When it was decided."),
         }),
       ),
       "Effects that are not acknowledged yet.",
@@ -253,11 +250,8 @@ export const machineList = object({ machines: listOf(machineChart) });
 const journalEvent = object({
   seq: count,
   at: timestamp,
-  commit: described(
-    nullable(count),
-    "Number of the commit; null for one of an earlier release, as the epoch.",
-  ),
-  epoch: nullable(count),
+  commit: described(count, "Number of the commit."),
+  epoch: count,
   type: anyText,
   event: described(anyValue, "Without what operators are not shown."),
   from: described(nullable(listOf(anyText)), "Paths of the states before; null if unknown."),

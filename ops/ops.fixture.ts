@@ -36,7 +36,7 @@ export const keyFacts: KeyState = {
 };
 export const mandateFacts: MandateState = {
   ...{ mandate_id: "m/1", business_uuid: partyUuid, key_id: keyFacts.key_id, ...named },
-  ...{ valid_from: since, valid_until: since },
+  ...{ valid_from: since, valid_until: since, accepted_at: since },
 };
 export const certificateFacts: CertificateState = {
   ...{ cert_id: `sha256:${"0".repeat(64)}`, uuid: partyUuid, kind: "business", legal_name: "Diamonds Ltd" },

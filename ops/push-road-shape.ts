@@ -90,8 +90,8 @@ const regionStanding = object({
 
 const logStanding = object({
   state: described(
-    oneOf(["unknown", "absent", "waiting", "sequenced", "published"]),
-    "`waiting`: the log was told of it and has not taken it up. `sequenced`: in a tree that is not published yet. `absent`: the log does not have it; an earlier release accepted the push. `unknown`: it cannot be read now.",
+    oneOf(["unknown", "waiting", "sequenced", "published"]),
+    "`waiting`: the log was told of it and has not taken it up. `sequenced`: in a tree that is not published yet. `unknown`: it cannot be read now.",
   ),
   leaf: described(nullable(anyText), "The hash of the seal, which is the leaf."),
   leaf_index: nullable(count),

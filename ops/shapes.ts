@@ -198,9 +198,7 @@ export const mandateState = named(
     key_id: keyId,
     valid_from: timestamp,
     valid_until: timestamp,
-    accepted_at: optional(
-      described(timestamp, "When the service took it; not of those of earlier releases."),
-    ),
+    accepted_at: described(timestamp, "When the service took it."),
     ...ended,
   }),
 );
@@ -336,7 +334,7 @@ const purgeState = named(
     document_hash: described(hash, "Of the sealed document, which is kept."),
     number: described(count, "Its place among the pushes and removals of the business."),
     deleted_at: moment("When the document was accepted."),
-    due_at: described(nullable(timestamp), "When the purge begins; null where it was not kept."),
+    due_at: described(timestamp, "When the purge begins."),
     limit_at: moment("30 days after `deleted_at`."),
     state: described(
       oneOf(["owed", "due", "purged"]),

@@ -1,11 +1,6 @@
 // What is stored beside a receipt for the event stream, the company's listing and its usage: what the receipt's row does not
 // say without being opened.
 
-import { isObject } from "../std/is-object.ts";
-import type { JsonValue } from "./canonical-json.ts";
-import { parseEnvelope } from "./dsse.ts";
-import { openReceipt } from "./receipt.ts";
-
 export interface ReceiptEvent {
   /** The uuid of the AI company. */
   readonly company: string;
@@ -31,30 +26,8 @@ export function openReceiptEvent(text: string): ReceiptEvent {
   return JSON.parse(text) as ReceiptEvent;
 }
 
-/**
- * The facts of a stored receipt: of its event, or, for a receipt of a release without events, of the envelope itself. Null
- * for a text that is not a receipt, which no release has stored.
- */
-export function receiptFacts(row: {
-  readonly envelope: string;
-  readonly event?: string | null | undefined;
-}): ReceiptFacts | null {
-  if (typeof row.event === "string") {
-    const { company, type, collection, country, rows } = openReceiptEvent(row.event);
-    return { company, kind: type, collection, country, rows };
-  }
-  const value = parsed(row.envelope);
-  const envelope = isObject(value) ? parseEnvelope(value) : null;
-  const receipt = envelope?.ok ? openReceipt(envelope.value) : null;
-  if (!receipt?.ok) return null;
-  const { ai_company_uuid: company, kind, collection, country, rows } = receipt.value;
-  return { company, kind, collection, country, rows: rows.length };
-}
-
-function parsed(text: string): JsonValue | null {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return null;
-  }
+/** The facts of a stored receipt, of its event. */
+export function receiptFacts({ event }: { readonly event: string }): ReceiptFacts {
+  const { company, type, collection, country, rows } = openReceiptEvent(event);
+  return { company, kind: type, collection, country, rows };
 }

@@ -103,7 +103,7 @@ export async function acceptBatch(
 async function admitAndAccept(
   deps: AcceptDeps,
   request: AcceptRequest,
-  { facts, mandate, askedAtMs }: Gate,
+  { facts, mandate }: Gate,
   offered: OfferedBatch & { readonly staged: StagedBatch; readonly chargedAtMs: number | undefined },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { party, key } = request.caller;
@@ -124,7 +124,7 @@ async function admitAndAccept(
     records === null
       ? { records: [], count, mayHold: false, listings: 0, pending: [] }
       : { records, count, mayHold: true, listings, pending };
-  const offeredAtMs = facts.at_ms ?? askedAtMs;
+  const offeredAtMs = facts.at_ms;
   const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
   const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;

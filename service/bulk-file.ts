@@ -22,7 +22,6 @@ import type { UploadedFile } from "../protocol/wire/bulk.ts";
 import type { StagedFileWriter, StagingArea } from "../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { bulkUnavailable, uploadConflict, uploadUnknown } from "./bulk-refused.ts";
-import { publishedType } from "./publish-batch.ts";
 import type { GateDeps } from "./publish-gate.ts";
 import { RecordLines } from "./record-lines.ts";
 import { type Allowance, judgeBearer } from "./upload-standing.ts";
@@ -119,7 +118,7 @@ async function receive(deps: BulkFileDeps, staging: StagingArea, arriving: Arriv
   const begun = await deps.actors.ask(upload, { type: "upload.begin", attempt });
   if (begun.status === "unknown") return uploadUnknown();
   if (begun.status === "refused") return uploadConflict(begun.reason);
-  const { key_id: keyId = null, record_type: collection = publishedType } = begun;
+  const { key_id: keyId, record_type: collection } = begun;
   const allow: Allow = (bytes) => judgeBearer(deps, { business, uploadId, keyId, collection, bytes });
   let release: ReturnType<FileRequest["takeRoom"]> | null = null;
   let writer: StagedFileWriter | null = null;

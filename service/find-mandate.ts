@@ -61,7 +61,7 @@ function isInForce(mandate: ListedMandate, nowMs: number): boolean {
 export async function judgeMandateAgain(
   { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
-  listed: Pick<ListedMandate, "mandate_id" | "sealed_by">,
+  listed: Pick<ListedMandate, "mandate_id"> & Partial<Pick<ListedMandate, "sealed_by">>,
 ): Promise<Verdict<Mandate>> {
   const name = `mandate/${listed.mandate_id}`;
   const sealer = (keyId: string | undefined): readonly string[] => (keyId ? [`key/${keyId}`] : []);
@@ -71,7 +71,7 @@ export async function judgeMandateAgain(
   if (mandate === undefined) return refuse("envelope_malformed", "The mandate is not in the register.");
   const envelope = JSON.parse((JSON.parse(mandate) as MandateFacts).envelope) as JsonValue;
   const [keyName = ""] = sealer(signerOf(envelope));
-  // A home of an earlier version does not say whose seal it is.
+  // A caller that knows only the mandate's id does not say whose seal it is.
   const body = entries.get(keyName) ?? (await readEntries(actors, uuid, [keyName])).get(keyName);
   const key = body === undefined ? null : (JSON.parse(body) as KeyFacts);
   const keys = keysOf(uuid, [key]);

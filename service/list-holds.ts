@@ -39,7 +39,7 @@ export async function listHolds(
   const body: HeldPushes = {
     // A push that was numbered and is not accepted yet, or whose hold has just ended, is not held.
     holds: reports.flatMap((report) =>
-      report?.state === "held"
+      report?.state === "held" && report.hold_expires_at !== null
         ? [
             {
               push_id: report.facts.push_id,
@@ -47,7 +47,7 @@ export async function listHolds(
               key_id: report.facts.key_id,
               records: report.facts.records,
               received_at: report.facts.received_at,
-              hold_expires_at: report.hold_expires_at ?? null,
+              hold_expires_at: report.hold_expires_at,
               held_reasons: report.held_reasons,
               status_url: `/v1/pushes/${report.facts.push_id}`,
             },

@@ -104,9 +104,7 @@ async function checkedOf({ trust, sha256, inclusion }: OwnReceiptsDeps, row: Rec
 
 /** The envelope is the text that was given to the caller: it is spliced in, because its bytes are what the log contains. */
 function receiptText(row: ReceiptRow): string {
-  const facts = receiptFacts(row);
-  if (facts === null) throw new Error("A stored receipt is one.");
-  const { kind, collection, country, rows } = facts;
+  const { kind, collection, country, rows } = receiptFacts(row);
   const { retrieval_id, served_at_ms, key_id, region, billable } = row;
   const members: Omit<OwnReceipt, "receipt"> = {
     ...{ retrieval_id, served_at: formatTimestamp(served_at_ms), key_id, region },

@@ -28,7 +28,6 @@ export interface Gate {
   readonly facts: PublishingFacts;
   readonly mandate: StandingMandate;
   /** Read before the home was asked. */
-  readonly askedAtMs: number;
 }
 
 /** Without a `collection`, what the mandate covers is judged elsewhere (remove-record.ts, V2). */
@@ -38,7 +37,6 @@ export async function passGate(
 ): Promise<Gate | Refused> {
   const { actors, clock } = deps;
   const { party, key } = request.caller;
-  const askedAtMs = clock.now();
   const question = { type: "publishing.facts", key_id: key.key_id } as const;
   const facts = await actors.ask(businessRef(party.uuid), question);
   const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
@@ -58,5 +56,5 @@ export async function passGate(
   });
   if (capped.status === "over") return capRefused(capped, { bytes, caps });
   const verified = judgeVerified(facts);
-  return verified.ok ? { facts, mandate, askedAtMs } : refusedAs(verified);
+  return verified.ok ? { facts, mandate } : refusedAs(verified);
 }

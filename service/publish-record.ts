@@ -112,7 +112,6 @@ async function accept(
   const { seal } = push;
   const business = businessRef(request.businessUuid);
   const actor = pushRef(request.businessUuid, push.pushId);
-  const askedAtMs = deps.clock.now();
   const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
   const facts = await deps.actors.ask(business, question);
   const refusal = await judgeNew(deps, request, { ...push, facts });
@@ -145,7 +144,7 @@ async function accept(
     return refuse("rate_limited", "Too many pushes of this business are waiting.");
   await acceptPush(deps.actors, actor, {
     facts: {
-      ...pushFacts(request, push, { number: admitted.number, receivedAtMs: facts.at_ms ?? askedAtMs }),
+      ...pushFacts(request, push, { number: admitted.number, receivedAtMs: facts.at_ms }),
       own_names: ownNames,
     },
     held_reasons: [],
@@ -160,7 +159,7 @@ function pushFacts(
   request: PublishRecordRequest,
   { seal, key, pushId }: Sealed & { readonly pushId: string },
   { number, receivedAtMs }: { readonly number: number; readonly receivedAtMs: number },
-): PushFacts {
+): Omit<PushFacts, "own_names"> {
   return {
     push_id: pushId,
     business_uuid: request.businessUuid,

@@ -2,7 +2,7 @@
 // once they are. All of it comes from the business's journal.
 
 import { businessRef } from "../actors/messages/refs.ts";
-import type { Purge, Purged, Removal } from "../actors/messages/removal.ts";
+import type { Purged, Removal } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 
@@ -20,8 +20,7 @@ export interface PurgeState {
   readonly document_hash: string;
   readonly number: number;
   readonly deleted_at: string;
-  /** Null for a deletion of an earlier release that is still owed. */
-  readonly due_at: string | null;
+  readonly due_at: string;
   readonly limit_at: string;
   readonly state: "owed" | "due" | "purged";
   readonly proof: PurgeProof | null;
@@ -57,28 +56,31 @@ export async function readPurges(
     places.map(({ document_hash }) => actors.ask(business, { type: "removal.read", document_hash })),
   );
   const purges = found.flatMap(({ removal, purged }) =>
-    removal?.action === "delete" ? [stateOf(removal, purged, clock.now())] : [],
+    removal?.purge_at_ms === undefined
+      ? []
+      : [stateOf(removal, { dueMs: removal.purge_at_ms, purged, nowMs: clock.now() })],
   );
   return { purges, next_after: places.length < pageMax ? null : (places.at(-1)?.number ?? null) };
 }
 
-function stateOf(removal: Removal, purged: Purged | null, nowMs: number): PurgeState {
+function stateOf(
+  removal: Removal,
+  {
+    dueMs,
+    purged,
+    nowMs,
+  }: { readonly dueMs: number; readonly purged: Purged | null; readonly nowMs: number },
+): PurgeState {
   const { record_id, collection, generation, document_hash, number, received_at } = removal;
-  const dueMs = purged?.due_ms ?? removal.purge_at_ms ?? null;
   return {
     ...{ record_id, collection, generation, document_hash, number, deleted_at: received_at },
-    due_at: dueMs === null ? null : formatTimestamp(dueMs),
+    due_at: formatTimestamp(dueMs),
     limit_at: formatTimestamp(Date.parse(received_at) + limitMs),
-    state: purged !== null ? "purged" : dueMs !== null && dueMs <= nowMs ? "due" : "owed",
+    state: purged !== null ? "purged" : dueMs <= nowMs ? "due" : "owed",
     proof: purged === null ? null : proofOf(purged),
   };
 }
 
 function proofOf({ purged_at_ms, versions, regions }: Purged): PurgeProof {
   return { purged_at: formatTimestamp(purged_at_ms), versions, regions };
-}
-
-/** When a deletion was accepted; for one that does not say so, the earliest moment that is possible. */
-export function deletedAtMs({ deleted_at_ms: deletedMs, due_ms: dueMs }: Purge): number {
-  return deletedMs ?? dueMs - limitMs;
 }

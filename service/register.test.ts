@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PartyFacts } from "../actors/messages/business.ts";
 import type { RegisterEntry, RegisterStore } from "../storage/register-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
-import { openSqliteRegisterStore, registerMigrations } from "../storage/sqlite/register-store.ts";
+import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import { createRegister, freshMs, keptMs, missingMs } from "./register.ts";
 
@@ -296,34 +296,6 @@ describe("the register", () => {
     ]);
     await Promise.all([first, register.refresh()]);
     expect(register.blockedBusinesses({ group: "g1" })).toEqual([businessUuid]);
-  });
-
-  it("has each mandate once, as it changed last, also of a file that an earlier release began", async () => {
-    const database = SqliteDatabase.open(":memory:");
-    database.migrate("register", registerMigrations.slice(0, 1));
-    const facts = (mandate_id: string, revoked_at: string | null) => ({ mandate_id, revoked_at });
-    const insert = database.prepare("INSERT INTO register_entry VALUES (?, 'mandate', ?, ?, ?, ?)");
-    for (const [seq, id] of ["m1", "m2"].entries())
-      insert.run(seq + 1, id, businessUuid, seq + 1, JSON.stringify(facts(id, null)));
-    const store = openSqliteRegisterStore(database);
-    const register = createRegister({ store, clock: { now: () => 1_000_000 } });
-    await register.refresh();
-    expect(await register.mandates(businessUuid)).toEqual([facts("m2", null), facts("m1", null)]);
-    const change = (party: string, id: string, change: number, revoked: string | null) =>
-      store.put([
-        {
-          table: "mandate",
-          partition: party,
-          key: `${party}/${id}`,
-          change,
-          body: JSON.stringify(facts(id, revoked)),
-        },
-      ]);
-    await change(businessUuid, "m1", 7, "then");
-    await change(companyUuid, "m2", 9, null);
-    await register.refresh();
-    expect(await register.mandates(businessUuid)).toEqual([facts("m1", "then"), facts("m2", null)]);
-    expect(await register.mandates(companyUuid)).toEqual([facts("m2", null)]);
   });
 
   it("lists what changed last first, and sees a new entry after the next refresh", async () => {

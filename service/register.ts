@@ -168,7 +168,7 @@ export function createRegister(deps: RegisterDeps): Register {
     if (known !== undefined && counts(known.readAtMs)) return known.facts as readonly T[];
     const { seen } = progress;
     const readAtMs = deps.clock.now();
-    const facts = newestFirst<T>(table, await deps.store.list(table, uuid));
+    const facts = newestFirst<T>(await deps.store.list(table, uuid));
     if (seen === progress.seen) cache.lists.set(name, { facts, readAtMs });
     return facts;
   };
@@ -208,16 +208,8 @@ async function sealedPolicy(
   return facts;
 }
 
-function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[]): readonly T[] {
-  const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
-  if (table !== "mandate") return facts;
-  // An earlier release named mandates differently, so a mandate that changed since has two entries; the later one
-  // counts.
-  const seen = new Set<string>();
-  return facts.filter((each) => {
-    const { mandate_id: id } = each as unknown as MandateFacts;
-    return !seen.has(id) && seen.add(id);
-  });
+function newestFirst<T>(entries: readonly RegisterEntry[]): readonly T[] {
+  return entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
 }
 
 async function loadEntry<T>(

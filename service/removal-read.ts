@@ -8,10 +8,7 @@ import { failureAnswer } from "./failure.ts";
 /** The maximum time that a page waits for the business's actor, which may live in another region. */
 const askMs = 2_000;
 
-/**
- * Null while the record is served, if an earlier release took the document without keeping it, and if the actor cannot be
- * reached in time.
- */
+/** Null while the record is served, and if the actor cannot be reached in time. */
 export async function readRemoval(
   actors: Pick<ActorSystem, "ask">,
   businessUuid: string,

@@ -79,7 +79,7 @@ export async function removeRecord(deps: RemoveRecordDeps, request: RemovalReque
       const fallen = await admitNew(deps, request, { opened, ...gate });
       if (fallen) return fallen;
     }
-    return apply(deps, request, { opened, receivedAtMs: gate.facts.at_ms ?? gate.askedAtMs });
+    return apply(deps, request, { opened, receivedAtMs: gate.facts.at_ms });
   });
 }
 

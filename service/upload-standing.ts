@@ -12,8 +12,8 @@ import { judgeVerified } from "./publish-standing.ts";
 export interface Bearer {
   readonly business: string;
   readonly uploadId: string;
-  /** The key that asked for the upload; null where an earlier release issued it, which is not judged. */
-  readonly keyId: string | null;
+  /** The key that asked for the upload. */
+  readonly keyId: string;
   readonly collection: string;
   /** How much of the file has arrived. */
   readonly bytes: number;
@@ -28,8 +28,6 @@ export async function judgeBearer(
   deps: GateDeps,
   { business, uploadId, keyId, collection, bytes }: Bearer,
 ): Promise<Allowance | Refused> {
-  const unbounded = Number.POSITIVE_INFINITY;
-  if (keyId === null) return { bytesLeft: unbounded };
   const { actors, clock } = deps;
   const facts = await actors.ask(businessRef(business), { type: "publishing.facts", key_id: keyId });
   const mandate = await findMandate(deps, business, { facts, nowMs: clock.now() });
@@ -45,5 +43,5 @@ export async function judgeBearer(
   });
   if (capped.status === "over") return capRefused(capped, { bytes, caps });
   const verified = judgeVerified(facts);
-  return verified.ok ? { bytesLeft: capped.bytes_left ?? unbounded } : refusedAs(verified);
+  return verified.ok ? { bytesLeft: capped.bytes_left } : refusedAs(verified);
 }

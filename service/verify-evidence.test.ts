@@ -43,6 +43,7 @@ function mandate(id: string, from: string, revokedAt: string | null = null): Man
     valid_from: from,
     valid_until: "2026-05-01T00:00:00.000Z",
     revoked_at: revokedAt,
+    accepted_at: from,
     envelope: JSON.stringify({ of: id }),
   };
 }

@@ -143,7 +143,7 @@ function findMandate(
     verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
   // A mandate that the register accepted later, whenever it starts, was not the one that publishing used.
-  const wasKnown = ({ accepted_at: at = "" }: MandateFacts): boolean => at <= (receivedAt ?? seal.sealed_at);
+  const wasKnown = ({ accepted_at: at }: MandateFacts): boolean => at <= (receivedAt ?? seal.sealed_at);
   const [known, later] = [newestFirst.filter(wasKnown), newestFirst.filter((each) => !wasKnown(each))];
   const covering = [...known, ...later].filter(covers);
   return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;

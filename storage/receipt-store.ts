@@ -44,8 +44,8 @@ export interface ReceiptRow {
   readonly served_at_ms: number;
   /** JSON text of the receipt envelope. */
   readonly envelope: string;
-  /** What the event stream says beyond the other members, as JSON text; absent on receipts of earlier releases. */
-  readonly event?: string;
+  /** What the event stream says beyond the other members, as JSON text. */
+  readonly event: string;
 }
 
 export interface ClosedBatch {

@@ -25,14 +25,12 @@ export interface CountedReceipt {
   readonly billable: boolean;
   readonly served_at_ms: number;
   readonly envelope: string;
-  readonly event?: string;
+  readonly event: string;
 }
 
-/** Counts of one receipt. Throws for a text that is not a receipt. */
+/** Counts of one receipt. */
 export function usageOf(receipt: CountedReceipt): UsageCount {
-  const facts = receiptFacts(receipt);
-  if (facts === null) throw new Error("A stored receipt is one.");
-  const { kind, collection, country, rows } = facts;
+  const { kind, collection, country, rows } = receiptFacts(receipt);
   const { key_id, billable } = receipt;
   const day = usageDay(receipt.served_at_ms);
   return { day, key_id, kind, collection, country, requests: 1, billable: billable ? 1 : 0, rows };

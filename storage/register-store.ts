@@ -29,8 +29,7 @@ export interface RegisterEntry {
   readonly partition: string;
   /**
    * Unique in the table: uuid, key_id, `<uuid>/<mandate_id>`, cert_id, `<uuid>/<version>`, statement_id,
-   * `<uuid>/<campaign_id>`, ad_id. Mandates from
-   * earlier releases use their mandate_id alone.
+   * `<uuid>/<campaign_id>`, ad_id.
    */
   readonly key: string;
   /** Raised with every change of the party (G1). */

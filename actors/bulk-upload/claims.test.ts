@@ -10,7 +10,7 @@ const fileNamed = (name: string) => ({ name, bytes: 9, records: 1, root: "r", sh
 
 function issued() {
   const upload = driveActor(bulkUploadActor, `${business}.bup_1`);
-  upload.send({ type: "upload.issue", record_type: "products", valid_ms: hour });
+  upload.send({ type: "upload.issue", record_type: "products", valid_ms: hour, key_id: "k" });
   return upload;
 }
 

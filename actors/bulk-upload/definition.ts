@@ -101,11 +101,7 @@ function issue({ record_type, key_id, valid_ms }: Asked<"upload.issue">, view: V
   const known = view.snapshot.context.upload;
   if (known !== null) return { reply: { expires_at_ms: known.expires_at_ms } };
   const expires_at_ms = view.nowMs + valid_ms;
-  const issued: BulkUploadEvent = {
-    type: "upload.issued",
-    ...{ record_type, expires_at_ms },
-    ...(key_id === undefined ? {} : { key_id }),
-  };
+  const issued: BulkUploadEvent = { type: "upload.issued", record_type, expires_at_ms, key_id };
   return { reply: { expires_at_ms }, events: [issued] };
 }
 
@@ -118,7 +114,7 @@ function begin({ attempt: name }: Asked<"upload.begin">, view: View): Decided<Be
   if (!isOwn && view.nowMs >= upload.expires_at_ms) return refused("expired");
   if (!isOwn && attempt !== null && view.nowMs < attempt.until_ms) return refused("in_progress");
   const begun: BulkUploadEvent = { type: "upload.begun", name, until_ms: view.nowMs + claimedMs };
-  const { record_type, key_id = null } = upload;
+  const { record_type, key_id } = upload;
   return { reply: { status: "begun", record_type, key_id }, events: [begun] };
 }
 

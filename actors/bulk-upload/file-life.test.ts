@@ -73,7 +73,9 @@ const begin = (): LocalActorSystem<ActorProtocols> =>
   );
 
 async function uploadTo(system: LocalActorSystem<ActorProtocols>): Promise<void> {
-  await time.run(system.ask(upload, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
+  await time.run(
+    system.ask(upload, { type: "upload.issue", record_type: "products", valid_ms: hourMs, key_id: "k" }),
+  );
   await time.run(system.ask(upload, { type: "upload.begin", attempt: "first" }));
   const writer = await staging.create("first");
   const bytes = utf8("{}");
@@ -112,7 +114,9 @@ it("removes a file that was kept for seven days, and fails the push that still w
   const file = { upload_id: "bup_1", name: "first", root: "sha256:r" };
   const facts = pushFacts({ push_id: "bat_1", business_uuid: business, source: "bulk", file });
   const accept = { type: "push.accept", facts, held_reasons: [] } as const;
-  await time.run(first.ask(push, { ...accept, accept_by_ms: Number.MAX_SAFE_INTEGER }));
+  await time.run(
+    first.ask(push, { ...accept, accept_by_ms: Number.MAX_SAFE_INTEGER, seal_leaf: "sha256:s" }),
+  );
   await time.run(first.drain(1_000));
   const second = begin();
   await second.start();
@@ -141,7 +145,9 @@ it("keeps the place of a file that was uploaded, and gives back that of an uploa
   for (let index = 1; index <= openUploadsMax; index += 1)
     expect(await ask(`bup_${index}`)).toEqual({ status: "open" });
   const other = bulkUploadRef(business, "bup_2");
-  await time.run(system.ask(other, { type: "upload.issue", record_type: "products", valid_ms: hourMs }));
+  await time.run(
+    system.ask(other, { type: "upload.issue", record_type: "products", valid_ms: hourMs, key_id: "k" }),
+  );
   await uploadTo(system);
   await time.run(system.ask(upload, finish));
   expect(await ask("bup_more")).toMatchObject({ status: "busy" });

@@ -33,16 +33,6 @@ describe("an act on the register", () => {
     expect(acts(business, 0, 1)).toMatchObject([{ change: 3 }]);
     expect(acts(business, 4)).toEqual([]);
   });
-
-  it("of an earlier release has no name, and is none", () => {
-    const business = open();
-    expect(
-      business.send({ type: "certificate.issue", certificate: certificateFacts({ cert_id: "a" }) }),
-    ).toMatchObject({
-      status: "done",
-    });
-    expect(acts(business)).toEqual([]);
-  });
 });
 
 describe("a certificate", () => {

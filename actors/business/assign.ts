@@ -33,7 +33,7 @@ export function assignChunk(
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(...refusedRows(command.refused ?? [], view), answers.write(asked, reply));
+  puts.push(...refusedRows(command.refused, view), answers.write(asked, reply));
   const named = nameDomains(domainsIn(command.leaves, assignments), view);
   return {
     reply,
@@ -82,7 +82,7 @@ function assignLeaf(
     bpid: leaf.business_product_id,
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
-    ...(command.sealed_at_ms === undefined ? {} : { sealed_at_ms: command.sealed_at_ms }),
+    sealed_at_ms: command.sealed_at_ms,
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
 }

@@ -10,7 +10,7 @@ const pushId = (index: number): string => `bat_${String(index).padStart(24, "0")
 function open() {
   const business = driveActor(businessActor, businessUuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 type Business = ReturnType<typeof open>;

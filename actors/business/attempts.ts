@@ -59,15 +59,10 @@ export function listedRows(place: AttemptPlace, kept: KeptPush, view: ActorView)
   return listed(place, view) === undefined ? [pushRow(place, kept)] : [];
 }
 
-type Ended = NonNullable<Asked<"push.finished">["ended"]>;
+type Ended = Asked<"push.finished">["ended"];
 
 /** The row of a push that is over (T2); nothing where it was never listed, or said so before. */
-export function endedRows(
-  pushId: string,
-  ended: Ended | undefined,
-  view: ActorView,
-): readonly PartitionRow[] {
-  if (ended === undefined) return [];
+export function endedRows(pushId: string, ended: Ended, view: ActorView): readonly PartitionRow[] {
   const place = { at_ms: ended.received_at_ms, id: pushId };
   const known = listed(place, view);
   if (known?.number !== ended.number || known.counts !== undefined) return [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
@@ -9,7 +9,7 @@ type Business = ActorHarness<"business">;
 function open(): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   business.send({ type: "push.admit", push_id: "p", key_id: "k", records: 1, may_hold: false, plan: null });
   return business;
 }
@@ -20,7 +20,16 @@ const leaf: LeafClaim = {
 };
 
 const assign = (business: Business, push_id = "p", number = 1) =>
-  business.send({ type: "chunk.assign", push_id, number, chunk: 0, collection: "products", leaves: [leaf] });
+  business.send({
+    type: "chunk.assign",
+    push_id,
+    number,
+    chunk: 0,
+    collection: "products",
+    leaves: [leaf],
+    refused: [],
+    sealed_at_ms: 0,
+  });
 
 const cancel = (business: Business, push_id = "p") => business.send({ type: "push.cancel", push_id });
 
@@ -38,7 +47,7 @@ describe("a push that is cancelled", () => {
   it("gets no generation afterwards, however late it asks (C1)", () => {
     const business = open();
     cancel(business);
-    business.send({ type: "push.finished", push_id: "p", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
     expect(assign(business)).toMatchObject({ assignments: [], cancelled: true });
     expect(business.snapshot.context).toMatchObject({ listings: 0, recordsLive: 0 });
     expect(business.rows(16)).toEqual([]);
@@ -50,7 +59,7 @@ describe("a push that is cancelled", () => {
     assign(business);
     expect(cancel(business)).toEqual({ status: "too_late" });
     expect(business.snapshot.context.pending).toEqual(["p"]);
-    business.send({ type: "push.finished", push_id: "p", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
     expect(cancel(business)).toEqual({ status: "too_late" });
     expect(cancel(business, "unknown")).toEqual({ status: "too_late" });
   });

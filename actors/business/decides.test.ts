@@ -30,6 +30,7 @@ describe("a business decides by its state", () => {
     business.send({
       type: "certificate.issue",
       certificate: certificateFacts({ cert_id: `c ${status}`, status }),
+      follows: business.snapshot.context.certificate?.cert_id ?? null,
     });
 
   it("publishes nothing before its first certificate, nor before it is opened", () => {

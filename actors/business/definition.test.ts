@@ -2,14 +2,17 @@ import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
+  endedPush,
   holdSettlement,
   keyFacts,
   partyFacts,
   policyFacts,
+  sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { AdmitReply } from "../messages/admission.ts";
 import type { CertificateStatus, LeafClaim, PlannedListings } from "../messages/business.ts";
+import { logRef } from "../messages/refs.ts";
 import { businessActor } from "./definition.ts";
 
 function open() {
@@ -21,7 +24,7 @@ function open() {
 /** A business that may publish. */
 function openVerified() {
   const business = open();
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 
@@ -58,6 +61,8 @@ const assign = (
     chunk,
     collection: "products",
     leaves,
+    refused: [],
+    sealed_at_ms: 0,
   });
 
 const remove = (business: Business, recordId: string) =>
@@ -66,7 +71,8 @@ const remove = (business: Business, recordId: string) =>
     record_id: recordId,
     action: "withdraw",
     at: "",
-    document_hash: "",
+    document_hash: `of ${recordId}`,
+    sealed: sealedRemoval,
   });
 
 describe("admission (N1)", () => {
@@ -97,7 +103,7 @@ describe("admission (N1)", () => {
     const business = openVerified();
     for (let index = 0; index < 256; index += 1) admit(business, `p${index}`);
     expect(admit(business, "one more")).toMatchObject({ status: "busy" });
-    business.send({ type: "push.finished", push_id: "p0", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "p0", chunks: 1, ended: endedPush });
     expect(admit(business, "one more")).toMatchObject({ status: "admitted" });
   });
 
@@ -110,7 +116,7 @@ describe("admission (N1)", () => {
       number,
       Array.from({ length: 20 }, (_, index) => leaf(index)),
     );
-    business.send({ type: "push.finished", push_id: "first", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "first", chunks: 1, ended: endedPush });
     expect(business.snapshot.context.listings).toBe(20);
     business.send({ type: "key.register", key: keyFacts() });
     const reprice = (
@@ -229,7 +235,7 @@ describe("assignment (N2, N3, N4)", () => {
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     expect(business.rows(17)).toHaveLength(1);
-    business.send({ type: "push.finished", push_id: "a", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "a", chunks: 1, ended: endedPush });
     expect([...business.rows(17), ...business.rows(19)]).toEqual([]);
   });
 });
@@ -244,6 +250,7 @@ describe("removal", () => {
     expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
     expect(remove(business, "svc_r0")).toEqual({ ...removed, live: false });
     expect(business.effects.slice(before)).toEqual([
+      expect.objectContaining({ kind: "tell", to: logRef() }),
       {
         kind: "activity",
         name: "removeRecord",
@@ -311,7 +318,7 @@ describe("register", () => {
         policy: policyFacts({ version, record_base64: `${version}` }),
         since,
       });
-    business.send({ type: "certificate.issue", certificate: certificateFacts() });
+    business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
     const liveFrom = () => business.snapshot.context.policy.live_from;
     const early = "1969-12-31T23:00:00.000Z";
     expect(accept(1, early)).toEqual({ status: "done", changed: true });
@@ -332,6 +339,7 @@ describe("register", () => {
       business.send({
         type: "certificate.issue",
         certificate: certificateFacts({ cert_id, status }),
+        follows: business.snapshot.context.certificate?.cert_id ?? null,
       });
     expect(business.snapshot.value).toBe("unverified");
     issue("c1", "active");

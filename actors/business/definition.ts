@@ -133,7 +133,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
-      return [...selectRegister([`key/${command.key_id}`]), ...selectMandatesOf(command.key_id)];
+      return [...selectRegister([`key/${command.key_id}`]), selectMandatesOf(command.key_id)];
     case "register.read":
       return selectRegister(command.keys);
     case "acts.read":
@@ -165,7 +165,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":
-      return selectListed(command.push_id, command.ended?.received_at_ms);
+      return selectListed(command.push_id, command.ended.received_at_ms);
     case "refusal.keep":
       return selectRefusals(command);
     case "attempts.read":

@@ -4,7 +4,13 @@ import { watchedDomainsMax } from "../../protocol/limits.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { domainsInMemory } from "../../transport/domain-probe.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import {
+  certificateFacts,
+  endedPush,
+  partyFacts,
+  sealedRemoval,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
 import type { PartyFacts } from "../messages/business.ts";
 import type { ProbeKind } from "../messages/domains.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -21,7 +27,7 @@ type Business = ActorHarness<"business">;
 function open(): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 
@@ -37,14 +43,17 @@ function publish(business: Business, index: number, domains: readonly string[] |
   business.send({
     ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "business_files" },
     leaves: [{ ...claim, listings: {}, ...(domains === undefined ? {} : { domains }) }],
+    refused: [],
+    sealed_at_ms: 0,
   });
-  business.send({ type: "push.finished", push_id, chunks: 1 });
+  business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
 }
 
 function remove(business: Business, index: number): void {
   const document_hash = `document ${index}`;
   business.send({
     ...{ type: "record.remove", record_id: file(index), action: "withdraw", at: "", document_hash },
+    sealed: sealedRemoval,
   });
 }
 
@@ -147,13 +156,6 @@ describe("the domains of a business", () => {
     expect(timer(business)).toBeUndefined();
   });
 
-  it("are what they were where a node of an earlier release says nothing of them", () => {
-    const business = open();
-    publish(business, 0, [shop]);
-    publish(business, 0, undefined);
-    expect(statuses(business)).toEqual({ [shop]: "unconfirmed" });
-  });
-
   it("stay suspended when they are left out and named again, until a look finds the challenge (K1)", () => {
     const business = open();
     publish(business, 0, [shop]);
@@ -189,15 +191,6 @@ describe("the domains of a business", () => {
     business.nowMs += 60_000;
     business.fireTimers();
     expect(look(business, "confirmed")).toEqual([api]);
-  });
-
-  it("are looked at again after a node of an earlier release let their timer end", () => {
-    const business = open();
-    publish(business, 0, [shop]);
-    business.nowMs += day;
-    business.timers.clear();
-    publish(business, 0, [shop]);
-    expect(timer(business)).toBe(1);
   });
 
   it("are no more than a business may have (K4), and make room for others", () => {

@@ -75,8 +75,7 @@ export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view:
     if (files === 0 && status !== "suspended") rows.delete(domain);
   const changed = changeOf(before, rows, view);
   const timer = timerFor(rows, view.nowMs, view);
-  // A node of an earlier release may have let the timer end, and knows nothing of it.
-  const setFor = view.hasTimer("domains") ? (view.snapshot.context.domainsAtMs ?? null) : null;
+  const setFor = view.snapshot.context.domainsAtMs;
   const isSooner = timer !== null && (setFor === null || timer.at_ms < setFor);
   return {
     events: [...changed.events, ...(isSooner ? [{ type: "domains.named" as const, timer }] : [])],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { businessUuid, certificateFacts, partyFacts } from "../facts.fixture.ts";
+import { businessUuid, certificateFacts, endedPush, partyFacts } from "../facts.fixture.ts";
 import { businessActor } from "./definition.ts";
 import { pushesPerMinute, repeatsPerDay } from "./fair-use.ts";
 
 function open(): ActorHarness<"business"> {
   const business = driveActor(businessActor, businessUuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 
@@ -26,7 +26,8 @@ function publish(business: ActorHarness<"business">, root?: string, push_id = `p
     plan,
     ...of,
   });
-  if (reply.status === "admitted") business.send({ type: "push.finished", push_id, chunks: 1 });
+  if (reply.status === "admitted")
+    business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
   return reply;
 }
 
@@ -91,7 +92,7 @@ describe("fair use", () => {
     } as const;
     for (let index = 0; index < 2 * repeatsPerDay; index += 1)
       expect(business.send({ ...again, root: "same" }).status).toBe("admitted");
-    business.send({ type: "push.finished", push_id: "again", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "again", chunks: 1, ended: endedPush });
     for (let index = 1; index < repeatsPerDay; index += 1) publish(business, "same");
     for (let index = 0; index < 3; index += 1) expect(publish(business, "same").status).toBe("busy");
     expect(business.rows(70).map(({ k2, body }) => [k2, JSON.parse(body).pushes])).toEqual([

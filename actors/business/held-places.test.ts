@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim, Listings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { heldMax, pendingMax } from "./rows.ts";
@@ -12,7 +12,7 @@ const priced = (amount: string): Listings => ({ US: [amount, "USD"] });
 function withCatalogue(): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   business.send({ type: "push.admit", push_id: "p", key_id: "k", records: 20, may_hold: false, plan: null });
   const leaves = Array.from(
     { length: 20 },
@@ -22,8 +22,8 @@ function withCatalogue(): Business {
     }),
   );
   const chunk = { push_id: "p", number: 1, chunk: 0, collection: "products", leaves } as const;
-  business.send({ type: "chunk.assign", ...chunk });
-  business.send({ type: "push.finished", push_id: "p", chunks: 1 });
+  business.send({ type: "chunk.assign", ...chunk, refused: [], sealed_at_ms: 0 });
+  business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
   return business;
 }
 

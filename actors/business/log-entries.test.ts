@@ -33,8 +33,8 @@ describe("a business tells the log", () => {
 
   it("its certificates, by their canonical text", () => {
     const certificate = certificateFacts({ uuid, envelope: '{"b":1,"a":2}' });
-    business.send({ type: "certificate.issue", certificate });
-    business.send({ type: "certificate.issue", certificate });
+    business.send({ type: "certificate.issue", certificate, follows: null });
+    business.send({ type: "certificate.issue", certificate, follows: null });
     expect(logged()).toEqual([{ leaf: textHash('{"a":2,"b":1}'), leaf_type: "certificate", subject: uuid }]);
   });
 
@@ -58,6 +58,8 @@ describe("a business tells the log", () => {
     business.send({
       ...{ type: "chunk.assign", push_id: "p", number: 1, chunk: 0, collection: "products" },
       leaves: [{ leaf_index: 0, record_id: "r", hash: "h", business_product_id: "own", listings: {} }],
+      refused: [],
+      sealed_at_ms: 0,
     });
     for (const action of ["withdraw", "delete"] as const) {
       const sealed = { document: "{}", seal: `{"of":"${action}"}`, received_at: "2026" };

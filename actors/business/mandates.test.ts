@@ -12,7 +12,7 @@ import {
 import type { KeyFacts, MandateFacts, RegisterCommand } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { mandatesOfKeyMax } from "./mandates.ts";
-import { mandatesByKey, registerEntries } from "./rows.ts";
+import { mandatesByKey } from "./rows.ts";
 
 const other = "00000000-0000-4000-8000-000000000002";
 type Business = ActorHarness<"business">;
@@ -39,14 +39,6 @@ const mandatesOf = (business: Business, key_id = "k") =>
 
 const read = (business: Business, id: string) =>
   business.send({ type: "register.read", keys: [`mandate/${id}`] }).entries;
-
-/** A mandate as an earlier release stored it: among the other register entries, by its id alone. */
-const olderRow = (facts: MandateFacts, change: number) => ({
-  rt: registerEntries.rt,
-  k: 0,
-  k2: `mandate/${facts.mandate_id}`,
-  body: JSON.stringify({ partition: uuid, change, body: JSON.stringify(facts) }),
-});
 
 describe("a mandate", () => {
   it("is projected under a name that holds its business, whatever its own id holds", () => {
@@ -168,39 +160,17 @@ describe("a mandate", () => {
   });
 });
 
-describe("a mandate of an older journal", () => {
-  const older = () => {
-    const business = open();
-    business.lay(olderRow(mandate("m"), 7));
-    return business;
-  };
-
-  it("is found for its key beside those of now, and read for its projection", () => {
-    const business = older();
-    expect(mandatesOf(business)).toMatchObject([{ mandate_id: "m", revoked_at: null }]);
-    expect(read(business, "m")).toMatchObject([{ key: `${uuid}/m`, change: 7 }]);
-    accept(business, mandate("n", { valid_from: "2026-01-02T00:00:00.000Z" }));
-    expect(mandatesOf(business).map(({ mandate_id }) => mandate_id)).toEqual(["n", "m"]);
-  });
-
-  it("is known by its id, and moves when it is revoked", () => {
-    const business = older();
-    expect(accept(business, mandate("m"))).toEqual({ status: "done" });
-    expect(accept(business, mandate("m", { key_id: "x" }))).toMatchObject({ code: "mandate_id_taken" });
-    expect(revoke(business, "m")).toEqual({ status: "done", changed: true });
-    expect(mandatesOf(business)).toMatchObject([{ mandate_id: "m", revoked_at: "2026-01-02T00:00:00.000Z" }]);
-    expect(business.rows(registerEntries.rt).filter(({ k2 }) => k2.startsWith("mandate/"))).toEqual([]);
-    expect(read(business, "m")).toHaveLength(1);
-  });
-});
-
 describe("what is registered of a business", () => {
   it("names that business", () => {
     const business = open();
     const strange: readonly RegisterCommand[] = [
       { type: "key.register", key: keyFacts({ key_id: "x", party_uuid: other }) },
       { type: "mandate.accept", mandate: mandate("x", { business_uuid: other }) },
-      { type: "certificate.issue", certificate: certificateFacts({ cert_id: "x", uuid: other }) },
+      {
+        type: "certificate.issue",
+        certificate: certificateFacts({ cert_id: "x", uuid: other }),
+        follows: null,
+      },
       { type: "policy.accept", policy: policyFacts({ business_uuid: other }) },
       { type: "custody.state", custody: part({ statement_id: "x", business_uuid: other, key_id: "k" }) },
     ];

@@ -3,55 +3,28 @@
 //       accepted again.
 //   M2. The mandates of a key are read together, those that end last first, so ended mandates never hide one that has not ended.
 //       The number in force at once is limited to the number read; one more is refused.
-//   M3. Earlier releases kept mandates among the other register entries. They are read there, and move when they change.
 
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { ListedMandate, MandateFacts, RegisterReply } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import {
-  factsIn,
-  mandateEntries,
-  mandatePrefix,
-  mandatesByKey,
-  type RegisterRow,
-  registerEntries,
-  registerOf,
-} from "./rows.ts";
-
-type Mandate = ListedMandate;
+import { factsIn, mandateEntries, mandatesByKey, type RegisterRow, registerOf } from "./rows.ts";
 
 /** Maximum number of mandates of one key in force at once, which is also the number read. */
 export const mandatesOfKeyMax = 50;
-/** Maximum number of mandates read from an earlier release's table, including the few entries whose names follow theirs. */
-const olderMandatesMax = 2_000;
 
-/** Selects the mandates of a key (M2, M3). */
-export function selectMandatesOf(keyId: string): readonly RowSelection[] {
-  return [selectIndexOf(keyId), registerEntries.selectPage(olderMandatesMax, { k: 0, k2: mandatePrefix })];
-}
-
-/** Selects what {@link refusalOf} reads, besides the mandate's own entry. */
-export function selectForAcceptance({ key_id }: Mandate): readonly RowSelection[] {
-  return [selectIndexOf(key_id)];
-}
-
-function selectIndexOf(keyId: string): RowSelection {
+/** Selects the mandates of a key (M2), which {@link refusalOf} reads besides the mandate's own entry. */
+export function selectMandatesOf(keyId: string): RowSelection {
   return mandatesByKey.selectPage(mandatesOfKeyMax, { k: 0, k2: `${keyId}/` });
 }
 
 /** The mandates of a key, newest first. */
-export function mandatesOf(keyId: string, view: ActorView): readonly Mandate[] {
-  const older = registerEntries
-    .readAll(view)
-    .filter(({ k2 }) => k2.startsWith(mandatePrefix))
-    .map(({ value }) => withoutEnvelope(factsIn("mandate", value)))
-    .filter((mandate) => mandate.key_id === keyId);
-  return [...indexed(keyId, view), ...older].sort((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
+export function mandatesOf(keyId: string, view: ActorView): readonly ListedMandate[] {
+  return indexed(keyId, view).toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
 }
 
-function indexed(keyId: string, view: ActorView): readonly Mandate[] {
+function indexed(keyId: string, view: ActorView): readonly ListedMandate[] {
   return mandatesByKey
     .readAll(view)
     .filter(({ k2 }) => k2.startsWith(`${keyId}/`))
@@ -111,21 +84,15 @@ export function mandateRows(
   mandate: MandateFacts,
   row: RegisterRow,
   known: RegisterRow | undefined,
-  view: ActorView,
 ): { readonly puts: readonly PartitionRow[]; readonly deletes: readonly RowKey[] } {
   const name = indexName(mandate);
   const before = known && indexName(factsIn("mandate", known));
-  const older = `${mandatePrefix}${mandate.mandate_id}`;
-  const isOlder = known !== undefined && registerEntries.read(view, older) !== undefined;
   return {
     puts: [
       mandateEntries.write(mandate.mandate_id, row),
       mandatesByKey.write(name, withoutEnvelope(mandate)),
     ],
-    deletes: [
-      ...(before === undefined || isOlder || before === name ? [] : [mandatesByKey.key(before)]),
-      ...(isOlder ? [registerEntries.key(older)] : []),
-    ],
+    deletes: before === undefined || before === name ? [] : [mandatesByKey.key(before)],
   };
 }
 
@@ -133,17 +100,20 @@ export function mandateRows(
 const endless = 253_402_300_800_000;
 
 /** `<key_id>/<how early it ends>/<mandate_id>`: sorted by name, the mandate that ends last comes first (M2). */
-function indexName(mandate: Mandate): string {
+function indexName(mandate: Omit<ListedMandate, "sealed_by">): string {
   const early = endless - (parseTimestamp(endOf(mandate)) ?? 0);
   return `${mandate.key_id}/${String(early).padStart(15, "0")}/${mandate.mandate_id}`;
 }
 
 /** Timestamps have a fixed width, so their text sorts in the order of their instants. */
-function endOf({ valid_until: until, revoked_at: revoked }: Mandate): string {
+function endOf({
+  valid_until: until,
+  revoked_at: revoked,
+}: Pick<ListedMandate, "valid_until" | "revoked_at">): string {
   return revoked !== null && revoked < until ? revoked : until;
 }
 
-function withoutEnvelope({ envelope, ...facts }: MandateFacts): Mandate {
+function withoutEnvelope({ envelope, ...facts }: MandateFacts): ListedMandate {
   return { ...facts, sealed_by: signerOf(envelope) };
 }
 

@@ -22,7 +22,7 @@ interface OpenUpload {
 const openUploads = defineJsonTable<OpenUpload>("open uploads", 80);
 /** How much later than its upload a place ends by itself. */
 const marginMs = 3_600_000;
-/** Uploads of earlier releases take a place once they have a file, however many have one already. */
+/** An upload whose place ended by itself takes one again once it has a file, however many have one already. */
 const placesRead = 8 * openUploadsMax;
 const retrySecondsMin = 60;
 /** No longer, because an import that ends frees its place before. */

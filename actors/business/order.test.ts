@@ -4,9 +4,11 @@ import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
+  endedPush,
   holdSettlement,
   keyFacts,
   partyFacts,
+  sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { LeafClaim, PushPlan } from "../messages/business.ts";
@@ -17,7 +19,7 @@ type Business = ActorHarness<"business">;
 function open(listings = 0): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   business.send({ type: "key.register", key: keyFacts() });
   if (listings > 0) {
     admit(business, "catalogue", null, false);
@@ -59,18 +61,27 @@ const assign = (business: Business, push_id: string, number: number, records: re
     chunk: 0,
     collection: "products",
     leaves,
+    refused: [],
+    sealed_at_ms: 0,
   } as const;
   return business.send(command).assignments.map((each) => each.outcome);
 };
 
 const finish = (business: Business, push_id: string) =>
-  business.send({ type: "push.finished", push_id, chunks: 1 });
+  business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
 
 const settle = (business: Business, push_id: string, confirmed: boolean) =>
   business.send(holdSettlement(push_id, confirmed));
 
 const remove = (business: Business, record_id: string, document_hash: string) =>
-  business.send({ type: "record.remove", record_id, action: "delete", at: "", document_hash });
+  business.send({
+    type: "record.remove",
+    record_id,
+    action: "delete",
+    at: "",
+    document_hash,
+    sealed: sealedRemoval,
+  });
 
 const jump = (pending: readonly string[]): PushPlan => ({
   pending,
@@ -160,6 +171,8 @@ describe("what a business numbers after its region was lost (N4, H1, H2)", () =>
     business.send({
       type: "chunk.assign",
       ...({ push_id, number, chunk: 0, collection: "products", leaves: [{ ...leaf, record_id }] } as const),
+      refused: [],
+      sealed_at_ms: 0,
     }).assignments[0];
   const published = () => {
     const business = open();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim, PlannedListings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
@@ -9,7 +9,7 @@ type Business = ActorHarness<"business">;
 function open(): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 
@@ -26,7 +26,16 @@ function assign(business: Business, push_id: string, number: number, ids: readon
       listings: { US: ["10.00", "USD"] },
     }),
   );
-  business.send({ type: "chunk.assign", push_id, number, chunk: 0, collection: "products", leaves });
+  business.send({
+    type: "chunk.assign",
+    push_id,
+    number,
+    chunk: 0,
+    collection: "products",
+    leaves,
+    refused: [],
+    sealed_at_ms: 0,
+  });
 }
 
 const preview = (business: Business, pending: readonly string[], earlier: readonly PlannedListings[]) => {
@@ -39,7 +48,7 @@ describe("a batch that is only validated", () => {
     const business = open();
     admit(business, "first");
     assign(business, "first", 1, ["a"]);
-    business.send({ type: "push.finished", push_id: "first", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "first", chunks: 1, ended: endedPush });
     expect(preview(business, [], [])).toEqual({
       status: "admitted",
       held_reasons: [],

@@ -3,7 +3,13 @@ import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sidecarText } from "../../protocol/sidecar.fixture.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
 import { driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import {
+  certificateFacts,
+  endedPush,
+  partyFacts,
+  sealedRemoval,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
 import type { LatePurges, Purge, Purged } from "../messages/removal.ts";
 import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
@@ -12,7 +18,7 @@ import { purgeRecords } from "./purge-records.ts";
 function open() {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 type Business = ReturnType<typeof open>;
@@ -33,17 +39,20 @@ function publish(business: Business, pushId: string, index: number): number {
   business.send({
     ...{ type: "chunk.assign", push_id: pushId, number, chunk: 0, collection: "products" },
     leaves: [{ ...claim, listings }],
+    refused: [],
+    sealed_at_ms: 0,
   });
   return number;
 }
 
 const finish = (business: Business, push_id: string) =>
-  business.send({ type: "push.finished", push_id, chunks: 1 });
+  business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
 
 const erase = (business: Business, index: number, inMs: number, document_hash = `document ${index}`) =>
   business.send({
     ...{ type: "record.remove", record_id: recordId(index), action: "delete", at: "", document_hash },
     purge_at_ms: business.nowMs + inMs,
+    sealed: sealedRemoval,
   });
 
 const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
@@ -95,6 +104,7 @@ describe("the timer of purges", () => {
     publish(business, "p", 1);
     business.send({
       ...{ type: "record.remove", record_id: recordId(1), action: "withdraw", at: "", document_hash: "d" },
+      sealed: sealedRemoval,
     });
     expect(timer(business)).toBeUndefined();
   });
@@ -174,6 +184,7 @@ describe("the work of a purge", () => {
       document_hash: "d",
       number: 3,
       due_ms: 0,
+      deleted_at_ms: 0,
     },
   };
 

@@ -27,7 +27,7 @@ export function owePurge(
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {
   if (action !== "delete" || dueMs === undefined) return { puts: [] };
-  const deletedAtMs = sealed === undefined ? view.nowMs : Date.parse(sealed.received_at);
+  const deletedAtMs = Date.parse(sealed.received_at);
   const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
   const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;

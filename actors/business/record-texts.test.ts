@@ -8,7 +8,7 @@ import { businessActor } from "./definition.ts";
 function open() {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   return business;
 }
 type Business = ReturnType<typeof open>;
@@ -21,6 +21,7 @@ function reject(business: Business, push_id: string, record_id: string, business
   const refused = [{ record_id, business_product_id }];
   business.send({
     ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "products", leaves: [], refused },
+    sealed_at_ms: 0,
   });
   return number;
 }
@@ -30,6 +31,7 @@ const ownIds = (business: Business, ...record_ids: string[]) =>
 
 const purgeOf = (record_id: string, number: number): Purge => ({
   ...{ record_id, number, collection: "products", generation: 1, document_hash: "d", due_ms: 0 },
+  deleted_at_ms: 0,
 });
 
 const reasons = (...records: string[]): readonly HeldReason[] => [
@@ -73,7 +75,7 @@ describe("the own ids of rejected records", () => {
     business.send({ type: "purges.forget", purge: purgeOf("svc_a", 9), after: "" });
     const refused = [{ record_id: "svc_a", business_product_id: "own a" }];
     const chunk = { push_id: "p", number, chunk: 0, collection: "products" } as const;
-    business.send({ type: "chunk.assign", ...chunk, leaves: [], refused });
+    business.send({ type: "chunk.assign", ...chunk, leaves: [], refused, sealed_at_ms: 0 });
     expect(ownIds(business, "svc_a")).toEqual([null]);
   });
 });

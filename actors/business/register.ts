@@ -20,7 +20,7 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { logChange } from "./log-entries.ts";
-import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
+import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import {
   factsIn,
   mandatePrefix,
@@ -43,7 +43,7 @@ export const agreementsMax = 100;
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
   return [
     ...selectRegister(registerKeysOf(command, uuid)),
-    ...(command.type === "mandate.accept" ? selectForAcceptance(command.mandate) : []),
+    ...(command.type === "mandate.accept" ? [selectMandatesOf(command.mandate.key_id)] : []),
   ];
 }
 
@@ -118,7 +118,7 @@ function rowsOf(
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly deletes?: readonly RowKey[] } {
   return mandate !== undefined
-    ? mandateRows(mandate, row, registerOf(view, key), view)
+    ? mandateRows(mandate, row, registerOf(view, key))
     : { puts: [registerEntries.write(key, row)] };
 }
 
@@ -290,7 +290,7 @@ function issueCertificate(
   key: string,
   { certificate: current }: BusinessContext,
 ): Answer {
-  if (follows !== undefined && follows !== (current?.cert_id ?? null))
+  if (follows !== (current?.cert_id ?? null))
     return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {

@@ -37,10 +37,8 @@ export function removeRecord(
   const known = removals.read(view, command.document_hash);
   if (known) return { reply: removed(known, head?.live ?? false) };
   if (!head) return { reply: { status: "unknown_record" } };
-  // Removed without its document, as nodes of earlier releases ask for it.
-  if (!head.live && head.removed_by === command.document_hash) return { reply: removed(head, false) };
   const sealedAtMs = head.sealed_at_ms;
-  if (head.live && sealedAtMs !== undefined && Date.parse(command.at) <= sealedAtMs) {
+  if (head.live && Date.parse(command.at) <= sealedAtMs) {
     return { reply: { status: "not_later", sealed_at_ms: sealedAtMs } };
   }
   return apply(command, head, view);
@@ -60,13 +58,11 @@ function apply(
   const { deleted: wasDeleted, ...kept } = head;
   const isDeleted = action === "delete" || wasDeleted === true;
   const out = { ...kept, live: false, change, number, removed_by: document_hash };
-  const puts = [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out)];
-  if (sealed) {
-    puts.push(
-      removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
-      removalOrder.write(document_hash, document_hash, { k: number }),
-    );
-  }
+  const puts = [
+    heads.write(record_id, isDeleted ? { ...out, deleted: true } : out),
+    removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
+    removalOrder.write(document_hash, document_hash, { k: number }),
+  ];
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
   const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
   return {

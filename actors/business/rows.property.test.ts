@@ -19,10 +19,22 @@ const head: fc.Arbitrary<HeadRow> = fc.record(
       noNullPrototype: true,
     }),
     removed_by: text,
+    sealed_at_ms: count,
+    deleted: fc.constant(true),
   },
   {
     noNullPrototype: true,
-    requiredKeys: ["collection", "generation", "change", "live", "number", "hash", "bpid", "listings"],
+    requiredKeys: [
+      "collection",
+      "generation",
+      "change",
+      "live",
+      "number",
+      "hash",
+      "bpid",
+      "listings",
+      "sealed_at_ms",
+    ],
   },
 );
 const answer: fc.Arbitrary<AssignReply> = fc.record(
@@ -45,17 +57,15 @@ const answer: fc.Arbitrary<AssignReply> = fc.record(
 );
 
 describe("rows of a business", () => {
-  it("are read as they were written, with names and without", () => {
+  it("are read as they were written", () => {
     fc.assert(
       fc.property(head, (each) => {
         expect(parseHead(headText(each))).toEqual(each);
-        expect(parseHead(JSON.stringify(each))).toEqual(each);
       }),
     );
     fc.assert(
       fc.property(answer, (each) => {
         expect(parseAnswer(answerText(each))).toEqual(each);
-        expect(parseAnswer(JSON.stringify(each))).toEqual(each);
       }),
     );
   });

@@ -75,34 +75,30 @@ type PackedHead = readonly [
   hash: string,
   bpid: string | null,
   listings: Listings,
+  sealedAtMs: number,
   removedBy?: string | null,
-  sealedAtMs?: number | null,
   deleted?: 1 | null,
   former?: Listings,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
-  const { collection, generation, change, live, number, hash, bpid, listings } = head;
-  const packed: PackedHead = [collection, generation, change, live ? 1 : 0, number, hash, bpid, listings];
-  const { removed_by: removedBy, sealed_at_ms: sealedAtMs, deleted, former } = head;
-  if (former)
-    return JSON.stringify([...packed, removedBy ?? null, sealedAtMs ?? null, deleted ? 1 : null, former]);
-  if (deleted) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs ?? null, 1]);
-  if (sealedAtMs !== undefined) return JSON.stringify([...packed, removedBy ?? null, sealedAtMs]);
-  return JSON.stringify(removedBy === undefined ? packed : [...packed, removedBy]);
+  const { collection, generation, change, number, hash, bpid, listings, sealed_at_ms: sealedAtMs } = head;
+  const { removed_by: removedBy, deleted, former } = head;
+  const live = head.live ? 1 : 0;
+  const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
+  const rest = [removedBy ?? null, deleted ? 1 : null, former] as const;
+  const kept = former ? rest : deleted ? rest.slice(0, 2) : removedBy === undefined ? [] : rest.slice(0, 1);
+  return JSON.stringify([...packed, ...kept]);
 }
 
-/** Also reads heads with member names, as earlier releases wrote them. */
 export function parseHead(text: string): HeadRow {
-  const stored = JSON.parse(text) as HeadRow | PackedHead;
-  if ("collection" in stored) return stored;
-  const [collection, generation, change, live, number, hash, bpid, listings] = stored;
-  const [, , , , , , , , removedBy = null, sealedAtMs = null, deleted = null, former] = stored;
+  const stored = JSON.parse(text) as PackedHead;
+  const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
+  const [, , , , , , , , , removedBy = null, deleted = null, former] = stored;
   return {
-    ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings },
+    ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
-    ...(sealedAtMs === null ? {} : { sealed_at_ms: sealedAtMs }),
     ...(deleted === 1 ? { deleted: true } : {}),
     ...(former === undefined ? {} : { former }),
   };
@@ -142,18 +138,21 @@ export function answerText({ assigned_at_ms, assignments }: AssignReply): string
   return JSON.stringify({ assigned_at_ms, assignments: packed });
 }
 
-/** Reads both forms, like {@link parseHead}. */
 export function parseAnswer(text: string): AssignReply {
   const { assigned_at_ms, assignments } = JSON.parse(text) as {
     readonly assigned_at_ms: number;
-    readonly assignments: readonly (LeafAssignment | PackedAssignment)[];
+    readonly assignments: readonly PackedAssignment[];
   };
   return { assigned_at_ms, assignments: assignments.map(unpackAssignment) };
 }
 
-function unpackAssignment(stored: LeafAssignment | PackedAssignment): LeafAssignment {
-  if ("outcome" in stored) return stored;
-  const [leaf_index, record_id, place, generation, change] = stored;
+function unpackAssignment([
+  leaf_index,
+  record_id,
+  place,
+  generation,
+  change,
+]: PackedAssignment): LeafAssignment {
   const outcome = outcomes[place];
   if (outcome === undefined) throw new Error("An answer to a chunk was not written by this actor.");
   return { leaf_index, record_id, outcome, generation, change };
@@ -190,13 +189,17 @@ export const mandatePrefix = "mandate/";
 /** Selects register entries by `table/key`, wherever they are stored. */
 export function selectRegister(keys: readonly string[]): readonly RowSelection[] {
   const ids = keys.flatMap((key) => mandateIdOf(key) ?? []);
-  return [registerEntries.select(keys), ...(ids.length === 0 ? [] : [mandateEntries.select(ids)])];
+  const others = keys.filter((key) => mandateIdOf(key) === null);
+  return [
+    ...(others.length === 0 ? [] : [registerEntries.select(others)]),
+    ...(ids.length === 0 ? [] : [mandateEntries.select(ids)]),
+  ];
 }
 
-/** Reads a register entry that {@link selectRegister} selected. Earlier releases stored mandates among the others. */
+/** Reads a register entry that {@link selectRegister} selected. */
 export function registerOf(view: ActorView, key: string): RegisterRow | undefined {
   const id = mandateIdOf(key);
-  return (id === null ? undefined : mandateEntries.read(view, id)) ?? registerEntries.read(view, key);
+  return id === null ? registerEntries.read(view, key) : mandateEntries.read(view, id);
 }
 
 export function mandateIdOf(key: string): string | null {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
+  endedPush,
   holdSettlement,
   keyFacts,
   mandateFacts,
@@ -19,7 +20,7 @@ type Business = ActorHarness<"business">;
 function holding(): Business {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
-  business.send({ type: "certificate.issue", certificate: certificateFacts() });
+  business.send({ type: "certificate.issue", certificate: certificateFacts(), follows: null });
   business.send({ type: "key.register", key: keyFacts() });
   business.send({ type: "mandate.accept", mandate: mandateFacts() });
   const records = Array.from({ length: 20 }, (_, index) => `r${index}`);
@@ -30,8 +31,10 @@ function holding(): Business {
       ...{ leaf_index, record_id, hash: "h", business_product_id: record_id },
       listings: { US: ["10.00", "USD"] },
     })),
+    refused: [],
+    sealed_at_ms: 0,
   });
-  business.send({ type: "push.finished", push_id: "catalogue", chunks: 1 });
+  business.send({ type: "push.finished", push_id: "catalogue", chunks: 1, ended: endedPush });
   expect(admit(business, "p", "r0")).toMatchObject({ held: true, number: 2 });
   return business;
 }
@@ -105,7 +108,7 @@ describe("a decision on a hold", () => {
 
   it("about a push that is not held is refused", () => {
     const business = holding();
-    business.send({ type: "push.finished", push_id: "p", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
     expect(settle(business, true)).toMatchObject({ code: "hold_unknown" });
     expect(business.send(holdSettlement("never", false))).toMatchObject({ code: "hold_unknown" });
     expect(business.rows(holdDecisions.rt)).toEqual([]);
@@ -114,7 +117,7 @@ describe("a decision on a hold", () => {
   it("that meets a push which was cancelled meanwhile leaves nothing waiting", () => {
     const business = holding();
     settle(business, true);
-    business.send({ type: "push.finished", push_id: "p", chunks: 1 });
+    business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
     expect(business.snapshot.context).toMatchObject({ held: [], pending: [] });
     expect(settle(business, true)).toEqual({ status: "done" });
     expect(business.snapshot.context).toMatchObject({ held: [], pending: [] });
@@ -130,6 +133,7 @@ describe("a push that is confirmed is judged by what is in force then (H2)", () 
         business.send({
           type: "certificate.issue",
           certificate: certificateFacts({ cert_id: "c2", status: "withdrawn", status_reason: "r" }),
+          follows: "c",
         }),
     ],
     [
@@ -144,7 +148,11 @@ describe("a push that is confirmed is judged by what is in force then (H2)", () 
     [
       "certificate_not_in_force",
       (business) =>
-        business.send({ type: "certificate.issue", certificate: certificateFacts({ cert_id: "c2" }) }),
+        business.send({
+          type: "certificate.issue",
+          certificate: certificateFacts({ cert_id: "c2" }),
+          follows: "c",
+        }),
     ],
     [
       "ai_policy_version_mismatch",

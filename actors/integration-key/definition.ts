@@ -54,20 +54,17 @@ interface IdempotencyNote {
   readonly digest: string;
   /** Epoch of the activation that noted the claim; null once answered. */
   readonly epoch: number | null;
-  /** Absent once answered, and on notes of earlier releases, whose rows expire with their claim. */
+  /** Absent once answered. */
   readonly claim?: { readonly token: string; readonly until_ms: number };
   readonly answer: IdempotentAnswer | null;
 }
 
-/**
- * The end of a nonce's claim in Unix milliseconds. Rows of earlier versions are empty, and hold their claim for as long
- * as they exist.
- */
+/** The end of a nonce's claim in Unix milliseconds. */
 const nonces = defineTable<number>({
   name: "nonces",
   rt: 16,
   encode: String,
-  decode: (text, { expiresAtMs = 0 }) => (text === "" ? expiresAtMs : Number(text)),
+  decode: Number,
 });
 const notes = defineJsonTable<IdempotencyNote>("idempotency", 17);
 /** Maps a push_id to the seq that was charged with it, and the digest of a body to the push for which it was charged. */
@@ -131,11 +128,11 @@ function claimNonce(command: Asked<"nonce.claim">, view: View): Decided<NonceRep
 }
 
 function beginIdempotent(command: Asked<"idempotency.begin">, view: View): Decided<IdempotencyReply> {
-  const { scope, digest, token = withoutToken, renewal = false } = command;
+  const { scope, digest, token, renewal = false } = command;
   const note = noteOf(scope, view);
   if (note && note.digest !== digest) return { reply: { status: "conflict" } };
   if (note?.answer) return { reply: { status: "replay", answer: note.answer } };
-  const isOwn = token !== withoutToken && isHolder(note, token);
+  const isOwn = isHolder(note, token);
   if (renewal ? !isOwn : !isOwn && note && isClaimed(note, view)) return { reply: { status: "in_progress" } };
   const claim = { token, until_ms: view.nowMs + claimedMs };
   return {
@@ -144,16 +141,13 @@ function beginIdempotent(command: Asked<"idempotency.begin">, view: View): Decid
   };
 }
 
-/** The token of workers on nodes of earlier releases, which cannot be told apart. */
-const withoutToken = "";
-
 /** Whether the worker made the claim, expired or not. */
-function isHolder(note: IdempotencyNote | undefined, token = withoutToken): boolean {
-  return note?.answer === null && (note.claim?.token ?? withoutToken) === token;
+function isHolder(note: IdempotencyNote | undefined, token: string): boolean {
+  return note?.answer === null && note.claim?.token === token;
 }
 
 function isClaimed({ epoch, claim }: IdempotencyNote, view: View): boolean {
-  return epoch === view.epoch && (claim === undefined || claim.until_ms > view.nowMs);
+  return epoch === view.epoch && claim !== undefined && claim.until_ms > view.nowMs;
 }
 
 function settleIdempotent(command: Asked<"idempotency.settle">, view: View): Decided<DoneReply> {
@@ -176,12 +170,11 @@ function releaseIdempotent({ scope, token }: Asked<"idempotency.release">, view:
 type CapsCheck = Asked<"caps.check">;
 
 function checkCaps(command: CapsCheck, view: View): CapsReply {
-  const known = chargedOf(view, digestKey(command.digest));
-  if (known !== undefined) return { status: "within", known_push_id: known };
+  const known_push_id = chargedOf(view, digestKey(command.digest)) ?? null;
   const over = usedUp(view, command.caps, command.content_length);
-  if (over !== null) return over;
+  if (known_push_id === null && over !== null) return over;
   const { used } = usageAt(view.snapshot.context.bytesToday, view.nowMs, dayMs);
-  return { status: "within", known_push_id: null, bytes_left: command.caps.bytes_per_day - used };
+  return { status: "within", known_push_id, bytes_left: command.caps.bytes_per_day - used };
 }
 
 /** The cap that has no room left for a body of this many bytes; null if every cap has room. */

@@ -65,10 +65,9 @@ type Decided<R> = Decision<R, LedgerEvent>;
 
 export const ledgerActor = defineActor<"ledger", typeof ledgerMachine>({
   kind: "ledger",
-  schemaVersion: 2,
+  schemaVersion: 1,
   machine: ledgerMachine,
   durability: "journal",
-  upgrade: { 1: upgradeFromOne },
   input: () => ({}),
   rows: rowsFor,
   decide: {
@@ -92,12 +91,6 @@ export const ledgerActor = defineActor<"ledger", typeof ledgerMachine>({
       pages.map((page) => ({ kind: "activity", name: "collectCharges", params: { ...page, company } })),
   },
 });
-
-/** Version 1 let nonces expire after a week; it wrote no instants beside them. */
-function upgradeFromOne(snapshot: unknown): unknown {
-  const { context, ...rest } = snapshot as { readonly context: object };
-  return { ...rest, context: { ...context, nonces_from: 0 } };
-}
 
 function rowsFor(
   command: Commands<LedgerProtocol>,

@@ -250,12 +250,6 @@ describe("a charge", () => {
     expect(ledger.rows(21)).toEqual([]);
   });
 
-  it("is still one for a nonce that an earlier release wrote", () => {
-    ledger.lay({ rt: 16, k: 0, k2: "k same", body: "", expiresAtMs: start + 7 * day });
-    collect([charge(10, { nonce: "same" })], { shared: true });
-    expect(read()).toMatchObject({ balance: 1_000 });
-  });
-
   it("belongs to its day, and statements sum to the balance", () => {
     collect([charge(10), charge(10), charge(7, { kind: "search", collection: "jobs" })]);
     ledger.nowMs += day;

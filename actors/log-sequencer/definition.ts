@@ -4,12 +4,7 @@
 //       has already.
 //   Q3. Each commit names what the next step does: after a crash at any point the log goes on from there.
 
-import {
-  type LogSequencerEvent,
-  logSequencerMachine,
-  upgradeFromOne,
-  upgradeFromThree,
-} from "../../machines/log-sequencer.ts";
+import { type LogSequencerEvent, logSequencerMachine } from "../../machines/log-sequencer.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { eraOf, type PartitionRow, type RowKey, type RowSelection } from "../../storage/actor-store.ts";
 import {
@@ -46,8 +41,6 @@ type Asked<T extends keyof LogSequencerProtocol> = CommandOf<LogSequencerProtoco
 type Decided<R> = Decision<R, LogSequencerEvent>;
 
 export const waitingLeaves = defineJsonTable<Waiting>("leaves that wait, by place", 16);
-/** Only earlier versions wrote these rows; they are removed. */
-const places = defineJsonTable<number>("places of leaves that wait", 17);
 
 const done: DoneReply = { status: "done" };
 
@@ -63,9 +56,7 @@ export function logSequencerActor({
 }: LogSequencerOptions): ActorDefinition<"log-sequencer"> {
   return defineActor<"log-sequencer", typeof logSequencerMachine>({
     kind: "log-sequencer",
-    schemaVersion: 4,
-    // A node of version 2 would not see that a leaf waits twice, so it must not take over what this one appended.
-    upgrade: { 1: upgradeFromOne, 2: (snapshot) => snapshot, 3: upgradeFromThree },
+    schemaVersion: 1,
     machine: logSequencerMachine,
     durability: "journal",
     turnCommandsMax,
@@ -73,8 +64,7 @@ export function logSequencerActor({
     input: () => ({}),
     rows: (command, _id, snapshot) => {
       if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];
-      if (command.type === "log.choose")
-        return [waitingLeaves.selectPage(batchMax + 1), places.selectPage(batchMax)];
+      if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1)];
       if (command.type === "log.written")
         return [waitingLeaves.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
       if (command.type === "log.judge" && command.finding.kind === "adopted")
@@ -219,7 +209,7 @@ function choose({ up_to, known }: Asked<"log.choose">, view: View): Decided<Done
   const behind = rows.find(({ k }) => k > up_to);
   return {
     reply: done,
-    deletes: keysOf([...gone, ...view.rowsOf(places.rt)]),
+    deletes: keysOf(gone),
     events: [
       {
         type: "log.chosen",

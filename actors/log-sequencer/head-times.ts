@@ -1,5 +1,5 @@
 // When each head of the log was written and published, for operators: which head covered a leaf first follows from its index.
-//   HT1. Nothing is decided by them, and they are forgotten after a while. Heads of earlier releases have none.
+//   HT1. Nothing is decided by them, and they are forgotten after a while.
 //   HT2. A head that a lost home wrote and never published is no head of this log: its row goes when another one is adopted.
 //   HT3. A row names the head before it, so nobody takes it for the first that covers a leaf where earlier rows are gone.
 
@@ -19,8 +19,8 @@ export interface HeadTime {
   readonly at_ms: number;
 }
 
-export const writtenHeads = defineJsonTable<HeadTime>("when heads were written", 18);
-export const publishedHeads = defineJsonTable<HeadTime>("when heads were published", 19);
+export const writtenHeads = defineJsonTable<HeadTime>("when heads were written", 17);
+export const publishedHeads = defineJsonTable<HeadTime>("when heads were published", 18);
 
 /** The row of a head that is written or published now. */
 export function headRow(

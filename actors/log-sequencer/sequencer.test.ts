@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { transition } from "xstate";
 import { utf8 } from "../../protocol/bytes.ts";
 import { formatHash, parseHash, sha256 } from "../../protocol/hash.ts";
 import { entryBytes, entryHash, type LogEntry, parseBundle, parseEntry } from "../../protocol/log/entries.ts";
@@ -131,17 +130,17 @@ describe("the log's sequencer", () => {
         ...{ rt, k: from + 3, body: JSON.stringify({ from, at_ms }) },
         expiresAtMs: at_ms + headTimesKeptMs,
       });
-    const newest = () => [18, 19].map((rt) => actor.rows(rt).filter(({ k }) => k > from));
+    const newest = () => [17, 18].map((rt) => actor.rows(rt).filter(({ k }) => k > from));
     isCosigned = false;
     for (const added of entries(0, 2)) actor.send({ type: "log.append", entries: [added] });
     actor.fireTimers();
     await work();
-    expect(newest()).toEqual([[row(18, nowMs)], []]);
+    expect(newest()).toEqual([[row(17, nowMs)], []]);
     isCosigned = true;
     actor.nowMs += 5_000;
     actor.fireTimers();
     await work();
-    expect(newest()).toEqual([[row(18, nowMs)], [row(19, nowMs + 5_000)]]);
+    expect(newest()).toEqual([[row(17, nowMs)], [row(18, nowMs + 5_000)]]);
   });
 
   it("Q2: takes the first of a leaf that waits more than once, in one append, in several, and behind a full batch", async () => {
@@ -153,17 +152,6 @@ describe("the log's sequencer", () => {
     expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(many);
     expect(actor.snapshot.context).toMatchObject({ pending: 0, oldestMs: null });
     expect(actor.rows(16)).toEqual([]);
-  });
-
-  it("Q2: sequences what an earlier version appended, with the places that it kept", async () => {
-    const waiting = entries(0, 3);
-    actor.send({ type: "log.append", entries: waiting });
-    for (const [at, { leaf }] of waiting.entries()) actor.lay({ rt: 17, k: 0, k2: leaf, body: String(at) });
-    actor.resume([2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), actor.snapshot));
-    await sequence([entry(1), entry(3)]);
-    expect((await logged()).filter(({ leaf_type }) => leaf_type === "seal")).toEqual(entries(0, 4));
-    expect(actor.rows(16)).toEqual([]);
-    expect(actor.rows(17)).toEqual([]);
   });
 
   it("publishes a checkpoint that every proof leads to, and every two of which are consistent", async () => {
@@ -361,26 +349,5 @@ describe("the publication of a head", () => {
     actor.send({ type: "log.unwitnessed", head: { size: 1, root: "r" }, detail: "once more" });
     actor.send({ type: "log.published", head: { size: 7, root: "r" }, leaf: "l", policy: "p" });
     expect(actor.snapshot.context).toMatchObject({ published: null, unwitnessed: { attempts: 1 } });
-  });
-
-  it("that an earlier version began goes on, and leaves that waited meanwhile are sequenced", async () => {
-    const publishing = await grow(0);
-    const snapshot = definition.machine.getPersistedSnapshot(actor.snapshot) as unknown as {
-      readonly context: object;
-    };
-    const { publishing: _p, unwitnessed: _u, ...context } = actor.snapshot.context;
-    const dueMs = actor.nowMs + 9_000;
-    const stored = { ...snapshot, value: "publishing", context: { ...context, pending: 1, dueMs } };
-    const upgraded = [1, 2, 3].reduce<unknown>((kept, from) => definition.upgrade?.[from]?.(kept), stored);
-    const restored = definition.machine.resolveState(rubbish(upgraded));
-    expect(restored.value).toEqual({ sequencing: "waiting", publication: "publishing", head: "known" });
-    const { head } = (publishing as { params: { head: object } }).params;
-    const [, actions] = transition(
-      definition.machine,
-      restored,
-      rubbish({ type: "log.published", head, leaf: "l", at_ms: actor.nowMs }),
-    );
-    const timer = { id: "xstate.after.due.log-sequencer.waiting", delay: 9_000 };
-    expect(actions).toContainEqual(expect.objectContaining({ params: expect.objectContaining(timer) }));
   });
 });

@@ -37,16 +37,16 @@ export interface UploadReport {
   readonly file: UploadedFileFacts | null;
   /** The push that imports the file, or has claimed it. */
   readonly push_id: string | null;
-  /** The file is kept at least until then, in Unix milliseconds; nodes of earlier releases omit it. */
-  readonly kept_until_ms?: number;
+  /** The file is kept at least until then, in Unix milliseconds. */
+  readonly kept_until_ms: number;
 }
 
 export interface BulkUploadProtocol {
   /** Repeatable: an upload is issued once. */
   "upload.issue"(command: {
     readonly record_type: CollectionName;
-    /** The key that asks; nodes of an earlier release omit it. */
-    readonly key_id?: string;
+    /** The key that asks. */
+    readonly key_id: string;
     /** How long it takes a file. */
     readonly valid_ms: number;
   }): { readonly expires_at_ms: number };
@@ -75,8 +75,8 @@ export interface BulkUploadProtocol {
 }
 
 export type BeginReply =
-  /** With what it was issued for, and to which key; null where an earlier release issued it. */
-  | { readonly status: "begun"; readonly record_type?: CollectionName; readonly key_id?: string | null }
+  /** With what it was issued for, and to which key. */
+  | { readonly status: "begun"; readonly record_type: CollectionName; readonly key_id: string }
   | { readonly status: "unknown" }
   | { readonly status: "refused"; readonly reason: UploadConflict };
 

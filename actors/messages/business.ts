@@ -37,7 +37,7 @@ export interface PartyFacts {
   readonly former_groups?: readonly string[];
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
-  /** The domains of the endpoints in its served business files; absent before the first, and on nodes of earlier releases. */
+  /** The domains of the endpoints in its served business files; absent before the first. */
   readonly domains?: readonly DomainFacts[];
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
@@ -53,10 +53,7 @@ export interface KeyFacts {
   readonly public_key: PublicJwk;
   /** The COSE_Key as registered, in base64; only passkeys have one. */
   readonly cose: string | null;
-  /**
-   * Only passkeys have one, and it is never published. It is absent on passkeys registered before roles existed; those
-   * count as the owner's.
-   */
+  /** Only passkeys have one, and it is never published. */
   readonly person_role?: PersonRole;
   /** Where an AI company's key comes from; absent for its portal. */
   readonly source?: "portal" | "directory_import";
@@ -85,15 +82,15 @@ export interface MandateFacts {
   readonly valid_from: string;
   readonly valid_until: string;
   readonly revoked_at: string | null;
-  /** When the register accepted it; absent if an earlier release accepted it. */
-  readonly accepted_at?: string;
+  /** When the register accepted it. */
+  readonly accepted_at: string;
   /** The mandate envelope as JSON text. */
   readonly envelope: string;
 }
 
 /** A mandate without its envelope; `sealed_by` names the key that the envelope names as its signer. */
 export interface ListedMandate extends Omit<MandateFacts, "envelope"> {
-  readonly sealed_by?: string;
+  readonly sealed_by: string;
 }
 
 export interface MandateScopeFacts {
@@ -134,7 +131,7 @@ export interface LeafClaim {
   readonly business_product_id: string | null;
   /** Prices by country, for the hold rule: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
   readonly listings: Listings;
-  /** The domains of a business file's endpoints; absent on other types, and on nodes of earlier releases. */
+  /** The domains of a business file's endpoints; absent on other types. */
   readonly domains?: readonly string[];
 }
 
@@ -178,8 +175,8 @@ export interface BusinessProtocol
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
-    /** The cert_id that must be in force, or null if none may be; nodes of earlier releases omit it. */
-    readonly follows?: string | null;
+    /** The cert_id that must be in force, or null if none may be. */
+    readonly follows: string | null;
     readonly act?: RegisterAct;
   }): RegisterReply;
   "key.register"(command: { readonly key: KeyFacts }): RegisterReply;
@@ -218,7 +215,7 @@ export interface BusinessProtocol
     readonly root?: string;
     /**
      * When the batch was received, in Unix milliseconds. It is listed among the business's pushes at that time; without it,
-     * the push is not listed. Absent for records that were sealed alone, and on nodes of earlier releases.
+     * the push is not listed. Absent for records that were sealed alone.
      */
     readonly received_at_ms?: number;
   }): AdmitReply;
@@ -227,7 +224,7 @@ export interface BusinessProtocol
     readonly push_id: string;
     readonly may_hold: boolean;
     readonly plan: PushPlan;
-    /** As in `push.admit`; nodes of earlier releases omit it. */
+    /** As in `push.admit`. */
     readonly root?: string;
   }): PreviewReply;
   /** Confirms or rejects a held push by an owner's or admin's sealed decision; repeatable by push_id. */
@@ -258,10 +255,10 @@ export interface BusinessProtocol
     readonly chunk: number;
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
-    /** What its other leaves name; nodes of earlier releases omit it. */
-    readonly refused?: readonly RefusedName[];
-    /** When the push was sealed, in Unix milliseconds; nodes of earlier releases omit it. */
-    readonly sealed_at_ms?: number;
+    /** What its other leaves name. */
+    readonly refused: readonly RefusedName[];
+    /** When the push was sealed, in Unix milliseconds. */
+    readonly sealed_at_ms: number;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
   "push.cancel"(command: { readonly push_id: string }): CancelReply;
@@ -269,8 +266,8 @@ export interface BusinessProtocol
   "push.finished"(command: {
     readonly push_id: string;
     readonly chunks: number;
-    /** How the push ended; nodes of earlier releases omit it. */
-    readonly ended?: {
+    /** How the push ended. */
+    readonly ended: {
       readonly received_at_ms: number;
       readonly number: number;
       readonly counts: EndedCounts;
@@ -322,8 +319,8 @@ export interface RecordHeadFacts {
   readonly former?: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
-  /** When the newest version was sealed, in Unix milliseconds; absent if an earlier release published it. */
-  readonly sealed_at_ms?: number;
+  /** When the newest version was sealed, in Unix milliseconds. */
+  readonly sealed_at_ms: number;
   /** Whether a deletion took the record out of serving, and nothing was published since. */
   readonly deleted?: true;
 }
@@ -340,11 +337,8 @@ export interface PushPlan {
 export type PlannedListings = readonly (readonly [recordId: string, listings: Listings])[];
 
 export interface PublishingFacts {
-  /**
-   * When the home answered, in Unix milliseconds, by the clock that determines when AI policies come into force; nodes of
-   * an earlier version omit it.
-   */
-  readonly at_ms?: number;
+  /** When the home answered, in Unix milliseconds, by the clock that determines when AI policies come into force. */
+  readonly at_ms: number;
   readonly party: PartyFacts | null;
   /** The newest certificate issuance; null before the first. */
   readonly certificate: Omit<CertificateFacts, "envelope"> | null;
@@ -392,6 +386,6 @@ export interface ActsReply {
 
 /** The reply of a command that only changes the register. */
 export type RegisterReply =
-  /** `changed` is set if the command changed something; nodes of earlier releases never set it. */
+  /** `changed` is set if the command changed something. */
   | { readonly status: "done"; readonly changed?: true }
   | { readonly status: "refused"; readonly code: string; readonly detail: string };

@@ -20,8 +20,8 @@ export interface IntegrationKeyProtocol {
   "idempotency.begin"(command: {
     readonly scope: string;
     readonly digest: string;
-    /** Token of the one worker that answers the request; nodes of earlier releases omit it. */
-    readonly token?: string;
+    /** Token of the one worker that answers the request. */
+    readonly token: string;
     /** Only renews a claim that the worker still holds; otherwise the answer is `in_progress` and no claim is made. */
     readonly renewal?: boolean;
   }): IdempotencyReply;
@@ -31,7 +31,7 @@ export interface IntegrationKeyProtocol {
     readonly answer: IdempotentAnswer;
   }): DoneReply;
   /** The worker's request ended without an answer to keep: the key is free again if the worker still holds the claim. */
-  "idempotency.release"(command: { readonly scope: string; readonly token?: string }): DoneReply;
+  "idempotency.release"(command: { readonly scope: string; readonly token: string }): DoneReply;
   /** Read-only: whether a body of `content_length` bytes with this digest may be parsed. */
   "caps.check"(command: {
     readonly digest: string;
@@ -87,8 +87,8 @@ export type CapsReply =
   | {
       readonly status: "within";
       readonly known_push_id: string | null;
-      /** What is left of `bytes_per_day`; nodes of an earlier release omit it. */
-      readonly bytes_left?: number;
+      /** What is left of `bytes_per_day`. */
+      readonly bytes_left: number;
     }
   | CapUsedUp;
 

@@ -17,7 +17,7 @@ export interface ListingsReply {
     readonly bpid: string | null;
     /** Empty for a record that is not live. */
     readonly listings: Listings;
-    /** The last prices of its listings, also of those that are gone; nodes of earlier releases omit it. */
-    readonly former?: Listings;
+    /** The last prices of its listings, also of those that are gone. */
+    readonly former: Listings;
   }[];
 }

@@ -2,7 +2,7 @@
 
 import type { KeyFacts, PersonRole } from "./business.ts";
 
-/** Returns null for a key that is not a passkey. Passkeys registered before roles existed count as the owner's. */
+/** Returns null for a key that is not a passkey. One without a role counts as the owner's. */
 export function personRole(key: KeyFacts): PersonRole | null {
   return key.role === "sealing" ? (key.person_role ?? "owner") : null;
 }

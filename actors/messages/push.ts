@@ -49,10 +49,9 @@ export interface PushFacts {
   readonly countries: readonly string[] | null;
   /**
    * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded,
-   * because they are part of the machine's context. Absent on pushes accepted before names were protected: all names count
-   * as its own.
+   * because they are part of the machine's context.
    */
-  readonly own_names?: readonly string[];
+  readonly own_names: readonly string[];
   /** The uploaded file that contains the records; absent if they came with the request, and are staged with the push. */
   readonly file?: StagedFileFacts;
   /** The push's position among the pushes, withdrawals and deletions of the business. */
@@ -79,7 +78,7 @@ export interface SettledOutcome extends PublishOutcome {
 export interface ResultDetails {
   /** The record that a rejected leaf names; null where the record was published, or its own id cannot be read. */
   readonly names: string | null;
-  /** Null where the leaf is not settled, or was settled by an earlier release. */
+  /** Null where the leaf is not settled. */
   readonly settled_at_ms: number | null;
 }
 
@@ -103,11 +102,11 @@ export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
     readonly held_reasons: readonly HeldReason[];
-    /** How long a hold waits for a decision, in milliseconds; nodes of earlier releases omit it. */
+    /** How long a hold waits for a decision, in milliseconds; absent for the default. */
     readonly hold_ms?: number;
-    /** `sha256:<hex>` of the canonical seal, for the log; nodes of earlier releases omit it. */
-    readonly seal_leaf?: string;
-    /** When it was charged and numbered, if that was within this request; nodes of earlier releases omit it. */
+    /** `sha256:<hex>` of the canonical seal, for the log. */
+    readonly seal_leaf: string;
+    /** When it was charged and numbered, if that was within this request. */
     readonly times?: { readonly charged_ms?: number; readonly numbered_ms?: number };
     /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
@@ -160,7 +159,7 @@ export interface PushProtocol {
   }): PushReport | null;
   /** Like `push.status`, but answered only once every record is settled, or the push is held or failed. */
   "push.await"(command: {
-    /** Answers a held push only once it is over; nodes of earlier releases answer it as held. */
+    /** Answers a held push only once it is over, and not as held. */
     readonly until?: "over";
   }): PushReport | null;
   /** Like `push.status`, but answered only once the push is not held any more. */
@@ -173,8 +172,8 @@ export type PushCommand = Commands<PushProtocol>;
 export interface HoldRelease {
   /** Whether the push is published now. */
   readonly confirmed: boolean;
-  /** Who decided what, and when; nodes of earlier releases omit it. */
-  readonly decision?: HoldDecided;
+  /** Who decided what, and when. */
+  readonly decision: HoldDecided;
   /** Why it is not published, unless the decision was to reject it. */
   readonly error?: { readonly code: string; readonly detail: string };
 }
@@ -184,9 +183,9 @@ export interface PushReport {
   readonly facts: PushFacts;
   readonly state: PushState;
   readonly held_reasons: readonly HeldReason[];
-  /** When the hold ends if nobody decides; null unless the push is held. Nodes of earlier releases omit it. */
-  readonly hold_expires_at?: string | null;
-  readonly hold_decision?: HoldDecided | null;
+  /** When the hold ends if nobody decides; null unless the push is held. */
+  readonly hold_expires_at: string | null;
+  readonly hold_decision: HoldDecided | null;
   readonly counts: PushCounts;
   /** Number of records settled so far. */
   readonly settled: number;
@@ -210,10 +209,7 @@ export type AcceptReply =
   | {
       readonly status: "accepted" | "known";
       readonly state: PushState;
-      /**
-       * The report of a queued push that was just accepted, as `push.status` would return it; nodes of earlier releases
-       * omit it.
-       */
+      /** The report of a queued push that was just accepted, as `push.status` would return it. */
       readonly report?: PushReport;
     }
   | { readonly status: "late" };

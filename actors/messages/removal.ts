@@ -39,8 +39,8 @@ export interface RemoveRecord {
   readonly at: string;
   /** `sha256:<hex>` of the document's exact bytes. */
   readonly document_hash: string;
-  /** What was sealed; nodes of earlier releases omit it. */
-  readonly sealed?: SealedRemoval;
+  /** What was sealed. */
+  readonly sealed: SealedRemoval;
   /** When the bytes of a deleted record are to be purged, in Unix milliseconds; absent for a withdrawal. */
   readonly purge_at_ms?: number;
 }
@@ -72,8 +72,8 @@ export interface Removal
 export interface Purge
   extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
   readonly due_ms: number;
-  /** When the deletion was accepted; absent for deletions that earlier releases accepted. */
-  readonly deleted_at_ms?: number;
+  /** When the deletion was accepted. */
+  readonly deleted_at_ms: number;
 }
 
 export interface DuePurges {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
-import { pushFacts } from "../facts.fixture.ts";
+import { holdDecided, pushFacts } from "../facts.fixture.ts";
 import type { HeldReason } from "../messages/business.ts";
 import type { PublishOutcome, PushCommand, PushReport, RecordOutcome } from "../messages/push.ts";
 import type { ActorView } from "../system/definition.ts";
@@ -15,6 +15,7 @@ const accept = (records: number, held_reasons: readonly HeldReason[] = []) =>
     facts: facts(records),
     held_reasons,
     accept_by_ms: Number.POSITIVE_INFINITY,
+    seal_leaf: "sha256:s",
   }) as const;
 
 const open = (records: number, held: readonly HeldReason[] = []) => {
@@ -56,9 +57,13 @@ const isNotice = (effect: Push["effects"][number]) =>
   effect.kind === "activity" && ["recordNotice", "mailNotice"].includes(effect.name);
 
 /** What the push has done, besides its notices (notice.test.ts). */
+/** Every acceptance tells the log of the seal. */
+const isLeaf = (effect: Push["effects"][number]): boolean =>
+  effect.kind === "tell" && effect.to.kind === "log-sequencer";
+
 const activities = (push: Push) =>
   push.effects
-    .filter((effect) => !isNotice(effect))
+    .filter((effect) => !isNotice(effect) && !isLeaf(effect))
     .map((effect) =>
       effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect,
     );
@@ -93,7 +98,7 @@ describe("a queued push", () => {
 
   it.each<readonly [string, readonly HeldReason[]]>([
     ["queued", []],
-    ["held", [{ code: "price_jump", detail: "d" }]],
+    ["held", [{ code: "price_jump", detail: "d", count: 1 }]],
   ])("that is %s says with its acceptance what its status says then", (state, held) => {
     const push = driveActor(pushActor, "bat_0");
     const said = push.send(accept(450, held));
@@ -112,7 +117,8 @@ describe("a queued push", () => {
 
   it("is not accepted when it is too late, but known as before (U1, U4)", () => {
     const push = driveActor(pushActor, "bat_0");
-    const acceptBy = (accept_by_ms: number) => push.send({ ...accept(10), accept_by_ms });
+    const acceptBy = (accept_by_ms: number) =>
+      push.send({ ...accept(10), accept_by_ms, seal_leaf: "sha256:s" });
     expect(acceptBy(push.nowMs - 1)).toEqual({ status: "late" });
     expect([report(push), push.effects]).toEqual([null, []]);
     expect(acceptBy(push.nowMs)).toMatchObject({ status: "accepted", state: "queued" });
@@ -163,14 +169,6 @@ describe("a queued push", () => {
     expect(activities(push).slice(-1)).toEqual([["finishPush", undefined]]);
     const before = activities(push).length;
     expect(push.send(accept(250))).toEqual({ status: "known", state: "processing" });
-    expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
-  });
-
-  it("that an earlier release left while it was indexing is finished when it is complete", () => {
-    const push = open(10);
-    settle(push, 0, 10, ["us-east1"]);
-    const before = activities(push).length;
-    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" });
     expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
   });
 
@@ -240,7 +238,7 @@ describe("pages of outcomes (U3)", () => {
 });
 
 describe("a held push", () => {
-  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
+  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d", count: 1 }];
 
   it("waits, then goes its way when confirmed", () => {
     const push = open(10, reasons);
@@ -251,7 +249,7 @@ describe("a held push", () => {
     });
     expect(status(push).results[0]?.outcome).toBe("held");
     expect(activities(push)).toEqual([]);
-    push.send({ type: "hold.release", confirmed: true });
+    push.send({ type: "hold.release", confirmed: true, decision: holdDecided });
     expect(activities(push)).toEqual([["processChunk", 0]]);
     settle(push, 0, 10);
     expect(status(push).state).toBe("complete");
@@ -259,14 +257,14 @@ describe("a held push", () => {
 
   it("fails when rejected, with its reason", () => {
     const push = open(10, reasons);
-    push.send({ type: "hold.release", confirmed: false });
+    push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     expect(status(push)).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
     expect(activities(push)).toEqual([["finishPush", undefined]]);
   });
 
   it("says of every record that it will not be published, once rejected", () => {
     const push = open(10, reasons);
-    push.send({ type: "hold.release", confirmed: false });
+    push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     expect(status(push).counts).toEqual({ accepted: 0, updated: 0, rejected: 10, held: 0, pending: 0 });
     const { results } = status(push, 0, "rejected");
     expect(results).toHaveLength(10);
@@ -275,14 +273,14 @@ describe("a held push", () => {
 });
 
 describe("what the state of a push does not allow", () => {
-  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
+  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d", count: 1 }];
 
   const day = 86_400_000;
   const decided = { key_id: "owner", at: "2026-01-02T00:00:00.000Z", decided_at: "2026-01-02T00:00:01.000Z" };
 
   it("fails when its time is over, is told to its business, and takes no decision any more (P5)", () => {
     const push = driveActor(pushActor, "bat_0");
-    push.send({ ...accept(10, reasons), hold_ms: 2 * day });
+    push.send({ ...accept(10, reasons), hold_ms: 2 * day, seal_leaf: "sha256:s" });
     expect([...push.timers.values()]).toEqual([2 * day]);
     const hold_expires_at = new Date(push.nowMs + 2 * day).toISOString();
     expect(status(push)).toMatchObject({ state: "held", hold_expires_at, hold_decision: null });
@@ -301,33 +299,8 @@ describe("what the state of a push does not allow", () => {
   it("waits 30 days where nobody says how long, and not at all once it is decided", () => {
     const push = open(10, reasons);
     expect([...push.timers.values()]).toEqual([30 * day]);
-    push.send({ type: "hold.release", confirmed: true });
+    push.send({ type: "hold.release", confirmed: true, decision: holdDecided });
     expect([...push.timers.values()]).toEqual([600_000]);
-  });
-
-  it("gets an end when it is looked at, where an earlier build held it without one: a week then, or its 30 days", () => {
-    for (const [days, ends] of [
-      [10, 30],
-      [60, 67],
-    ] as const) {
-      const push = open(10, reasons);
-      const acceptedAtMs = push.nowMs;
-      push.timers.clear();
-      push.nowMs += days * day;
-      status(push);
-      const hold_expires_at = new Date(acceptedAtMs + ends * day).toISOString();
-      expect(status(push)).toMatchObject({ state: "held", hold_expires_at });
-      expect([...push.timers]).toEqual([["hold.over", (ends - days) * day]]);
-      push.fireTimers();
-      expect(status(push)).toMatchObject({
-        ...{ state: "failed", error: { code: "hold_expired" }, completed_at: hold_expires_at },
-      });
-    }
-    const decidedPush = open(10, reasons);
-    decidedPush.timers.clear();
-    status(decidedPush);
-    decidedPush.send({ type: "hold.release", confirmed: true });
-    expect([...decidedPush.timers.keys()]).not.toContain("hold.over");
   });
 
   it("says who decided what, and why a confirmed push is not published", () => {
@@ -345,7 +318,7 @@ describe("what the state of a push does not allow", () => {
   it("answers who waits for the decision once it was taken", () => {
     const push = open(10, reasons);
     expect(push.send({ type: "hold.await" })).toBeUndefined();
-    push.send({ type: "hold.release", confirmed: true });
+    push.send({ type: "hold.release", confirmed: true, decision: holdDecided });
     expect(push.send({ type: "hold.await" })).toMatchObject({ state: "queued" });
     expect(driveActor(pushActor, "bat_1").send({ type: "hold.await" })).toBeNull();
   });
@@ -354,7 +327,7 @@ describe("what the state of a push does not allow", () => {
     const push = open(10, reasons);
     expect(settle(push, 0, 10)).toEqual({ status: "done" });
     expect([status(push).state, push.rows(16)]).toEqual(["held", []]);
-    push.send({ type: "hold.release", confirmed: false });
+    push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     settle(push, 0, 10);
     expect([status(push).state, push.rows(16)]).toEqual(["failed", []]);
   });
@@ -363,7 +336,7 @@ describe("what the state of a push does not allow", () => {
     const push = open(10);
     const view = () => part<ActorView>({ snapshot: push.snapshot, nowMs: push.nowMs });
     const events = (command: PushCommand) => pushActor.decide(command, view()).events ?? [];
-    const release: PushCommand = { type: "hold.release", confirmed: true };
+    const release: PushCommand = { type: "hold.release", confirmed: true, decision: holdDecided };
     const fail: PushCommand = { type: "push.fail", code: "c", detail: "d" };
     expect(events(release)).toEqual([]);
     expect(events(fail)).toHaveLength(1);

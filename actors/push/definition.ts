@@ -45,7 +45,6 @@ import {
   selectHeldReasons,
 } from "./report.ts";
 import { acceptedRow, chunkRow, lateIndexes } from "./times.ts";
-import { dateHold } from "./undated-hold.ts";
 
 /** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
@@ -79,14 +78,14 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.fail": ({ code, detail }, view) =>
       takeUp(view, { type: "push.failed", code, detail, at_ms: view.nowMs }),
     "hold.release": ({ confirmed, decision, error }, view) => {
-      const decided = { at_ms: view.nowMs, ...(decision === undefined ? {} : { decision }) };
+      const decided = { at_ms: view.nowMs, decision };
       const why = error === undefined ? {} : { error };
       return takeUp(
         view,
         confirmed ? { type: "hold.confirmed", ...decided } : { type: "hold.rejected", ...decided, ...why },
       );
     },
-    "push.status": (command, view) => ({ reply: reportPush(view, command), events: dateHold(view) }),
+    "push.status": (command, view) => ({ reply: reportPush(view, command) }),
     "push.await": ({ until }, view) =>
       (until === "over" ? isUnknown(view) || isOver(view) : isAnswered(view))
         ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }
@@ -241,8 +240,8 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
         at_ms: view.nowMs,
       },
     ],
-    puts: [...heldReasonRows(command.held_reasons), ...acceptedRow(command)],
-    effects: command.seal_leaf === undefined ? [] : [logSeal(command.facts, command.seal_leaf)],
+    puts: [...heldReasonRows(command.held_reasons), acceptedRow(command)],
+    effects: [logSeal(command.facts, command.seal_leaf)],
   };
 }
 

@@ -133,6 +133,7 @@ describe("a push with a chunk that was given up", () => {
     opened.send({
       ...{ type: "push.accept", facts: pushFacts({ records: 450 }), held_reasons: [] },
       accept_by_ms: Number.POSITIVE_INFINITY,
+      seal_leaf: "sha256:s",
     });
     return opened;
   };

@@ -22,7 +22,9 @@ export async function giveUpChunk(
   ask: Ask,
 ): Promise<PublishedChunk> {
   const { push_id, number, collection, business_uuid } = facts;
-  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves: [] } as const;
+  const sealed_at_ms = Date.parse(facts.sealed_at);
+  const place = { push_id, number, chunk, collection, sealed_at_ms };
+  const command = { type: "chunk.assign", ...place, leaves: [], refused: [] } as const;
   const { assignments, cancelled } = await ask(businessRef(business_uuid), command);
   if (cancelled === true) throw new PushCancelled();
   const stored = await storedOf(ports, facts, assignments);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import { pushFacts } from "../facts.fixture.ts";
+import { holdDecided, pushFacts } from "../facts.fixture.ts";
 import type { HeldReason } from "../messages/business.ts";
 import { pushActor } from "./definition.ts";
 
@@ -17,7 +17,7 @@ const without = (held: readonly HeldReason[]) => held.map(({ largest: _, ...reas
 function open(held: readonly HeldReason[] = reasons, number = 4) {
   const push = driveActor(pushActor, "bat_0");
   const accept = { facts: pushFacts({ records: 2, number }), accept_by_ms: Number.POSITIVE_INFINITY };
-  push.send({ type: "push.accept", ...accept, held_reasons: held });
+  push.send({ type: "push.accept", ...accept, held_reasons: held, seal_leaf: "sha256:s" });
   return push;
 }
 type Push = ReturnType<typeof open>;
@@ -38,17 +38,17 @@ describe("the reasons of a hold (U7)", () => {
     const push = driveActor(pushActor, "bat_0");
     const file = { upload_id: "upl_1", name: "n", root: "sha256:" };
     const accept = { facts: pushFacts({ records: 2, file }), accept_by_ms: Number.POSITIVE_INFINITY };
-    push.send({ type: "push.accept", ...accept, held_reasons: [] });
+    push.send({ type: "push.accept", ...accept, held_reasons: [], seal_leaf: "sha256:s" });
     push.send({ type: "push.prepared", held_reasons: reasons });
     expect(said(push)).toEqual(reasons);
     expect(push.snapshot.context.heldReasons).toEqual(without(reasons));
-    push.send({ type: "hold.release", confirmed: false });
+    push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     expect(said(push)).toEqual(reasons);
   });
 
   it("forget a record that is purged, however the push ended, and keep their counts", () => {
     const push = open();
-    push.send({ type: "hold.release", confirmed: false });
+    push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     forget(push, 5);
     const left = reasons.map((each) => ({
       ...each,
@@ -64,12 +64,6 @@ describe("the reasons of a hold (U7)", () => {
     const push = open();
     forget(push, 3);
     expect(said(push)).toEqual(reasons);
-  });
-
-  it("are read where an earlier release kept them, without a listing", () => {
-    const held: readonly HeldReason[] = [{ code: "price_jump", detail: "One." }];
-    const push = open(held);
-    expect([said(push), push.rows(19)]).toEqual([held, []]);
   });
 });
 

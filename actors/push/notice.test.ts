@@ -6,13 +6,14 @@ import type { PushFacts } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
 import type { StalledPush } from "./ports.ts";
 
-const reasons = [{ code: "price_jump" as const, detail: "d" }];
+const reasons = [{ code: "price_jump" as const, detail: "d", count: 1 }];
 
 function open(changes: Partial<PushFacts>, held = false) {
   const push = driveActor(pushActor, "bat_0");
   push.send({
     ...{ type: "push.accept", facts: pushFacts({ records: 250, ...changes }) },
     ...{ held_reasons: held ? reasons : [], accept_by_ms: Number.POSITIVE_INFINITY },
+    seal_leaf: "sha256:s",
   });
   return push;
 }

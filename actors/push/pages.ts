@@ -34,7 +34,7 @@ const chunksUnfiltered = 2;
 
 const tallied = ["accepted", "updated", "rejected"] as const;
 
-/** Where tallies are not known, any chunk may have any outcome. */
+/** Where the tallies are not kept one by one, any chunk may have any outcome. */
 const anything: ChunkTally = [1, 1, 1];
 
 /** The chunks whose outcomes a page needs. */

@@ -156,10 +156,6 @@ describe("a chunk that is judged again after its rules changed", () => {
     ]);
   });
 
-  it("looks for no names where none were decided, as on pushes of before there were such names", async () => {
-    expect((await prepare(["Fellside", "Moorland"], undefined, facts)).asked).toEqual([0, 1, 2]);
-  });
-
   it("takes no answer for a leaf that is not of the chunk", async () => {
     await expect(prepare([], [assignmentOf(3)])).rejects.toThrow("a leaf that it was not asked about");
   });

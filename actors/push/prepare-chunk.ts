@@ -186,7 +186,7 @@ interface JudgedLeaf {
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
   const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
-  const { countries, own_names: ownNames = null } = facts;
+  const { countries, own_names: ownNames } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };
   // What was judged by lists that have been replaced since is judged again.
   const isCurrent = known?.listsVersion === ports.lists.version;

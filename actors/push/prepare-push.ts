@@ -167,7 +167,7 @@ async function planPiece(
   facts: PushFacts,
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
-  const { collection, countries, own_names: ownNames = null } = facts;
+  const { collection, countries, own_names: ownNames } = facts;
   const rules = { collection, countries, lists, ownNames };
   const planned: (readonly [ListedLeaf, Listings])[] = [];
   for (const [index, leaf] of leaves.entries()) {

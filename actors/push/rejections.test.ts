@@ -14,7 +14,13 @@ const outcome = (leaf_index: number, code: string | null, names?: string): Settl
 function open(records = 600) {
   const push = driveActor(pushActor, "bat_0");
   const facts = pushFacts({ records });
-  push.send({ type: "push.accept", facts, held_reasons: [], accept_by_ms: Number.POSITIVE_INFINITY });
+  push.send({
+    type: "push.accept",
+    facts,
+    held_reasons: [],
+    accept_by_ms: Number.POSITIVE_INFINITY,
+    seal_leaf: "sha256:s",
+  });
   return push;
 }
 type Push = ReturnType<typeof open>;

@@ -91,7 +91,7 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   const rejected = new Map(
     open.flatMap(({ value }) => value.map((each) => [each.leaf_index, each] as const)),
   );
-  // A push that was held by an earlier release has its reasons in the context.
+  // The context has the reasons without what they name.
   const [kept] = heldReasons.readAll(view);
   const reported = kept === undefined ? context : { ...context, heldReasons: kept.value };
   return reportOf(

@@ -1,5 +1,5 @@
 // When a push made its steps, in rows of their own: a journal keeps only the events since its last snapshot.
-//   W1. Nothing is decided by them. A push without these rows, which an earlier release accepted or settled, goes on as any other.
+//   W1. Nothing is decided by them.
 //   W2. A chunk's times are those of the attempt that settled it, by the clock of the node that did the work. Its generations are
 //       as old as the business's first answer, so after a crash they may be older than the rest.
 
@@ -14,7 +14,7 @@ export interface AcceptedTimes {
   readonly charged_ms?: number;
   readonly numbered_ms?: number;
   /** The leaf of its seal in the log, `sha256:<hex>`. */
-  readonly leaf?: string;
+  readonly leaf: string;
 }
 
 /** What is known of a chunk; without `work` if it was given up. Unix milliseconds. */
@@ -31,10 +31,9 @@ export const lateIndexes = defineJsonTable<number>("late confirmations of indexe
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
 
-/** The row of a push that is accepted now; none where nothing is known. */
-export function acceptedRow({ times = {}, seal_leaf }: Asked<"push.accept">): readonly PartitionRow[] {
-  const known: AcceptedTimes = { ...times, ...(seal_leaf === undefined ? {} : { leaf: seal_leaf }) };
-  return Object.keys(known).length === 0 ? [] : [acceptedTimes.write("a", known)];
+/** The row of a push that is accepted now. */
+export function acceptedRow({ times = {}, seal_leaf: leaf }: Asked<"push.accept">): PartitionRow {
+  return acceptedTimes.write("a", { ...times, leaf });
 }
 
 /** The row of a chunk that is settled now. */

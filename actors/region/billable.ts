@@ -55,9 +55,8 @@ function instantOf(position: string): number {
 
 /** A pool of ads is never billable. */
 function answerOf(row: ReceiptRow): readonly BillableAnswer[] {
-  const facts = receiptFacts(row);
-  if (facts === null || facts.kind === "ad_pool") return [];
-  const { kind, collection } = facts;
+  const { kind, collection } = receiptFacts(row);
+  if (kind === "ad_pool") return [];
   const answer = {
     ...{ kind, collection },
     retrieval_id: row.retrieval_id,

@@ -9,10 +9,8 @@ import type { ReceiptRow } from "../../storage/receipt-store.ts";
 /** An event as it is stored: the cursor is its place in the store. */
 type Body = Omit<StoredBody, "cursor">;
 
-/** A receipt of a release without the event stream has no event. */
 export function eventsOf(receipts: readonly ReceiptRow[]): readonly CompanyEvent[] {
-  return receipts.flatMap((row) => {
-    if (row.event === undefined) return [];
+  return receipts.map((row) => {
     const { company, collection, ...event } = openReceiptEvent(row.event);
     const body: Body = {
       event_id: `event_${row.retrieval_id.slice("ret_".length)}`,
@@ -24,6 +22,6 @@ export function eventsOf(receipts: readonly ReceiptRow[]): readonly CompanyEvent
       collection: collection as Body["collection"],
       ...event,
     };
-    return [{ company, retrieval_id: row.retrieval_id, body: JSON.stringify(body) }];
+    return { company, retrieval_id: row.retrieval_id, body: JSON.stringify(body) };
   });
 }

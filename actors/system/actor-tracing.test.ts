@@ -126,7 +126,7 @@ describe("X1: what a command causes is in its trace", () => {
     expect(second.spans).toMatchObject([{ name: "counter work", parent: command?.id }]);
   });
 
-  it("and a row of an earlier release, or one with a text that is no trace, has none", async () => {
+  it("and a row with a text that is no trace has none", async () => {
     const { system, store, time } = newWorld();
     store.intercept = async (call, apply) => {
       for (const row of call.commit?.puts ?? [])

@@ -40,8 +40,6 @@ export interface ActorView<Snapshot = AnyMachineSnapshot> {
   row(rt: number, k: number, k2: string): PartitionRow | undefined;
   /** All loaded rows of a table, in (k, k2) order. */
   rowsOf(rt: number): readonly PartitionRow[];
-  /** Whether a timer with this id is set. */
-  hasTimer(id: string): boolean;
 }
 
 /** The view of an actor that runs this machine. */
@@ -269,8 +267,8 @@ export interface ActorReport {
     readonly to: string;
     readonly attempts: number;
     readonly lastError: string | null;
-    /** When it was decided, in Unix milliseconds; null where an earlier release decided it. */
-    readonly sinceMs: number | null;
+    /** When it was decided, in Unix milliseconds. */
+    readonly sinceMs: number;
   }[];
   /** Messages and callers that wait in memory; 0 for an actor that is not in memory. */
   readonly mailbox: number;

@@ -121,7 +121,7 @@ export async function reportStored(
   ]);
   const of = (rt: number) => rows.filter((row) => row.rt === rt);
   const events = of(rowTable.event);
-  const outbox = parseOutbox(of(rowTable.outbox), nowMs).map(({ seq, effect, sinceMs }) => ({
+  const outbox = parseOutbox(of(rowTable.outbox)).map(({ seq, effect, sinceMs }) => ({
     seq,
     to: targetOf(effect),
     attempts: 0,

@@ -114,21 +114,6 @@ describe("a walk of a journal", () => {
       [2, null],
     ]);
   });
-
-  it("of rows of earlier releases knows neither commit nor epoch", async () => {
-    const world = newWorld();
-    await add(world, 1);
-    const old: WalkOptions["store"] = {
-      readHead: (ref) => world.store.readHead(ref),
-      readRows: async (ref, selections) =>
-        (await world.store.readRows(ref, selections)).map((row) => ({
-          ...row,
-          body: row.body.replace(/"p":\d+,"c":\d+,/, ""),
-        })),
-    };
-    const { events } = await walk(world, { store: old });
-    expect(events).toMatchObject([{ seq: 1, commit: null, epoch: null, after: { context: { n: 1 } } }]);
-  });
 });
 
 describe("the activations of an actor (J5)", () => {

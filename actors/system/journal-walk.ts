@@ -20,9 +20,9 @@ const looksMax = 5;
 export interface WalkedEvent {
   readonly seq: number;
   readonly atMs: number;
-  /** The number of its commit and the epoch that made it; null for rows of earlier releases. */
-  readonly commit: number | null;
-  readonly epoch: number | null;
+  /** The number of its commit and the epoch that made it. */
+  readonly commit: number;
+  readonly epoch: number;
   readonly event: Message;
   readonly before: AnyMachineSnapshot | null;
   readonly after: AnyMachineSnapshot | null;
@@ -124,7 +124,7 @@ function walkRow(k: number, body: EventBody, step: Step, { driver, visit }: Walk
     const { snapshot: before } = step;
     if (before !== null) attempt(step, () => advance(driver, before, event, body.v));
     step.seq = seq;
-    const { c: commit = null, p: epoch = null, t: atMs } = body;
+    const { c: commit, p: epoch, t: atMs } = body;
     if (!visit({ seq, atMs, commit, epoch, event, before, after: step.snapshot })) return false;
   }
   return true;

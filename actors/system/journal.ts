@@ -3,8 +3,7 @@
 //   J2. Actions that occur in a replay are ignored: their effects are rows already.
 //   J3. Each commit has one event row, keyed by its last event, so that pruning up to a sequence prunes whole rows.
 //   J4. Outbox sequences follow from the head, so they grow for ever, across activations and although rows are deleted.
-//   J5. The first commit of an activation notes who made it, in a ring of rows: operators see the newest owners. What only operators
-//       read is left out of rows of earlier releases, and its absence is never an error.
+//   J5. The first commit of an activation notes who made it, in a ring of rows: operators see the newest owners.
 
 import { traceparentOf } from "../../std/tracing.ts";
 import {
@@ -35,9 +34,9 @@ export interface EventBody {
   readonly v: number;
   /** When they were decided, in Unix milliseconds. */
   readonly t: number;
-  /** The epoch that decided them, and the number of its commit; rows of earlier releases lack both (J5). */
-  readonly p?: number;
-  readonly c?: number;
+  /** The epoch that decided them, and the number of its commit. */
+  readonly p: number;
+  readonly c: number;
   readonly e: readonly Message[];
 }
 
@@ -105,9 +104,8 @@ export function rebuildState(
   return state;
 }
 
-/** `nowMs` dates the rows of earlier releases, which have no instant. */
-export function parseOutbox(rows: readonly PartitionRow[], nowMs: number): readonly OutboxItem[] {
-  return rows.map((row) => parseItem(row.k, row.body, nowMs));
+export function parseOutbox(rows: readonly PartitionRow[]): readonly OutboxItem[] {
+  return rows.map((row) => parseItem(row.k, row.body));
 }
 
 /** Adds to a bounded list of the newest events. */
@@ -231,7 +229,6 @@ function activationRow(epoch: number, owner: string, nowMs: number): PartitionRo
   return { rt: rowTable.activation, k: epoch % activationsKept, k2: "", body: JSON.stringify(body) };
 }
 
-/** Earlier releases read the row as well: they ignore members that they do not know. */
 function formatItem({ effect, sinceMs: t, traceparent }: OutboxItem): string {
   const common = traceparent === null ? { t } : { t, tp: traceparent };
   return effect.kind === "tell"
@@ -241,9 +238,9 @@ function formatItem({ effect, sinceMs: t, traceparent }: OutboxItem): string {
 
 type WrittenEffect = { to: ActorRef; m: Message } | { a: string; p: unknown };
 
-function parseItem(seq: number, body: string, nowMs: number): OutboxItem {
-  const written = JSON.parse(body) as WrittenEffect & { t?: number; tp?: string };
-  const { t: sinceMs = nowMs, tp } = written;
+function parseItem(seq: number, body: string): OutboxItem {
+  const written = JSON.parse(body) as WrittenEffect & { t: number; tp?: string };
+  const { t: sinceMs, tp } = written;
   return { seq, effect: effectOf(written), sinceMs, traceparent: traceparentOf(tp) };
 }
 

@@ -327,7 +327,7 @@ export class JournaledActivation extends Activation {
     try {
       const context = { nowMs: host.clock.now(), lastEventsMax: host.limits.lastEventsMax };
       this.state = rebuildState(this.driver, this.ref.id, stored, context);
-      const items = parseOutbox(stored.outbox, context.nowMs);
+      const items = parseOutbox(stored.outbox);
       this.armTimers();
       this.becomeIdle();
       if (items.length === 0 || this.isEnded) return;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rowTable } from "../../storage/actor-store.ts";
-import { ask, counter, counterActor, newWorld } from "./world.fixture.ts";
+import { ask, counterActor, newWorld } from "./world.fixture.ts";
 
 const fails = {
   work: async () => {
@@ -31,27 +30,6 @@ describe("what the actors of a system hold", () => {
     await ask(second, "a", { type: "read" });
     await time.advance(2_000);
     expect(second.loads().kinds["counter"]).toMatchObject({ outboxPending: 1, outboxOldestMs: 42_000 });
-  });
-
-  it("dates an effect of an earlier release by the start of its actor", async () => {
-    const { system, time, store } = newWorld();
-    store.intercept = async (call, apply) => {
-      if (call.commit !== null)
-        for (const row of call.commit.puts)
-          if (row.rt === rowTable.outbox) Object.assign(row, { body: row.body.replace(/,"t":\d+/, "") });
-      return apply();
-    };
-    const first = system({ activities: fails });
-    await ask(first, "a", { type: "work", job: "j" });
-    expect((await store.readRows(counter("a"), [{ rt: rowTable.outbox, limit: 1 }]))[0]?.body).toBe(
-      '{"a":"work","p":{"job":"j"}}',
-    );
-    first.halt();
-    await time.advance(40_000);
-    const second = system({ activities: fails });
-    await ask(second, "a", { type: "read" });
-    await time.advance(2_000);
-    expect(second.loads().kinds["counter"]).toMatchObject({ outboxPending: 1, outboxOldestMs: 2_000 });
   });
 
   it("names the regions that an activity waits for, where its kind says that it waits for one", async () => {

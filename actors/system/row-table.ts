@@ -1,5 +1,5 @@
 // A table of keyed rows: its number, and how its values are encoded as the text of a row and decoded again. Kinds access their
-// rows through tables only, so there is one place that says what a row of an earlier release looks like.
+// rows through tables only, so there is one place that says what a row looks like.
 
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorView } from "./definition.ts";

@@ -74,11 +74,6 @@ export class Turn implements ActorView {
     return this.#rows().rowsOf(rt);
   }
 
-  hasTimer(id: string): boolean {
-    const changed = this.timers?.get(id);
-    return changed === undefined ? this.#state.timers.has(id) : changed !== null;
-  }
-
   /** Performs the actions of the initial state. */
   begin(): void {
     this.snapshot = this.#driver.initial(this.id);

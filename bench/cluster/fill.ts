@@ -137,6 +137,7 @@ function factsOf({ businessUuid, certId, keyId, records, batch }: FillBatch, now
     received_at: formatTimestamp(nowMs),
     mandate_id: null,
     countries: null,
+    own_names: [],
     number: 1,
   };
 }

@@ -44,8 +44,7 @@ function indexing(view: View): Wait {
 }
 
 function held(view: View): Wait {
-  const { heldReasons, holdEndsAtMs, updatedAtMs } = view.context;
-  const endsMs = holdEndsAtMs ?? timerEnd(view, "holdEnds", "hold.over");
+  const { heldReasons, holdEndsAtMs: endsMs = null, updatedAtMs } = view.context;
   const why = [...new Set(heldReasons.map(({ code }) => code))].join(", ");
   const words = `It is held (${why}) until an owner or admin of the business decides; it fails as expired at ${atTime(endsMs)}.`;
   return wait("decision", words, { untilMs: endsMs, attention: { reason: "held", sinceMs: updatedAtMs } });

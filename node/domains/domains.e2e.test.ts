@@ -68,12 +68,12 @@ async function verifyPage(headers: Readonly<Record<string, string>> = {}): Promi
 
 type Endpoints = NonNullable<VerifyPageAnswer["endpoints"]>;
 
-async function endpoints(): Promise<Endpoints & Required<Pick<Endpoints, "domains">>> {
+async function endpoints(): Promise<Endpoints> {
   const page = (await verifyPage()).json as unknown as VerifyPageAnswer;
   const at = { use: "statement", region: null, at: page.checked_at } as const;
   expect(verifyWorking(node.running.services.trust(), page.statement, at)).toMatchObject({ ok: true });
   if (page.endpoints === null) throw new Error("The business file is served.");
-  return { domains: [], ...page.endpoints };
+  return page.endpoints;
 }
 
 describe("the domain of a business's endpoints", () => {

@@ -18,8 +18,7 @@ export interface OwnCounts {
     readonly states: readonly { readonly state: string; readonly count: number }[];
   }[];
   readonly attention: readonly { readonly reason: Reason; readonly count: number }[];
-  /** Absent from nodes of earlier releases. */
-  readonly pushes?: readonly KeyPushes[];
+  readonly pushes: readonly KeyPushes[];
 }
 
 export interface Survey {
@@ -59,7 +58,7 @@ export function createSurvey({ glances, where, elapsedMs }: SurveyDeps): Survey 
   // There are no more groups than the machines have states.
   const groups = new Map<string, Group>();
   let kept: { readonly counts: OwnCounts; readonly urgent: readonly ActorRow[]; readonly untilMs: number } = {
-    ...{ counts: { kinds: [], attention: [] }, urgent: [] },
+    ...{ counts: { kinds: [], attention: [], pushes: [] }, urgent: [] },
     untilMs: Number.NEGATIVE_INFINITY,
   };
   const find = (glance: ActorGlance): Finding => {
@@ -102,7 +101,7 @@ function groupOf(groups: Map<string, Group>, { kind, states, attention }: ActorR
   return group;
 }
 
-function countsOf(groups: Iterable<Group>): OwnCounts {
+function countsOf(groups: Iterable<Group>): Omit<OwnCounts, "pushes"> {
   const kinds = new Map<string, { active: number; readonly states: Map<string, number> }>();
   const reasons = new Map<Reason, number>();
   for (const { kind, states, reason, count } of groups) {

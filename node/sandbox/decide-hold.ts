@@ -14,7 +14,7 @@ export interface OwnersDecision extends Pick<HoldDecision, "business_uuid" | "pu
   readonly atMs: number;
 }
 
-/** Null if the file has no passkey of the business: an earlier release wrote it, or the business is none of the samples. */
+/** Null if the business is none of the samples, so that the file has no passkey of it. */
 export async function sealOwnersDecision(
   { anchors, businesses }: Sandbox,
   { atMs, ...decision }: OwnersDecision,

@@ -239,7 +239,7 @@ function endOf({ since, endedAt }: RegisterDeps, mandate: SampleMandate | undefi
 
 /**
  * Seals and registers the AI policies, version by version, in force from the same instant as everything else. Returns when
- * the last one came into force, as a timestamp, or null: an earlier release may have registered it with other content.
+ * the last one came into force, as a timestamp, or null if the business has none.
  */
 export async function registerPolicies(
   deps: RegisterDeps,

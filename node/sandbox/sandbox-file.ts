@@ -25,8 +25,8 @@ export interface SandboxBusiness {
   readonly note: string;
   readonly integration_keys: readonly SandboxIntegrationKey[];
   readonly mandates: readonly SandboxMandate[];
-  /** The passkey of its owner, in software. Files of earlier releases omit it. */
-  readonly owner?: SandboxOwner;
+  /** The passkey of its owner, in software. */
+  readonly owner: SandboxOwner;
 }
 
 export interface SandboxOwner {

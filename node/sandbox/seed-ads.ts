@@ -1,4 +1,4 @@
-// Publishes the ads of the sample businesses, with a journal of their own: a sandbox of an earlier release gets them as well.
+// Publishes the ads of the sample businesses, with a journal of their own.
 //   ZA1. Interrupted and begun again, the same documents are sealed at the same instants, and nothing is published twice.
 //   ZA2. What was revoked meanwhile, or is refused because the sandbox's user changed its business, is left out.
 

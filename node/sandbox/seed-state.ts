@@ -9,11 +9,8 @@ export interface SeedState {
   readonly v: 1;
   /** Timestamps. */
   readonly first_started_at: string;
-  /**
-   * The instant from which registered items are in force; in sandboxes of an earlier release it is that of their first
-   * start.
-   */
-  readonly since?: string;
+  /** The instant from which registered items are in force. */
+  readonly since: string;
   /** When everything that a seal names was registered; null before that. */
   readonly sealing_at: string | null;
   /**

@@ -1,8 +1,7 @@
 // Seeds a new sandbox with the samples and writes `sandbox.json`.
 //   Z1. Killed at any moment and restarted, it continues: keys and instants are stored before they are used, so the same
 //       documents are sealed again, and nothing is published twice.
-//   Z2. A complete sandbox only gets mandates that are in force and a `sandbox.json` with today's addresses; a sandbox of
-//       an earlier release also gets the samples that it lacks.
+//   Z2. A complete sandbox only gets mandates that are in force and a `sandbox.json` with today's addresses.
 //   Z3. A seeding that failed has ended: nothing that it started is still running, so it can be retried at once.
 //   Z4. What operators revoked in the meantime is left out, and does not prevent the rest from being seeded.
 

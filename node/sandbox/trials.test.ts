@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import type { Sandbox } from "./sandbox-file.ts";
-import { complete, counts, newHome, opened, openWorld, type World } from "./seed.fixture.ts";
+import { complete, counts, newHome, opened, openWorld } from "./seed.fixture.ts";
 import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 describe("the samples that are refused", () => {
@@ -102,23 +102,6 @@ describe("a sandbox that is started again after months", () => {
     const idsOf = ({ businesses }: Sandbox) =>
       businesses.flatMap((each) => each.mandates.map((one) => one.mandate_id));
     expect(new Set([...idsOf(before.sandbox), ...idsOf(sandbox)]).size).toBe(idsOf(sandbox).length + 12);
-  });
-});
-
-describe("a sandbox of an earlier release", () => {
-  /** The state that an earlier release left: it had no refused samples, and everything was in force from its first start. */
-  async function earlier(world: World): Promise<void> {
-    const state = { v: 1, first_started_at: formatTimestamp(Date.now() - 1_000), sealing_at: null };
-    const journal = { ...state, is_complete: false, example_record_id: null };
-    await writeFile(join(world.home, "sandbox-seed.json"), JSON.stringify(journal));
-  }
-
-  it("is filled, and stays as it is when it is started again", async () => {
-    const world = await openWorld(await newHome());
-    await earlier(world);
-    const first = await world.seed();
-    expect(await counts(world.services)).toEqual(complete);
-    expect(await world.seed()).toEqual(first);
   });
 });
 

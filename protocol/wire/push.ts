@@ -113,7 +113,7 @@ export const heldReason = named(
   object({
     code: oneOf(["price_changes", "price_jump", "listings_removed"]),
     detail: anyText,
-    count: optional(described(count, "Number of listings; absent on pushes held by an earlier release.")),
+    count: described(count, "Number of listings."),
     of: optional(described(count, "Number of listings of the whole catalogue.")),
     largest: optional(
       described(list(shockedListing, { min: 0, max: shockedListingsMax }), "The largest changes first."),
@@ -202,7 +202,7 @@ const heldPush = named(
     key_id: described(keyId, "The integration key that sealed the batch."),
     records: count,
     received_at: timestamp,
-    hold_expires_at: described(nullable(timestamp), "Null if an earlier release held it."),
+    hold_expires_at: timestamp,
     held_reasons: listOf(heldReason),
     status_url: matching(/^\/v1\/pushes\/bat_[0-9a-f]{24}$/, "the address of the push"),
   }),

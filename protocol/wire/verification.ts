@@ -170,11 +170,9 @@ export const verifyPageMembers = {
       object({
         status: oneOf(["authorised", "suspended"]),
         items: fieldShape(businessFileMembers.endpoints),
-        domains: optional(
-          described(
-            list(endpointDomain, { min: 0, max: 20 }),
-            "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed. Absent from what earlier releases stated.",
-          ),
+        domains: described(
+          list(endpointDomain, { min: 0, max: 20 }),
+          "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed.",
         ),
         domains_confirmed_at: described(
           nullable(timestamp),

@@ -65,7 +65,7 @@ function servedTo({ parts }: World, company: string): number {
     for (const row of tables.of<ReceiptRow>("receipt").values(region)) {
       if (row.region !== region || row.company !== company || !row.billable) continue;
       if (closed.read(region, `${region}/${row.batch}`)?.ids.has(row.retrieval_id) !== true) continue;
-      const kind = receiptFacts(row)?.kind;
+      const { kind } = receiptFacts(row);
       const price = kind === "search" || kind === "fetch" ? parts.money?.price[kind] : undefined;
       prices.set(`${row.key_id} ${row.nonce}`, price ?? 0);
     }

@@ -91,7 +91,6 @@ export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionR
       const row = view.row(rt, k, k2);
       return row && seen(row);
     },
-    hasTimer: (id) => view.hasTimer(id),
     rowsOf: (rt) => view.rowsOf(rt).flatMap((row) => seen(row) ?? []),
   };
 }

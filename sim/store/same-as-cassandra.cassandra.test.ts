@@ -10,7 +10,7 @@ import {
   type TestKeyspace,
 } from "../../storage/cassandra/keyspace.fixture.ts";
 import { openCassandraRecordStore } from "../../storage/cassandra/record-store.ts";
-import { keyOwnerTables, recordTables, stagedLeavesTables } from "../../storage/cassandra/record-tables.ts";
+import { recordTables } from "../../storage/cassandra/record-tables.ts";
 import { openCassandraRegisterStore } from "../../storage/cassandra/register-store.ts";
 import type { CassandraSession } from "../../storage/cassandra/session.ts";
 import { Random } from "../kernel/random.ts";
@@ -48,12 +48,7 @@ describe.skipIf(!hasCassandra)(`the model of the stores shows what Cassandra sho
   let keyspace: TestKeyspace;
   let session: CassandraSession & { close(): Promise<void> };
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([
-      ...actorTables,
-      ...recordTables,
-      ...stagedLeavesTables,
-      ...keyOwnerTables,
-    ]);
+    keyspace = await openTestKeyspace([...actorTables, ...recordTables]);
     session = await keyspace.connect();
   });
   afterAll(async () => {

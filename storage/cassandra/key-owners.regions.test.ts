@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
-import { keyOwnerTables, recordTables } from "./record-tables.ts";
+import { recordTables } from "./record-tables.ts";
 import { openCassandraRegisterStore } from "./register-store.ts";
 import type { CassandraSession } from "./session.ts";
 
 let keyspace: TestKeyspace;
 let sessions: readonly CassandraSession[];
 beforeAll(async () => {
-  keyspace = await openTestKeyspace([...recordTables, ...keyOwnerTables]);
+  keyspace = await openTestKeyspace(recordTables);
   sessions = await Promise.all(testRegions.map((region) => keyspace.connect(region)));
 });
 afterAll(async () => {

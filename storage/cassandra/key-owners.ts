@@ -3,8 +3,8 @@
 //   O2. A row is never changed or deleted. So a row that is readable anywhere is final, and no other region is asked.
 //   O3. When the outcome of a claim is unknown, the row is read together with any write under way; if there is no row, the
 //       key is claimed again, which is the same claim.
-//   O4. A key that is in the register but has no claim belongs to the party that the register names: an earlier release
-//       registered it, or its claim was lost with a region. All regions are asked for it while they can be reached.
+//   O4. A key that is in the register but has no claim belongs to the party that the register names: its claim was lost
+//       with a region. All regions are asked for it while they can be reached.
 
 import { StoreError } from "../actor-store.ts";
 import { textOf } from "./columns.ts";

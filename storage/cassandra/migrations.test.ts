@@ -23,8 +23,9 @@ function newKeyspace() {
     localDc: "eu-west1",
     execute: async (cql, params): Promise<CqlResult> => {
       if (!cql.startsWith("SELECT")) return { rows: [], pageState: null, applied: take(cql, params) };
-      const row = cql.includes("system_schema") ? { table_name: "schema_state" } : { version: state.version };
-      return { rows: [row], pageState: null, applied: true };
+      const tables = params.includes("schema_state") ? [{ table_name: "schema_state" }] : [];
+      const rows = cql.includes("system_schema") ? tables : [{ version: state.version }];
+      return { rows, pageState: null, applied: true };
     },
     batch: () => Promise.reject(new Error("nobody sends a batch here")),
     define: async (cql, options) => {

@@ -8,6 +8,7 @@
 //       the table afterwards, each of its nodes in its own time. A node that finds `schema_state` listed and is told that
 //       there is no such table defines it as well, which changes nothing and completes once all of Cassandra's nodes know
 //       the table.
+//   S6. A keyspace that a build before 0.1.0 made is refused: its versions counted other steps.
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,14 +21,7 @@ import { imageTables } from "./image-store.ts";
 import { insightTables } from "./insight-store.ts";
 import { logTables } from "./log-store.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
-import {
-  keyOwnerTables,
-  receiptEventColumns,
-  receiptForgettingTables,
-  recordTables,
-  stagedLeavesTables,
-  versionIndexes,
-} from "./record-tables.ts";
+import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 import { stagingTables } from "./staging-area.ts";
@@ -36,18 +30,15 @@ import { stagingTables } from "./staging-area.ts";
 export type Migrations = readonly (readonly string[])[];
 
 export const migrations: Migrations = [
-  [...actorTables, ...clusterTables, ...recordTables],
-  stagedLeavesTables,
-  keyOwnerTables,
-  fenceTables,
-  versionIndexes,
-  receiptForgettingTables,
-  [...insightTables, ...receiptEventColumns, ...eventTables],
-  stagingTables,
-  logTables,
-  receiptListingTables,
-  imageTables,
+  [
+    ...[...actorTables, ...clusterTables, ...fenceTables],
+    ...[...recordTables, ...receiptListingTables, ...insightTables, ...eventTables],
+    ...[...stagingTables, ...logTables, ...imageTables],
+  ],
 ];
+
+/** A table that every keyspace of the builds before 0.1.0 has, and no later one (S6). */
+const tableBefore = "staged_leaf";
 
 /** Thrown for a keyspace that a later release of this service has changed (S3). */
 export class SchemaTooNew extends Error {
@@ -61,6 +52,16 @@ export class SchemaTooNew extends Error {
   }
 }
 
+/** Thrown for a keyspace that a build before 0.1.0 made (S6). */
+export class SchemaTooOld extends Error {
+  constructor(keyspace: string) {
+    super(
+      `the keyspace ${keyspace} was made by a build before 0.1.0, which nothing upgrades from: start with an empty keyspace`,
+    );
+    this.name = "SchemaTooOld";
+  }
+}
+
 const lockSeconds = 60;
 const pollMs = 500;
 /** How long this node waits for others before giving up. */
@@ -69,8 +70,7 @@ const waitMs = 300_000;
 const unknownMax = 5;
 
 const cql = {
-  stateTable:
-    "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_state'",
+  table: "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
   versionHere: "SELECT version FROM schema_state WHERE part = 'schema'",
   first: "INSERT INTO schema_state (part, version) VALUES ('schema', ?) IF NOT EXISTS",
   next: "UPDATE schema_state SET version = ? WHERE part = 'schema' IF version = ?",
@@ -82,10 +82,12 @@ const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: fa
 
 /**
  * Migrates the session's keyspace to the last of the `known` versions and returns it. Any number of nodes may do so at
- * once; if the keyspace is already up to date, no other region is needed. Throws {@link SchemaTooNew}, {@link StoreError}.
+ * once; if the keyspace is already up to date, no other region is needed. Throws {@link SchemaTooNew},
+ * {@link SchemaTooOld}, {@link StoreError}.
  */
 export async function migrate(session: CassandraSession, known: Migrations = migrations): Promise<number> {
-  if (!(await hasStateTable(session))) await session.define(stateTable(session.keyspace));
+  if (await hasTable(session, tableBefore)) throw new SchemaTooOld(session.keyspace);
+  if (!(await hasTable(session, "schema_state"))) await session.define(stateTable(session.keyspace));
   const untilMs = performance.now() + waitMs;
   const holder = randomUUID();
   for (;;) {
@@ -175,8 +177,8 @@ async function conditionally(
   }
 }
 
-async function hasStateTable(session: CassandraSession): Promise<boolean> {
-  const { rows } = await session.execute(cql.stateTable, [session.keyspace], { idempotent: true });
+async function hasTable(session: CassandraSession, name: string): Promise<boolean> {
+  const { rows } = await session.execute(cql.table, [session.keyspace, name], { idempotent: true });
   return rows.length > 0;
 }
 

@@ -62,7 +62,6 @@ const plain = { idempotent: true } as const;
 
 /** The tables, for a migration. */
 export const receiptListingTables: readonly string[] = [
-  "ALTER TABLE receipt ADD IF NOT EXISTS company text",
   // Hours are `YYYY-MM-DDTHH`; see L1 and L2.
   `CREATE TABLE IF NOT EXISTS receipt_of_company (
      region text, company text, hour text, bucket smallint, retrieval_id text,
@@ -127,12 +126,10 @@ export async function forgetPointers(
   stamps: WriteTimestamps,
 ): Promise<void> {
   const rows = await executeAll(session, cql.whose, [region, batch, shard], plain);
-  const deletions = rows.flatMap((row) => {
+  const deletions = rows.map((row) => {
     const id = textOf(row["retrieval_id"]);
-    // A receipt of a release without listings names no company, and has a pointer only if it was in an open batch then.
-    if (typeof row["company"] !== "string") return [];
-    const at = [region, row["company"], hourName(servedAtOf(id) ?? 0), bucketOf(id, buckets), id];
-    return [{ cql: cql.forget, params: [stamps.rising(), ...at] }];
+    const at = [region, textOf(row["company"]), hourName(servedAtOf(id) ?? 0), bucketOf(id, buckets), id];
+    return { cql: cql.forget, params: [stamps.rising(), ...at] };
   });
   await inPartitions(session, deletions, 1);
 }
@@ -150,10 +147,9 @@ async function inPartitions(session: CassandraSession, all: readonly Statement[]
 
 function pointerOf(row: ReceiptRow) {
   const { region, company, retrieval_id: id, batch, key_id, billable, served_at_ms } = row;
-  const facts = receiptFacts(row);
   const servedAtMs = servedAtOf(id);
-  if (facts === null || servedAtMs === null) return null;
-  const { kind, collection, country, rows } = facts;
+  if (servedAtMs === null) return null;
+  const { kind, collection, country, rows } = receiptFacts(row);
   const key = [region, company, hourName(servedAtMs), bucketOf(id, buckets), id];
   return [...key, batch, key_id, billable, served_at_ms, JSON.stringify([kind, collection, country, rows])];
 }

@@ -7,7 +7,7 @@ const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
 const row: ReceiptRow = {
   ...{ region: "eu-west1", batch: "202603040506-i1", company: "c", key_id: "k", nonce: "n" },
   retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${"0".repeat(20)}`,
-  ...{ billable: true, served_at_ms: servedAtMs, envelope: "{}" },
+  ...{ billable: true, served_at_ms: servedAtMs, envelope: "{}", event: "{}" },
 };
 
 it.each([

@@ -5,19 +5,14 @@ import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { receiptListingTables } from "./receipt-listing.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
-import { receiptEventColumns, receiptForgettingTables, recordTables } from "./record-tables.ts";
+import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
   let session: CassandraSession;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([
-      ...recordTables,
-      ...receiptForgettingTables,
-      ...receiptEventColumns,
-      ...receiptListingTables,
-    ]);
+    keyspace = await openTestKeyspace([...recordTables, ...receiptListingTables]);
     session = await keyspace.connect();
   });
   afterAll(async () => {

@@ -13,7 +13,6 @@
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
-import { receiptFacts } from "../../protocol/receipt-event.ts";
 import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
@@ -313,20 +312,16 @@ function namesOfMinute(region: string, minute: string): readonly string[] {
 }
 
 function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
-  const envelope = textOf(row["envelope"]);
-  const event = typeof row["event"] === "string" ? { event: row["event"] } : {};
-  const { company } = row;
   return {
     region,
     batch,
     retrieval_id: textOf(row["retrieval_id"]),
-    // Rows of an earlier release name the company in their event or envelope only.
-    company: typeof company === "string" ? company : (receiptFacts({ envelope, ...event })?.company ?? ""),
+    company: textOf(row["company"]),
     key_id: textOf(row["key_id"]),
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === true,
     served_at_ms: numberOf(row["served_at"]),
-    envelope,
-    ...event,
+    envelope: textOf(row["envelope"]),
+    event: textOf(row["event"]),
   };
 }

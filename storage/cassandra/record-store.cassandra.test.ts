@@ -4,7 +4,7 @@ import { bytes, fresh, hash, head, seal, version } from "../record-store.fixture
 import type { RecordStore } from "../record-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { openCassandraRecordStore } from "./record-store.ts";
-import { recordTables, stagedLeavesTables } from "./record-tables.ts";
+import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 const hourMs = 3_600_000;
@@ -12,7 +12,7 @@ const hourMs = 3_600_000;
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([...recordTables, ...stagedLeavesTables]);
+    keyspace = await openTestKeyspace(recordTables);
   });
   afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
 
@@ -52,21 +52,6 @@ function clockTests(keyspace: () => TestKeyspace): void {
     const other = openCassandraRecordStore(session);
     const expected = { head: head(id), version: version(id, sealId), seal: seal(sealId) };
     expect(await other.readServed(id)).toEqual(expected);
-  });
-
-  it("reads leaves that a node of the version before staged, and drops them with all others (P4)", async () => {
-    const push = fresh("bat");
-    const store = openCassandraRecordStore(session);
-    await store.stageLeaves(push, 2, [bytes(12), bytes(13)]);
-    for (const leaf of [0, 1, 2, 5]) {
-      const old = "INSERT INTO staged_leaf (push_id, leaf, bytes) VALUES (?, ?, ?)";
-      await session.execute(old, [push, leaf, bytes(leaf)], { idempotent: true });
-    }
-    expect(await store.loadLeaves(push, 0, 4)).toEqual([bytes(0), bytes(1), bytes(12), bytes(13)]);
-    expect(await store.loadLeaves(push, 1, 100)).toEqual([bytes(1), bytes(12), bytes(13), bytes(5)]);
-    await store.stageLeaves(push, 0, [bytes(10)]);
-    await store.dropStaged(push);
-    expect(await store.loadLeaves(push, 0, 100)).toEqual([]);
   });
 
   it("drops what was staged by a clock ahead, and spares what is staged later (P2)", async () => {

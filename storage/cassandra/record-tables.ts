@@ -18,8 +18,10 @@ const records: readonly string[] = [
      business_uuid text, bucket smallint, record_id text, head text,
      PRIMARY KEY ((business_uuid, bucket), record_id)) WITH ${compaction}`,
   // What is staged of a push; its size is bounded by what one request may carry.
-  `CREATE TABLE IF NOT EXISTS staged_leaf (
-     push_id text, leaf int, bytes blob, PRIMARY KEY (push_id, leaf)) WITH ${compaction}`,
+  // A row has as many leaves as its key says, from `first` on.
+  `CREATE TABLE IF NOT EXISTS staged_leaves (
+     push_id text, first int, leaves int, ends blob, bytes blob,
+     PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS staged_document (
      push_id text, name text, body text, PRIMARY KEY (push_id, name)) WITH ${compaction}`,
   // The pushes that have anything staged, with the stamp of the newest of it. If a row reappears after gc_grace, it names
@@ -29,24 +31,12 @@ const records: readonly string[] = [
    WITH gc_grace_seconds = 3600 AND ${compaction}`,
 ];
 
-/** Replaces `staged_leaf`, which is now only read: a row has as many leaves as its key says, from `first` on. */
-export const stagedLeavesTables: readonly string[] = [
-  `CREATE TABLE IF NOT EXISTS staged_leaves (
-     push_id text, first int, leaves int, ends blob, bytes blob,
-     PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
-];
-
-/**
- * An index of versions by their bytes served no query: Cassandra reads none on a clustering column that follows another.
- */
-export const versionIndexes: readonly string[] = ["DROP INDEX IF EXISTS record_by_hash"];
-
 /** Receipts and their batches. */
 const receipts: readonly string[] = [
   // A batch is what one node served in one minute, spread over shards (W2); "batch" is quoted because it is a CQL keyword.
   `CREATE TABLE IF NOT EXISTS receipt (
      region text, name text, shard smallint, retrieval_id text,
-     key_id text, nonce text, billable boolean, served_at bigint, envelope text,
+     company text, key_id text, nonce text, billable boolean, served_at bigint, envelope text, event text,
      PRIMARY KEY ((region, name, shard), retrieval_id)) WITH ${compaction}`,
   // Batches that are not closed, by hour (`YYYYMMDDHH`), and the hours that may contain any. Tombstones stay few: a
   // partition is abandoned with its hour.
@@ -54,18 +44,11 @@ const receipts: readonly string[] = [
      region text, hour text, name text, PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS receipt_hour (region text, hour text, PRIMARY KEY (region, hour)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS receipt_closed (
-     region text, hour text, name text, root text, tree_size bigint, closed_at bigint,
+     region text, hour text, name text, root text, tree_size bigint, closed_at bigint, forgotten_at bigint,
      PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
-];
-
-/** The closed batches whose receipts have been forgotten, and the hour before which nothing is left to do. */
-export const receiptForgettingTables: readonly string[] = [
-  "ALTER TABLE receipt_closed ADD IF NOT EXISTS forgotten_at bigint",
+  // The hour before which nothing is left to forget.
   `CREATE TABLE IF NOT EXISTS receipt_forgotten (region text PRIMARY KEY, hour text) WITH ${compaction}`,
 ];
-
-/** What the event stream says of a receipt. */
-export const receiptEventColumns: readonly string[] = ["ALTER TABLE receipt ADD IF NOT EXISTS event text"];
 
 /** References in the feed are read for four hours; after that they only take up space. */
 const feedSeconds = 86_400;
@@ -82,10 +65,7 @@ const register: readonly string[] = [
      slot bigint, at bigint, tbl text, key text, change bigint, party text,
      PRIMARY KEY ((slot), at, tbl, key, change))
    WITH default_time_to_live = ${feedSeconds} AND gc_grace_seconds = 10800 AND ${compaction}`,
-];
-
-/** The party to which a key belongs: written once, agreed on between all regions, never changed (key-owners.ts). */
-export const keyOwnerTables: readonly string[] = [
+  // The party to which a key belongs: written once, agreed on between all regions, never changed (key-owners.ts).
   `CREATE TABLE IF NOT EXISTS key_owner (key_id text PRIMARY KEY, party text) WITH ${compaction}`,
 ];
 

@@ -3,7 +3,7 @@ import { StoreError } from "../actor-store.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore } from "../register-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
-import { keyOwnerTables, recordTables } from "./record-tables.ts";
+import { recordTables } from "./record-tables.ts";
 import { farMs, overlapMs, pageRows, slotMs, tickMs } from "./register-feed.ts";
 import { openCassandraRegisterStore } from "./register-store.ts";
 import type { CassandraSession, ReadOptions } from "./session.ts";
@@ -15,7 +15,7 @@ const roundsMax = 200;
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace([...recordTables, ...keyOwnerTables]);
+    keyspace = await openTestKeyspace(recordTables);
   });
   afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
 

@@ -5,7 +5,6 @@
 //   P3. A row contains several consecutive leaves, because a row costs the engine as much as its bytes. Rows may overlap
 //       where a push was staged again in other pieces: if a leaf is in two rows, the one with the later stamp counts. A
 //       row is replaced only by one with exactly the same leaves.
-//   P4. Rows of one leaf each, staged by a node of the previous version, are read where present-day rows lack a leaf.
 
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { Semaphore } from "../../std/semaphore.ts";
@@ -37,8 +36,6 @@ const cql = {
     USING TIMESTAMP ?`,
   leaves: `SELECT first, ends, bytes, WRITETIME(bytes) AS stamp FROM staged_leaves
     WHERE push_id = ? AND first > ? AND first < ?`,
-  earlier: "SELECT leaf, bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
-  dropEarlier: "DELETE FROM staged_leaf USING TIMESTAMP ? WHERE push_id = ?",
   dropLeaves: "DELETE FROM staged_leaves USING TIMESTAMP ? WHERE push_id = ?",
   putDocument: "INSERT INTO staged_document (push_id, name, body) VALUES (?, ?, ?) USING TIMESTAMP ?",
   document: "SELECT body FROM staged_document WHERE push_id = ? AND name = ?",
@@ -76,9 +73,7 @@ export function stagedPushesIn(
     loadLeaves: async (pushId, firstLeaf, count) => {
       const params = [pushId, firstLeaf - leavesPerRow, firstLeaf + count];
       const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: rowsPerPage });
-      const leaves = leavesIn(rows, firstLeaf, count);
-      if (leaves.includes(undefined)) await addEarlier(session, { pushId, firstLeaf, count }, leaves);
-      return leaves.filter((leaf) => leaf !== undefined);
+      return leavesIn(rows, firstLeaf, count).filter((leaf) => leaf !== undefined);
     },
     dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, pushId, untilMs),
     putStagedDocument: async (pushId, name, body) => {
@@ -128,21 +123,6 @@ function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): (U
   return leaves;
 }
 
-/** See P4. */
-async function addEarlier(
-  session: CassandraSession,
-  {
-    pushId,
-    firstLeaf,
-    count,
-  }: { readonly pushId: string; readonly firstLeaf: number; readonly count: number },
-  leaves: (Uint8Array | undefined)[],
-): Promise<void> {
-  const params = [pushId, firstLeaf, firstLeaf + count];
-  const rows = await executeAll(session, cql.earlier, params, { ...plain, fetchSize: rowsPerPage });
-  for (const row of rows) leaves[numberOf(row["leaf"]) - firstLeaf] ??= bytesOf(row["bytes"]);
-}
-
 /** Ranges of leaves that go into one row each. */
 function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, number])[] {
   const ranges: (readonly [number, number])[] = [];
@@ -169,7 +149,6 @@ async function drop(session: CassandraSession, pushId: string, untilMs: number):
   if (msOfStamp(stamp) > untilMs) return;
   await Promise.all([
     session.execute(cql.dropLeaves, [stamp, pushId], plain),
-    session.execute(cql.dropEarlier, [stamp, pushId], plain),
     session.execute(cql.dropDocuments, [stamp, pushId], plain),
   ]);
   await session.execute(cql.unlist, [stamp, shardOf(pushId), pushId], plain);

@@ -86,7 +86,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   }
 
   /**
-   * Brings indices of earlier releases up to date; may be repeated, and called by many nodes at once. Returns the collections
+   * Brings indices of another layout up to date; may be repeated, and called by many nodes at once. Returns the collections
    * whose rows must be rebuilt (rebuild.ts), each with the fields that cannot be searched until then.
    */
   async prepare(

@@ -28,9 +28,7 @@ const migrations = [
    CREATE TABLE actor_row (
      actor INTEGER NOT NULL, rt INTEGER NOT NULL, k INTEGER NOT NULL, k2 TEXT NOT NULL,
      body TEXT NOT NULL, expires_at INTEGER, PRIMARY KEY (actor, rt, k, k2)) WITHOUT ROWID;
-   CREATE INDEX actor_row_by_text ON actor_row (actor, rt, k2) WHERE k > 0 AND rt >= ${rowTable.firstKeyed};
-   CREATE INDEX actor_row_expiry ON actor_row (expires_at) WHERE expires_at IS NOT NULL;`,
-  "DROP INDEX actor_row_expiry;",
+   CREATE INDEX actor_row_by_text ON actor_row (actor, rt, k2) WHERE k > 0 AND rt >= ${rowTable.firstKeyed};`,
 ];
 
 /**

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
 
@@ -231,5 +232,18 @@ describe("migrations", () => {
     expect(() => database.migrate("item", steps)).toThrow(/version 2, known are 1/);
     database.db.exec("PRAGMA user_version = 99");
     expect(() => SqliteDatabase.open(path)).toThrow(/version 99/);
+  });
+
+  it("a file that a build before 0.1.0 made is refused and left as it is", () => {
+    const path = join(folder, "before.db");
+    const before = new DatabaseSync(path);
+    before.exec(
+      "CREATE TABLE migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL); PRAGMA user_version = 1",
+    );
+    before.close();
+    for (let times = 0; times < 2; times += 1)
+      expect(() => SqliteDatabase.open(path)).toThrow(
+        `${path} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder`,
+      );
   });
 });

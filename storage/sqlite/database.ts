@@ -21,6 +21,8 @@ import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
  * {@link SqliteDatabase.migrate}.
  */
 const fileVersion = 1;
+/** Marks a store file as ours (`PRAGMA application_id`, "SVC1"). Builds before 0.1.0 set a version and no mark. */
+const applicationId = 0x53_56_43_31;
 /** Maximum works in one transaction; the rest wait for the next one, so that readers get a turn in between. */
 const groupMaxDefault = 512;
 const cacheKilobytesDefault = 16_384;
@@ -88,7 +90,10 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#onCommit = options.onCommit;
   }
 
-  /** Opens or creates the store file at `path` (`:memory:` for no file). Throws if the file has a later version. */
+  /**
+   * Opens or creates the store file at `path` (`:memory:` for no file). Throws if the file has a later version, or was made by
+   * a build before 0.1.0.
+   */
   static open(path: string, options: SqliteOptions = {}): SqliteDatabase {
     const db = new DatabaseSync(path, {
       enableForeignKeyConstraints: false,
@@ -98,15 +103,24 @@ export class SqliteDatabase implements AsyncDisposable {
       db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; ${overwriteInPages};
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
         PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
-      const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
+      const read = (pragma: string) =>
+        Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
+      const version = read("user_version");
+      if (version > 0 && read("application_id") !== applicationId) {
+        throw new StoreError(
+          "not_applied",
+          `${path} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder`,
+        );
+      }
       if (version > fileVersion) {
         throw new StoreError(
           "not_applied",
           `store file has version ${version}, this program reads ${fileVersion}`,
         );
       }
-      db.exec(`CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
-        PRAGMA user_version = ${fileVersion};`);
+      db.exec(`BEGIN IMMEDIATE;
+        CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+        PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${fileVersion}; COMMIT;`);
     } catch (error) {
       db.close();
       throw error;

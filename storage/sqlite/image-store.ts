@@ -9,12 +9,10 @@ import type { SqliteDatabase } from "./database.ts";
 const migrations = [
   `CREATE TABLE ad_image (
      sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL,
-     bytes BLOB NOT NULL);
+     bytes BLOB NOT NULL, needed_at INTEGER NOT NULL);
+   CREATE INDEX ad_image_needed ON ad_image (needed_at);
    CREATE TABLE ad_image_room (part INTEGER PRIMARY KEY, taken INTEGER NOT NULL);
    INSERT INTO ad_image_room (part, taken) VALUES (0, 0);`,
-  `ALTER TABLE ad_image ADD COLUMN needed_at INTEGER NOT NULL DEFAULT 0;
-   UPDATE ad_image SET needed_at = unixepoch() * 1000;
-   CREATE INDEX ad_image_needed ON ad_image (needed_at);`,
 ];
 
 /** Opens the store in `database`, creating its tables if they are missing. */

@@ -51,6 +51,7 @@ const writers: Record<string, (path: string) => (n: number) => Promise<void>> = 
       key_id: "k",
       billable: true,
       served_at_ms: 1,
+      event: "{}",
     };
     return (n) => store.append({ ...common, retrieval_id: `${n}`, nonce: `${n}`, envelope: body(n) });
   },

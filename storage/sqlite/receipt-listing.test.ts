@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { receiptEventText } from "../../protocol/receipt-event.ts";
 import { servedReceipt } from "../receipt-listing.conformance.ts";
 import type { ReceiptRow, ReceiptStore } from "../receipt-store.ts";
 import { addUsage, usageOf } from "../receipt-usage.ts";
 import { SqliteDatabase } from "./database.ts";
-import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
+import { openSqliteReceiptStore } from "./receipt-store.ts";
 
 const region = "eu-west1";
 const company = "10000000-0000-4000-8000-000000000001";
@@ -121,7 +120,7 @@ describe("the receipts of one key", () => {
 });
 
 /** A receipt without an event, as releases before the event stream stored it. */
-function envelopeOnly(n: number): string {
+function _envelopeOnly(n: number): string {
   const payload = {
     ...{ v: 3, ai_company_uuid: company, collection: "products", country: "US", kind: "search", region },
     ...{ key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", request_hash: `sha256:${"a".repeat(64)}` },
@@ -137,30 +136,3 @@ function envelopeOnly(n: number): string {
     signatures: [signature],
   });
 }
-
-it("a file of an earlier release is indexed and counted when it is opened", async () => {
-  await using database = SqliteDatabase.open(":memory:");
-  database.migrate("receipt", receiptMigrations.slice(0, 4));
-  database.db.exec(`INSERT INTO receipt_batch (no, region, batch, root, tree_size, closed_at) VALUES
-    (1, '${region}', '202611212358-i1', 'sha256:x', 3, 1), (2, '${region}', '202611212359-i1', NULL, NULL, NULL)`);
-  const insert = database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-  const event = receiptEventText({
-    ...{ company, type: "fetch", collection: null, country: null, rows: 1, client_query_id: null },
-  });
-  const id = (atMs: number, n: number) =>
-    `ret_${atMs.toString(16).padStart(12, "0")}${String(n).padStart(20, "0")}`;
-  insert.run(1, id(startMs, 1), "key-1", "n1", 1, startMs, "{}", event);
-  insert.run(1, id(startMs, 2), "key-2", "n2", 0, startMs, envelopeOnly(2), null);
-  insert.run(1, id(startMs, 3), "key-2", "n3", 0, startMs, "damaged", null);
-  insert.run(2, id(startMs + 60_000, 4), "key-1", "n4", 1, startMs + 60_000, "{}", event);
-  const store = openSqliteReceiptStore(database);
-  const { found } = await listAll(store);
-  expect(found.map(({ nonce, company: of }) => [nonce, of])).toEqual(
-    [1, 2, 4].map((n) => [`n${n}`, company]),
-  );
-  expect(await usage(store)).toEqual(addUsage(found.map(usageOf)));
-  await close(store, "202611212359-i1");
-  while (!(await store.forgetReceipts(region, "202611212358-i1", 2)));
-  expect((await listAll(store)).found.map(({ nonce }) => nonce)).toEqual(["n4"]);
-  expect(await usage(store)).toEqual(addUsage(found.map(usageOf)));
-});

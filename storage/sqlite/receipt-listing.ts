@@ -3,8 +3,7 @@
 //   L2. A batch is counted in the transaction that closes it, and a receipt that comes later in that of its append; so what
 //       is counted, and what is in open batches, are all receipts at every commit.
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type ReceiptFacts, receiptFacts } from "../../protocol/receipt-event.ts";
+import type { StatementSync } from "node:sqlite";
 import {
   minuteStart,
   pageBounds,
@@ -21,35 +20,14 @@ import type { SqliteDatabase } from "./database.ts";
 const passedOverMax = 20_000;
 const dayMs = 86_400_000;
 
-/** A migration step; {@link defineReceiptFacts} must have been called. */
-export const receiptListingTables = `ALTER TABLE receipt ADD COLUMN company TEXT;
-   CREATE TABLE receipt_of_company (
+/** Part of the receipt store's first migration step. */
+export const receiptListingTables = `CREATE TABLE receipt_of_company (
      company TEXT NOT NULL, retrieval_id TEXT NOT NULL, batch INTEGER NOT NULL, key_id TEXT NOT NULL,
      PRIMARY KEY (company, retrieval_id, batch)) WITHOUT ROWID;
-   INSERT INTO receipt_of_company
-     SELECT receipt_fact(envelope, event, 'company'), retrieval_id, batch, key_id FROM receipt
-     WHERE receipt_fact(envelope, event, 'company') IS NOT NULL;
    CREATE TABLE receipt_usage (
      region TEXT NOT NULL, company TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, kind TEXT NOT NULL,
      collection TEXT NOT NULL, country TEXT NOT NULL, requests INTEGER NOT NULL, billable INTEGER NOT NULL,
-     rows INTEGER NOT NULL, PRIMARY KEY (region, company, day, key_id, kind, collection, country)) WITHOUT ROWID;
-   INSERT INTO receipt_usage
-     SELECT b.region, receipt_fact(envelope, event, 'company') AS of_company, date(served_at / 1000, 'unixepoch') AS of_day,
-       key_id, receipt_fact(envelope, event, 'kind') AS of_kind,
-       COALESCE(receipt_fact(envelope, event, 'collection'), '') AS of_collection,
-       COALESCE(receipt_fact(envelope, event, 'country'), '') AS of_country,
-       count(*), sum(billable), sum(receipt_fact(envelope, event, 'rows'))
-     FROM receipt_batch b JOIN receipt r ON r.batch = b.no
-     WHERE b.root IS NOT NULL AND receipt_fact(envelope, event, 'company') IS NOT NULL
-     GROUP BY b.region, of_company, of_day, key_id, of_kind, of_collection, of_country;`;
-
-/** Defines `receipt_fact(envelope, event, name)`, which reads a stored receipt; null for a text that is not one. */
-export function defineReceiptFacts(db: DatabaseSync): void {
-  db.function("receipt_fact", { deterministic: true }, (envelope, event, name) => {
-    const facts = receiptFacts({ envelope: String(envelope), event: event === null ? null : String(event) });
-    return facts === null ? null : facts[name as keyof ReceiptFacts];
-  });
-}
+     rows INTEGER NOT NULL, PRIMARY KEY (region, company, day, key_id, kind, collection, country)) WITHOUT ROWID;`;
 
 export interface ReceiptListing {
   /** Within the transaction of an append that changed something. */
@@ -87,7 +65,7 @@ export function openReceiptListing(database: SqliteDatabase): ReceiptListing {
     },
     forgotten: (no, limit) => {
       for (const row of sql.first.all(no, limit))
-        sql.remove.run(row["company"] ?? null, row["id"] ?? null, no);
+        sql.remove.run(textOf(row["company"]), textOf(row["id"]), no);
     },
     list: (wanted) => list(sql, wanted),
     usage: (wanted) => usage(sql, wanted),
@@ -142,7 +120,7 @@ function countedOf(row: Row): CountedReceipt {
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
     envelope: textOf(row["envelope"]),
-    ...(row["event"] === null ? {} : { event: textOf(row["event"]) }),
+    event: textOf(row["event"]),
   };
 }
 
@@ -168,7 +146,6 @@ function prepareStatements(database: SqliteDatabase): Statements {
      WHERE c.company = ? AND c.retrieval_id > ? AND c.retrieval_id <= ? AND b.region = ?`;
   const facts = "c.company, r.key_id, r.billable, r.served_at, r.envelope, r.event";
   const all = `${facts}, b.region, b.batch, r.retrieval_id, r.nonce`;
-  const companyOf = "COALESCE(r.company, receipt_fact(r.envelope, r.event, 'company'))";
   return {
     add: database.prepare("INSERT INTO receipt_of_company VALUES (?, ?, ?, ?)"),
     isClosed: database.prepare("SELECT 1 FROM receipt_batch WHERE no = ? AND root IS NOT NULL"),
@@ -178,11 +155,10 @@ function prepareStatements(database: SqliteDatabase): Statements {
     ),
     size: database.prepare("SELECT count(*) AS size FROM receipt WHERE batch = ?"),
     batch: database.prepare(
-      `SELECT ${companyOf} AS company, key_id, billable, served_at, envelope, event FROM receipt r
-       WHERE batch = ? AND ${companyOf} IS NOT NULL`,
+      "SELECT company, key_id, billable, served_at, envelope, event FROM receipt WHERE batch = ?",
     ),
     first: database.prepare(
-      `SELECT retrieval_id AS id, ${companyOf} AS company FROM receipt r WHERE batch = ? ORDER BY retrieval_id LIMIT ?`,
+      "SELECT retrieval_id AS id, company FROM receipt WHERE batch = ? ORDER BY retrieval_id LIMIT ?",
     ),
     remove: database.prepare(
       "DELETE FROM receipt_of_company WHERE company = ? AND retrieval_id = ? AND batch = ?",

@@ -4,7 +4,6 @@
 import type { StatementSync } from "node:sqlite";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
-import { receiptFacts } from "../../protocol/receipt-event.ts";
 import type { CommitOutcome } from "../actor-store.ts";
 import {
   type ClosedBatch,
@@ -18,42 +17,27 @@ import {
 import type { UsageCount } from "../receipt-usage.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
-import {
-  defineReceiptFacts,
-  openReceiptListing,
-  type ReceiptListing,
-  receiptListingTables,
-} from "./receipt-listing.ts";
+import { openReceiptListing, type ReceiptListing, receiptListingTables } from "./receipt-listing.ts";
 import { overwritingFreed } from "./secure-delete.ts";
 
 /** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
-export const receiptMigrations: readonly string[] = [
+const migrations: readonly string[] = [
+  // An id encodes its minute, and thereby its batches: one index of receipts is enough.
   `CREATE TABLE receipt_batch (
      no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
-     closed_at INTEGER, UNIQUE (region, batch));
+     closed_at INTEGER, forgotten INTEGER NOT NULL DEFAULT 0, UNIQUE (region, batch));
    CREATE INDEX receipt_batch_open ON receipt_batch (region, batch) WHERE root IS NULL;
+   CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;
    CREATE TABLE receipt (
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
-     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
-   CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
-  // An id encodes its minute, and thereby its batches: one index is enough.
-  `CREATE TABLE receipt_kept (
-     batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
-     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL);
-   INSERT INTO receipt_kept SELECT * FROM receipt ORDER BY rowid;
-   DROP TABLE receipt;
-   ALTER TABLE receipt_kept RENAME TO receipt;
-   CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
-  `ALTER TABLE receipt_batch ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
-   CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;`,
-  "ALTER TABLE receipt ADD COLUMN event TEXT",
-  receiptListingTables,
+     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, event TEXT NOT NULL, company TEXT NOT NULL);
+   CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);
+   ${receiptListingTables}`,
 ];
 
 /** Opens the receipt store in `database`, creating its tables if they are missing. */
 export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
-  defineReceiptFacts(database.db);
-  database.migrate("receipt", receiptMigrations);
+  database.migrate("receipt", migrations);
   return new SqliteReceiptStore(database);
 }
 
@@ -83,7 +67,7 @@ class SqliteReceiptStore implements ReceiptStore {
         row.billable ? 1 : 0,
         row.served_at_ms,
         row.envelope,
-        row.event ?? null,
+        row.event,
         row.company,
       );
       if (changes > 0) this.#listing.added(row, no);
@@ -267,20 +251,16 @@ function prepareStatements(database: SqliteDatabase): Statements {
 }
 
 function receiptOf(row: Row): ReceiptRow {
-  const envelope = textOf(row["envelope"]);
-  const event = row["event"] === null ? {} : { event: textOf(row["event"]) };
-  const { company } = row;
   return {
     region: textOf(row["region"]),
     batch: textOf(row["batch"]),
     retrieval_id: textOf(row["retrieval_id"]),
-    // Rows of an earlier release name the company in their event or envelope only.
-    company: typeof company === "string" ? company : (receiptFacts({ envelope, ...event })?.company ?? ""),
+    company: textOf(row["company"]),
     key_id: textOf(row["key_id"]),
     nonce: textOf(row["nonce"]),
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
-    envelope,
-    ...event,
+    envelope: textOf(row["envelope"]),
+    event: textOf(row["event"]),
   };
 }

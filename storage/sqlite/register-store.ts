@@ -12,17 +12,17 @@ import {
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-export const registerMigrations = [
+const migrations = [
   `CREATE TABLE register_entry (
      seq INTEGER PRIMARY KEY, tbl TEXT NOT NULL, key TEXT NOT NULL, partition TEXT NOT NULL, change INTEGER NOT NULL,
      body TEXT NOT NULL, UNIQUE (tbl, key));
-   CREATE INDEX register_by_partition ON register_entry (tbl, partition, key);`,
-  "CREATE TABLE key_owner (key_id TEXT PRIMARY KEY, party TEXT NOT NULL) WITHOUT ROWID;",
+   CREATE INDEX register_by_partition ON register_entry (tbl, partition, key);
+   CREATE TABLE key_owner (key_id TEXT PRIMARY KEY, party TEXT NOT NULL) WITHOUT ROWID;`,
 ];
 
 /** Opens the register in `database`, creating its tables if they are missing. */
 export function openSqliteRegisterStore(database: SqliteDatabase): RegisterStore {
-  database.migrate("register", registerMigrations);
+  database.migrate("register", migrations);
   return new SqliteRegisterStore(database);
 }
 

@@ -19,10 +19,9 @@ import { openSqliteFenceLedger } from "./fence-ledger.ts";
 import { openSqliteImageStore } from "./image-store.ts";
 import { openSqliteInsightStore } from "./insight-store.ts";
 import { body, row } from "./killed-writer.fixture.ts";
-import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
+import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
-import { recordMigrations } from "./record-tables.ts";
-import { openSqliteRegisterStore, registerMigrations } from "./register-store.ts";
+import { openSqliteRegisterStore } from "./register-store.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-stores-"));
@@ -210,25 +209,6 @@ describe("the SQLite stores", () => {
     expect(await register.get("party", "p")).not.toBeNull();
   });
 
-  it("keep the receipts of a file that had another index of them", async () => {
-    await using database = SqliteDatabase.open(freshFile());
-    database.migrate("receipt", receiptMigrations.slice(0, 1));
-    database.db.exec(`
-      INSERT INTO receipt_batch (no, region, batch) VALUES (4, 'r', '197001010000-i1'), (7, 'r', '197001010000-i2');
-      INSERT INTO receipt VALUES (7, 'ret_000000000002', 'k', 'n', 1, 2, 'two'), (4, 'ret_000000000001', 'k', 'n', 0, 1, 'one');`);
-    const store = openSqliteReceiptStore(database);
-    const row = { region: "r", company: "", key_id: "k", nonce: "n" };
-    const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001", served_at_ms: 1 };
-    const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002", served_at_ms: 2 };
-    await store.append({ ...two, billable: false, envelope: "again" });
-    expect(await store.readBatch("r", two.batch)).toEqual([{ ...two, billable: true, envelope: "two" }]);
-    expect(await store.readReceipt("r", one.retrieval_id)).toEqual({
-      ...one,
-      billable: false,
-      envelope: "one",
-    });
-  });
-
   it("write to a batch by its own number after the one that made it was undone", async () => {
     let fails = false;
     const onCommit = (phase: string): void => {
@@ -244,6 +224,7 @@ describe("the SQLite stores", () => {
       billable: true,
       served_at_ms: 1,
       envelope: "{}",
+      event: "{}",
     };
     const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001" };
     const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002" };
@@ -283,15 +264,6 @@ describe("the SQLite stores", () => {
     const entry = { table: "key", partition: "p", key: "k", change: 5 } as const;
     for (const body of ["2", "1", "3"]) await register.put([{ ...entry, body }]);
     expect(await register.get("key", "k")).toEqual({ ...entry, body: "2" });
-  });
-
-  it("know whose the keys are that an earlier release registered (G5)", async () => {
-    await using database = SqliteDatabase.open(freshFile());
-    database.migrate("register", registerMigrations.slice(0, 1));
-    database.db.exec("INSERT INTO register_entry VALUES (1, 'key', 'k', 'first', 1, '{}')");
-    const store = openSqliteRegisterStore(database);
-    expect(await store.claimKey("k", "second")).toBe("first");
-    expect(await store.claimKey("l", "second")).toBe("second");
   });
 
   it("give a follower each entry once, oldest first, and nothing twice", async () => {
@@ -338,22 +310,6 @@ describe("the SQLite stores", () => {
     expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
     expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 3_000 }]);
     await store.dropStaged("a", 3_000);
-    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
-  });
-
-  it("list what was staged before there was a list", async () => {
-    const path = freshFile();
-    {
-      await using database = SqliteDatabase.open(path);
-      database.migrate("record", recordMigrations.slice(0, 2));
-      database.db.exec(`INSERT INTO staged_leaf VALUES ('a', 0, x'01'), ('a', 1, x'02');
-        INSERT INTO staged_document VALUES ('a', 'plan', '{}'), ('b', 'plan', '{}');`);
-    }
-    await using database = SqliteDatabase.open(path);
-    const store = openSqliteRecordStore(database);
-    const ids = ["a", "b"];
-    expect(await store.stagedPushes("", 5)).toEqual(ids.map((push_id) => ({ push_id, staged_at_ms: 0 })));
-    for (const id of ids) await store.dropStaged(id, 0);
     expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
   });
 

@@ -259,7 +259,7 @@ describe("the handshake", () => {
     { protocol_max: 256 },
     { protocol_min: 2, protocol_max: 1 },
     { protocol_min: 1.5 },
-    { svc_transport: 1 },
+    { svc_transport: 2 },
   ])("refuses a hello with %j", (members) => {
     const hello = JSON.parse(createCaller(credentials("a"), "b").opening ?? "") as object;
     const step = createReceiver(credentials("b")).take(JSON.stringify({ ...hello, ...members }));

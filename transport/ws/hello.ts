@@ -1,7 +1,7 @@
 // What both kinds of handshake have in common: how a node introduces itself, and how that introduction is read.
 
 /** Version of the handshake itself, which is independent of the protocol's version. */
-export const handshakeVersion = 2;
+export const handshakeVersion = 1;
 const nameCharsMax = 256;
 
 /** The identity that a node claims. */

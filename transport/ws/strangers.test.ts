@@ -35,7 +35,7 @@ async function openNoting(more: Partial<WsTransportOptions> = {}) {
 }
 
 const self = { ...identityOf("a"), protocol_min: 1, protocol_max: 1 };
-const hello = { svc_transport: 2, cluster: "test", nonce: "A".repeat(43), ...self, to: "b" };
+const hello = { svc_transport: 1, cluster: "test", nonce: "A".repeat(43), ...self, to: "b" };
 
 const bare = (address: string): WebSocket => new WebSocket(`ws://${address}${transportPath}`);
 

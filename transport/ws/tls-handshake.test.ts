@@ -36,7 +36,7 @@ describe("the handshake over TLS", () => {
     });
     expect(JSON.parse(createTlsCaller(a, "b").opening ?? "")).toEqual({
       ...{
-        svc_transport: 2,
+        svc_transport: 1,
         over: "tls",
         cluster: "c",
         ...a.self,
@@ -96,7 +96,7 @@ describe("the handshake over TLS", () => {
     });
   });
 
-  it.each(["", "null", "[]", "{", '{"svc_transport":2}', '{"svc_transport":2,"over":"tls"}'])(
+  it.each(["", "null", "[]", "{", '{"svc_transport":1}', '{"svc_transport":1,"over":"tls"}'])(
     "refuses %j, from either side",
     (text) => {
       expect(createTlsReceiver(introduction("b"), anybody).take(text)).toEqual({ refused: "malformed" });
@@ -109,7 +109,7 @@ describe("the handshake over TLS", () => {
     { region: null },
     { address: "x".repeat(257) },
     { protocol_min: 0 },
-    { svc_transport: 1 },
+    { svc_transport: 2 },
     { over: "x" },
   ])("refuses a hello with %j", (members) => {
     const hello = JSON.parse(createTlsCaller(introduction("a"), "b").opening ?? "") as object;

@@ -11,7 +11,7 @@ import { part } from "../../../protocol/rubbish.fixture.ts";
 import type { PartitionRow } from "../../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../../storage/memory/actor-store.ts";
 import { type ChunkRoad, type RoadChunk, readChunks } from "./chunk-road.ts";
-import { stepsOfChunk, unknownOfChunks } from "./chunk-steps.ts";
+import { stepsOfChunk } from "./chunk-steps.ts";
 import type { JournalPart } from "./journal-steps.ts";
 import { storeRows } from "./stored-rows.fixture.ts";
 
@@ -55,7 +55,7 @@ async function read(given: Given): Promise<ChunkRoad> {
 
 const stepsOf = (chunk: RoadChunk | undefined) => (chunk === undefined ? [] : stepsOfChunk("push/x", chunk));
 
-const settledEvent = (chunk: number, failed = false) => ({
+const _settledEvent = (chunk: number, failed = false) => ({
   ...{ type: "chunk.settled", chunk, unindexed: [], at_ms: 0 },
   ...(failed ? { failed: { code: "processing_failed", detail: "d" } } : {}),
 });
@@ -85,7 +85,6 @@ describe("the chunks of a push", () => {
       ...{ records: 50, first_leaf: 400, state: "given_up", settled_at: at(130), judged_at: null },
       indexes: expect.arrayContaining([{ region: "eu-west1", state: "waiting", at: null }]),
     });
-    expect(unknownOfChunks(chunks)).toEqual([]);
     expect(stepsOf(chunks[0]).map(({ what, at: when, region }) => [what, when, region])).toEqual([
       ["judged", at(2), "eu-west1"],
       ["chunk_numbered", at(3), "eu-west1"],
@@ -98,28 +97,6 @@ describe("the chunks of a push", () => {
     expect(stepsOf(chunks[2]).map(({ what }) => what)).toEqual(["given_up", "index_behind"]);
   });
 
-  it("CR1: that an earlier release settled have what the journal still says, and the rest is said to be unknown", async () => {
-    const events = [
-      { event: settledEvent(1), atMs: base + 9 },
-      { event: { type: "chunk.indexed", chunk: 1, region: "us-east1" }, atMs: base + 11 },
-      { event: settledEvent(2, true), atMs: base + 12 },
-    ];
-    const { chunks } = await read({ records: 600, settled: 3, events });
-    expect(chunks.map(({ state, settled_at, judged_at }) => [state, settled_at, judged_at])).toEqual([
-      ["settled", null, null],
-      ["settled", at(9), null],
-      ["given_up", at(12), null],
-    ]);
-    expect(chunks[1]?.indexes).toEqual([
-      { region: "eu-west1", state: "confirmed", at: null },
-      { region: "us-east1", state: "confirmed", at: at(11) },
-    ]);
-    expect(unknownOfChunks(chunks).map(({ what, words }) => [what, words.split(":")[0]])).toEqual([
-      ["judged", "The judging, signing, storing and indexing of chunks 1 to 2"],
-      ["settled", "The settling of chunk 1"],
-    ]);
-  });
-
   it("CR2: that are open have their generations as the business remembers them, until the push is over", async () => {
     const reply = { assigned_at_ms: base + 20, assignments: [] };
     const answered = [answers.write(`${pushFacts({ records: 1 }).push_id}/1`, reply)];
@@ -129,7 +106,13 @@ describe("the chunks of a push", () => {
       ["numbered", at(20)],
       ["open", null],
     ]);
-    const over = await read({ records: 600, settled: 1, answered, completedAtMs: base + 30 });
+    const over = await read({
+      records: 600,
+      settled: 1,
+      rows: [times(0, 7, work)],
+      answered,
+      completedAtMs: base + 30,
+    });
     expect(over.chunks.map(({ state }) => state)).toEqual(["settled", "not_processed", "not_processed"]);
   });
 

@@ -1,13 +1,12 @@
 // The chunks of a push: when each was judged, numbered, signed, stored and settled, and when each region's index confirmed it.
-//   CR1. The rows of the push say it (actors/push/times.ts). Where an earlier release settled a chunk, its journal says at least when,
-//        as long as it has the event; anything else is unknown, and is said to be.
+//   CR1. The rows of the push say it (actors/push/times.ts).
 //   CR2. A chunk that is open has what its business remembers of it: its generations.
 //   CR3. Rows are read for the chunks that are shown alone, however many a push has.
 
 import { answerKey, answers } from "../../../actors/business/rows.ts";
 import { businessRef, pushRef } from "../../../actors/messages/refs.ts";
 import { type ChunkTimes, chunkTimes, lateIndexes } from "../../../actors/push/times.ts";
-import { chunkCount, chunkSize, type PushContext, type PushEvent } from "../../../machines/push.ts";
+import { chunkCount, chunkSize, type PushContext } from "../../../machines/push.ts";
 import { type PushRoad, roadChunksMax } from "../../../ops/push-road-shape.ts";
 import type { ActorStore, PartitionRow } from "../../../storage/actor-store.ts";
 import { type JournalPart, ownerAt } from "./journal-steps.ts";
@@ -34,7 +33,6 @@ export interface ChunkRoad {
 interface Known {
   readonly times: ReadonlyMap<number, ChunkTimes>;
   readonly late: ReadonlyMap<string, number>;
-  readonly settled: ReadonlyMap<number, { readonly atMs: number; readonly isGivenUp: boolean }>;
   readonly numbered: ReadonlyMap<number, number>;
 }
 
@@ -58,7 +56,7 @@ export async function readChunks(
 
 async function readKnown(
   store: Pick<ActorStore, "readRows">,
-  { facts, context, push, regions }: ChunkQuestion,
+  { facts, context, regions }: ChunkQuestion,
   { first, count }: { readonly first: number; readonly count: number },
 ): Promise<Known> {
   const after = { k: first, k2: "" };
@@ -72,18 +70,9 @@ async function readKnown(
   const late = of(lateIndexes.rt).map(
     (row) => [`${row.k} ${row.k2}`, lateIndexes.decode(row.body, row)] as const,
   );
-  const settled = new Map<number, { atMs: number; isGivenUp: boolean }>();
-  const early: (readonly [string, number])[] = [];
-  for (const { event: written, atMs } of push.events) {
-    const event = written as PushEvent;
-    if (event.type === "chunk.settled")
-      settled.set(event.chunk, { atMs, isGivenUp: event.failed !== undefined });
-    if (event.type === "chunk.indexed") early.push([`${event.chunk} ${event.region}`, atMs]);
-  }
   return {
     times: new Map(times),
-    late: new Map([...early, ...late]),
-    settled,
+    late: new Map(late),
     numbered: await readNumbered(store, { facts, context }, first + count),
   };
 }
@@ -113,16 +102,13 @@ function chunkOf(question: ChunkQuestion, known: Known, chunk: number): RoadChun
   const first_leaf = chunk * chunkSize;
   const records = Math.min(chunkSize, facts.records - first_leaf);
   const place = { chunk, first_leaf, records };
-  if (chunk >= context.chunksSettled) return openChunk(question, known, place);
   const times = known.times.get(chunk);
-  const event = known.settled.get(chunk);
-  const work = times?.work;
-  const settledAtMs = times?.settled_ms ?? event?.atMs ?? null;
-  const isGivenUp = event?.isGivenUp ?? (times !== undefined && work === undefined);
+  if (times === undefined || chunk >= context.chunksSettled) return openChunk(question, known, place);
+  const { work, settled_ms: settledAtMs } = times;
   return {
     ...place,
-    state: isGivenUp ? "given_up" : "settled",
-    ...(settledAtMs === null ? nowhere : ownerAt(push.activations, settledAtMs)),
+    state: work === undefined ? "given_up" : "settled",
+    ...ownerAt(push.activations, settledAtMs),
     begun_at: timeOf(work?.begun_ms),
     judged_at: timeOf(work?.judged_ms),
     numbered_at: timeOf(work?.numbered_ms),
@@ -152,7 +138,7 @@ function openChunk(
   return { ...place, ...unknownTimes, state, numbered_at: timeOf(numberedAtMs) };
 }
 
-/** By region. Of a chunk that an earlier release settled, the regions of today are named. */
+/** By region. Of a chunk that was given up, the regions of today are named. */
 function indexesOf(
   { context, regions }: ChunkQuestion,
   { late }: Known,

@@ -1,6 +1,5 @@
 // The chunks of a push as steps of its road.
 
-import type { PushRoad } from "../../../ops/push-road-shape.ts";
 import type { RoadChunk } from "./chunk-road.ts";
 import type { Step } from "./journal-steps.ts";
 
@@ -39,32 +38,4 @@ export function stepsOfChunk(actor: string, chunk: RoadChunk): readonly Step[] {
       ),
     ),
   ];
-}
-
-/** What is not known of the chunks that are shown. */
-export function unknownOfChunks(chunks: readonly RoadChunk[]): PushRoad["unknown"] {
-  const old = chunks.filter(({ state, judged_at }) => state === "settled" && judged_at === null);
-  const isGone = ({ state, settled_at }: RoadChunk): boolean =>
-    (state === "settled" || state === "given_up") && settled_at === null;
-  const untimed = chunks.filter(isGone);
-  return [
-    ...(old.length === 0 ? [] : [{ what: "judged", chunk: null, words: ofEarlier(old) }]),
-    ...(untimed.length === 0 ? [] : [{ what: "settled", chunk: null, words: ofGone(untimed) }]),
-  ];
-}
-
-function numbersOf(chunks: readonly RoadChunk[]): string {
-  const [first, last] = [(chunks[0]?.chunk ?? 0) + 1, (chunks.at(-1)?.chunk ?? 0) + 1];
-  if (chunks.length === 1) return `chunk ${first}`;
-  return last - first + 1 === chunks.length
-    ? `chunks ${first} to ${last}`
-    : `${chunks.length} of chunks ${first} to ${last}`;
-}
-
-function ofEarlier(chunks: readonly RoadChunk[]): string {
-  return `The judging, signing, storing and indexing of ${numbersOf(chunks)}: the release that did it noted no times.`;
-}
-
-function ofGone(chunks: readonly RoadChunk[]): string {
-  return `The settling of ${numbersOf(chunks)}: the event is only in the snapshot.`;
 }

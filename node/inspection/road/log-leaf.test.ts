@@ -37,7 +37,6 @@ async function read({ told = leafOf(1), place = 1, size = 3, rows = [], fault }:
   return readLogLeaf(
     {
       store,
-      records: { readSeal: async () => null },
       log: {
         findLeaves: async () => {
           if (fault !== undefined) throw fault;
@@ -47,7 +46,7 @@ async function read({ told = leafOf(1), place = 1, size = 3, rows = [], fault }:
         read: async () => [formatBundle(entries)],
       },
     },
-    { pushId: "bat_0", told },
+    told,
   );
 }
 

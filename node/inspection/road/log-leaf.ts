@@ -6,21 +6,16 @@
 import { publishedHeads, selectCovering, writtenHeads } from "../../../actors/log-sequencer/head-times.ts";
 import { logRef } from "../../../actors/messages/refs.ts";
 import type { PushRoad } from "../../../ops/push-road-shape.ts";
-import { parseEnvelope } from "../../../protocol/dsse.ts";
-import { sha256 } from "../../../protocol/hash.ts";
-import { sealLeafOf } from "../../../protocol/log/leaves.ts";
 import { parseNote } from "../../../protocol/log/note.ts";
 import { readEntry } from "../../../service/log-proofs.ts";
 import { type ActorStore, StoreError } from "../../../storage/actor-store.ts";
 import type { LogStore } from "../../../storage/log-store.ts";
-import type { RecordStore } from "../../../storage/record-store.ts";
 
 export type LogStanding = PushRoad["log"];
 
 export interface LogLeafDeps {
   readonly store: Pick<ActorStore, "readRows">;
   readonly log: Pick<LogStore, "read" | "findLeaves" | "readCheckpoint">;
-  readonly records: Pick<RecordStore, "readSeal">;
 }
 
 const nothing: LogStanding = {
@@ -28,27 +23,17 @@ const nothing: LogStanding = {
   ...{ published_at: null, published_size: null, newest_size: null, cosigned_by: [] },
 };
 
-/** `told`: the leaf that the log was told with the acceptance; undefined where an earlier release accepted the push. */
-export async function readLogLeaf(
-  deps: LogLeafDeps,
-  { pushId, told }: { readonly pushId: string; readonly told: string | undefined },
-): Promise<LogStanding> {
+/** `leaf` is the one that the log was told with the acceptance. */
+export async function readLogLeaf(deps: LogLeafDeps, leaf: string): Promise<LogStanding> {
   try {
-    const leaf = told ?? (await leafOf(deps, pushId));
-    return leaf === null ? nothing : await standingOf(deps, leaf, told !== undefined);
+    return await standingOf(deps, leaf);
   } catch (error) {
-    if (error instanceof StoreError) return { ...nothing, leaf: told ?? null };
+    if (error instanceof StoreError) return { ...nothing, leaf };
     throw error;
   }
 }
 
-async function leafOf({ records }: LogLeafDeps, pushId: string): Promise<string | null> {
-  const seal = await records.readSeal(pushId);
-  const parsed = seal === null ? null : parseEnvelope(JSON.parse(seal.envelope));
-  return parsed?.ok === true ? sealLeafOf(parsed.value, sha256) : null;
-}
-
-async function standingOf(deps: LogLeafDeps, leaf: string, isTold: boolean): Promise<LogStanding> {
+async function standingOf(deps: LogLeafDeps, leaf: string): Promise<LogStanding> {
   const { log } = deps;
   const [[found = null], checkpoint] = await Promise.all([log.findLeaves([leaf]), log.readCheckpoint()]);
   const newest = checkpoint?.size ?? 0;
@@ -58,7 +43,7 @@ async function standingOf(deps: LogLeafDeps, leaf: string, isTold: boolean): Pro
   const signed = checkpoint === null ? null : parseNote(checkpoint.note);
   const cosigned_by = signed?.ok === true ? signed.value.signatures.map(({ name }) => name) : [];
   const common = { ...nothing, leaf, newest_size: checkpoint?.size ?? null, cosigned_by };
-  if (index === null) return { ...common, state: isTold ? "waiting" : "absent" };
+  if (index === null) return { ...common, state: "waiting" };
   const state = isPublished ? "published" : "sequenced";
   return { ...common, state, leaf_index: index, ...(await timesOf(deps, index)) };
 }

@@ -12,7 +12,7 @@ import type { PushRoad } from "../../../ops/push-road-shape.ts";
 import type { ActorStore } from "../../../storage/actor-store.ts";
 import { compareTexts } from "../look.ts";
 import { readChunks } from "./chunk-road.ts";
-import { stepsOfChunk, unknownOfChunks } from "./chunk-steps.ts";
+import { stepsOfChunk } from "./chunk-steps.ts";
 import {
   acceptedStep,
   chargedStep,
@@ -65,7 +65,7 @@ export async function readPushRoad(deps: PushRoadDeps, question: RoadQuestion): 
   const regions = deps.regions();
   const [shown, log] = await Promise.all([
     readChunks(deps.store, { facts, context, push, regions, fromChunk }),
-    readLogLeaf(deps, { pushId, told: accepted.leaf }),
+    readLogLeaf(deps, accepted.leaf),
   ]);
   const { chunks } = shown;
   const known = chunks.flatMap(({ trace_id }) => (trace_id === null ? [] : [trace_id]));
@@ -81,7 +81,7 @@ export async function readPushRoad(deps: PushRoadDeps, question: RoadQuestion): 
     ...{ business_uuid: businessUuid, push_id: pushId },
     // A sort keeps the order in which a chunk makes its steps.
     steps: steps.sort((a, b) => compareTexts(a.at, b.at) || rankOf(a) - rankOf(b)),
-    unknown: [...whole.unknown, ...unknownOfChunks(chunks)],
+    unknown: whole.unknown,
     ...{ chunks, from_chunk: shown.fromChunk, chunks_total: shown.total },
     regions: regionsOf(context, chunks, regions),
     ...{ log, traces },
@@ -103,7 +103,8 @@ async function readParts(deps: PushRoadDeps, { businessUuid, pushId }: RoadQuest
     deps.store.readRows(ref, [acceptedTimes.selectPage(1)]),
   ]);
   const [row] = rows;
-  const accepted = row === undefined ? {} : acceptedTimes.decode(row.body, row);
+  if (row === undefined) return null;
+  const accepted = acceptedTimes.decode(row.body, row);
   return { facts, context, push, business, key, accepted };
 }
 

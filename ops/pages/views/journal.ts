@@ -45,8 +45,8 @@ export function journalTable({ journal, actor: ref, at, texts, goTo, read }: Jou
       String(from) === String(to) && from !== null
         ? h("span", { class: "quiet" }, actor.same)
         : statesOf(to, texts),
-      commit === null ? texts.unknown : shownNumber(commit),
-      epoch === null ? texts.unknown : shownNumber(epoch),
+      shownNumber(commit),
+      shownNumber(epoch),
     ],
   }));
   return [

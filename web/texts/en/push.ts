@@ -73,7 +73,6 @@ export const push = {
     tree: (size: string) => `tree of ${size}`,
     states: {
       unknown: "The log cannot be read now.",
-      absent: "The log does not have this seal: an earlier release accepted the push.",
       waiting: "The log was told of this seal, and takes it up with the next leaves.",
       sequenced: "The seal is in the log's tree. No published checkpoint covers it yet.",
       published: "A published checkpoint, cosigned as the policy of witnesses asks, covers this seal.",

@@ -25,9 +25,11 @@ export function failureOf(error: unknown): Failure | null {
   return error instanceof SvcProblemError ? problemFailure(error) : null;
 }
 
+const refusedStarts = ["KeyStoreError", "JoinRefused", "StoreFileRefused", "SchemaTooOld", "SchemaTooNew"];
+
 /** Thrown when a node fails to start: the message names the file, or why the cluster refuses the node, and what to do. */
 function isRefusedStart(error: unknown): error is Error {
-  return error instanceof Error && ["KeyStoreError", "JoinRefused"].includes(error.name);
+  return error instanceof Error && refusedStarts.includes(error.name);
 }
 
 /** Advice for some codes, in addition to the service's own message. */

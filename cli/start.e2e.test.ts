@@ -1,9 +1,10 @@
-// `svc start` as a separate process, on a folder that was previously readable by others.
+// `svc start` as a separate process, on a folder that was previously readable by others, and on one that it cannot use.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { root } from "../tools/process.ts";
 
@@ -15,13 +16,29 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
+const env = () => ({ PATH: process.env["PATH"], HOME: home, SVC_SAMPLES: "no", NO_COLOR: "1" });
+const startArgs = () => ["cli/main.ts", "start", "--home", home, "--port-base", "0"];
+
+it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
+  const store = join(home, "store.db");
+  const before = new DatabaseSync(store);
+  before.exec("CREATE TABLE migration (name TEXT PRIMARY KEY); PRAGMA user_version = 1");
+  before.close();
+  const { status, stdout, stderr } = spawnSync(process.execPath, startArgs(), {
+    ...{ cwd: root, env: env(), encoding: "utf8" },
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    status: 2,
+    stdout: "",
+    stderr: `${store} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder\n`,
+  });
+});
+
 it("leaves nothing in its home that others may read", async () => {
-  const env = { PATH: process.env["PATH"], HOME: home, SVC_SAMPLES: "no", NO_COLOR: "1" };
-  const args = ["cli/main.ts", "start", "--home", home, "--port-base", "0"];
   // With the usual umask, under which new files are readable by everybody.
-  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", process.execPath, ...args], {
+  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", process.execPath, ...startArgs()], {
     cwd: root,
-    env,
+    env: env(),
   });
   try {
     const started = Promise.withResolvers<void>();

@@ -69,6 +69,11 @@ interface QueuedWork {
 /** Number of free pages overwritten in one transaction, so that nobody waits long. */
 const freePagesAtOnce = 1_000;
 
+/** Thrown for a file that this release cannot use; the message names it and says what to do. */
+export class StoreFileRefused extends Error {
+  override readonly name = "StoreFileRefused";
+}
+
 export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -91,8 +96,8 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Opens or creates the store file at `path` (`:memory:` for no file). Throws if the file has a later version, or was made by
-   * a build before 0.1.0.
+   * Opens or creates the store file at `path` (`:memory:` for no file). Throws {@link StoreFileRefused} if the file has a later version,
+   * or was made by a build before 0.1.0.
    */
   static open(path: string, options: SqliteOptions = {}): SqliteDatabase {
     const db = new DatabaseSync(path, {
@@ -107,15 +112,13 @@ export class SqliteDatabase implements AsyncDisposable {
         Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
       const version = read("user_version");
       if (version > 0 && read("application_id") !== applicationId) {
-        throw new StoreError(
-          "not_applied",
+        throw new StoreFileRefused(
           `${path} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder`,
         );
       }
       if (version > fileVersion) {
-        throw new StoreError(
-          "not_applied",
-          `store file has version ${version}, this program reads ${fileVersion}`,
+        throw new StoreFileRefused(
+          `${path} has version ${version}, and this release knows none above ${fileVersion}: start a newer one`,
         );
       }
       db.exec(`BEGIN IMMEDIATE;

@@ -1,0 +1,144 @@
+// Child process: a node of the service on the embedded store, without samples, that counts what it does (tally.fixture.ts). Beside it are
+// a durable actor and a log, each on a file of its own.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pushRef } from "../../actors/messages/refs.ts";
+import { newAdvertiser } from "../../node/ads.fixture.ts";
+import { type RunningNode, startNode } from "../../node/start.ts";
+import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
+import { createGrantedKeys } from "../../service/granted-keys.ts";
+import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
+import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { add, durableRef } from "../actors/counter.ts";
+import { counterSystem } from "../actors/system.ts";
+import { answerParent } from "../answer-parent.ts";
+import { openAppendedLog } from "./appended-log.fixture.ts";
+import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
+
+/** Nobody is limited, and what a push appends to the log is not sequenced meanwhile. */
+const settings = {
+  ...{ SVC_SAMPLES: "no", SVC_LOG_INTERVAL_SECONDS: "86400" },
+  ...{ SVC_KEY_REQUESTS_PER_SECOND: "0", SVC_KEY_QUERY_COST_PER_MINUTE: "0" },
+  SVC_CONNECTION_REQUESTS_MAX: "0",
+};
+
+const closing = new AsyncDisposableStack();
+let node: RunningNode | null = null;
+let inside: Readonly<Record<InsideOperation, () => Promise<unknown>>> | null = null;
+
+/** Operations that this process does by itself. */
+export type InsideOperation = "call" | "append";
+
+export interface OpenedNode {
+  readonly urls: RunningNode["urls"];
+  /** The time by its clock. */
+  readonly nowMs: number;
+}
+
+export interface Introduction {
+  readonly uuid: string;
+  readonly role: SandboxGrant["role"];
+  readonly publicJwk: PublicJwk;
+}
+
+export interface Introduced {
+  readonly grant: string;
+  readonly certId: string;
+}
+
+function opened<T>(what: T | null): T {
+  if (what === null) throw new Error("the node is not open");
+  return what;
+}
+
+/** Opens everything in a new folder, and returns where the node is. */
+async function open(folder: string): Promise<OpenedNode> {
+  Object.assign(process.env, settings);
+  await mkdir(folder);
+  const nowMs = Date.now();
+  const options = { home: join(folder, "node"), portBase: 0, environment: "sandbox" } as const;
+  // The time stands still: what is read again after a while would be read in some operations and not in others.
+  node = closing.use(await startNode(options, { clock: { now: () => nowMs } }));
+  const database = closing.use(SqliteDatabase.open(join(folder, "actors.db")));
+  const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
+  closing.defer(() => system.drain(1_000));
+  const log = closing.use(openAppendedLog(folder));
+  const counter = durableRef("one");
+  inside = { call: () => system.ask(counter, add), append: () => log.append() };
+  return { urls: node.urls, nowMs };
+}
+
+/** Registers a party with a key. */
+async function introduce({ uuid, role, publicJwk }: Introduction): Promise<Introduced> {
+  const { services } = opened(node);
+  const { parties } = services;
+  const grantKey = services.keys.grant;
+  if (grantKey === null) throw new Error("the node is not a sandbox");
+  const kind = role === "integration" ? "business" : "ai_company";
+  const claims: SandboxGrant = {
+    ...{ v: 1, environment: "sandbox", role, public_key: publicJwk, mandate_id: null },
+    party: { uuid, kind, legal_name: "Counted Ltd", country: "GB" },
+  };
+  const keyId = thumbprint(publicJwk);
+  const granted = await createGrantedKeys(services)(claims, keyId);
+  if (granted.status === "refused") throw new Error(granted.detail);
+  const { certificate } = await parties.facts(uuid, keyId);
+  return { grant: await issueGrant(claims, grantKey), certId: certificate?.cert_id ?? "" };
+}
+
+/** Publishes a campaign with so many ads, and waits until pools may have them. */
+async function publishAds(count: number): Promise<void> {
+  const advertiser = await newAdvertiser({ running: opened(node) });
+  const answers = [await advertiser.campaign({ price: "0.01", budget: "1000" })];
+  for (let ad = 0; ad < count; ad += 1) answers.push(await advertiser.ad(`ad-${ad}`));
+  const refused = answers.find(({ status }) => status >= 300);
+  if (refused !== undefined) throw new Error(refused.text);
+  await settled();
+  await opened(node).services.register.refresh();
+}
+
+function recordIds({ uuid, localIds }: { readonly uuid: string; readonly localIds: readonly string[] }) {
+  return localIds.map((id) => opened(node).services.recordIdOf(uuid, "products", id));
+}
+
+/** Resolves to the state of a push once it has ended. */
+async function awaitPush({ uuid, pushId }: { readonly uuid: string; readonly pushId: string }) {
+  const { actors } = opened(node).services;
+  const report = await actors.ask(pushRef(uuid, pushId), { type: "push.await" }, { timeoutMs: 100_000 });
+  return report?.state;
+}
+
+/** Turns of the event loop in which nothing happens. */
+const quietTurns = 20;
+
+/** Resolves once nothing of an operation is left to do. */
+function settled(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let last = -1;
+  let quiet = 0;
+  const look = (): void => {
+    const now = storeCount();
+    quiet = now === last && opened(node).services.actors.stats().outboxPending === 0 ? quiet + 1 : 0;
+    last = now;
+    if (quiet < quietTurns) setImmediate(look);
+    else resolve();
+  };
+  look();
+  return promise;
+}
+
+async function mark(): Promise<Mark> {
+  await settled();
+  return markNow();
+}
+
+async function repeat({ operation, count }: { readonly operation: InsideOperation; readonly count: number }) {
+  const run = opened(inside)[operation];
+  for (let time = 0; time < count; time += 1) await run();
+}
+
+answerParent({ open, introduce, publishAds, recordIds, awaitPush, mark, repeat }, () =>
+  closing.disposeAsync(),
+);

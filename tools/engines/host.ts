@@ -9,6 +9,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Parent folder for the work folders of engines that are not kept. */
   readonly scratchFolder: string;
+  /** The same for a folder that outlives the engines. */
+  readonly temporaryFolder: string;
   readonly javaHome: string | null;
   /** Folders of the command search path, in order. */
   readonly path: readonly string[];
@@ -29,6 +31,7 @@ export function readHost(env: Readonly<Record<string, string | undefined>> = pro
   return {
     cacheFolder: resolve(env["SVC_ENGINES_CACHE"] ?? join(caches, "svc-engines")),
     scratchFolder: env["TMPDIR"] === undefined && hasRoomInMemory() ? memoryFolder : tmpdir(),
+    temporaryFolder: tmpdir(),
     javaHome: env["JAVA_HOME"] ?? null,
     path: (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""),
     platform: process.platform,

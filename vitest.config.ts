@@ -27,6 +27,13 @@ const onEngines = {
   regions: ["**/*.regions.test.ts"],
   quorum: ["**/*.quorum.test.ts"],
 };
+/** The files on two regions that make an engine fail, which is then away for every other file too. */
+const failRegions = ["node/push-life.regions.test.ts", "node/region-loss.regions.test.ts"];
+const withEngines = { pool: "forks", testTimeout: 120_000, hookTimeout: 120_000 } as const;
+/** Each file has its own names in the engines. More files at a time would be too much for these. */
+const together = { ...withEngines, maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
+/** One file at a time, when the others are over. */
+const oneByOne = { ...withEngines, fileParallelism: false, env: { SVC_TEST_RUNS_ALONE: "yes" } } as const;
 const unlimited = {
   SVC_KEY_REQUESTS_PER_SECOND: "0",
   SVC_KEY_QUERY_COST_PER_MINUTE: "0",
@@ -86,18 +93,24 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: { name: "full", include: [full], exclude: notTests, pool: "forks", ...patientWithProcesses },
       },
-      ...Object.entries(onEngines).map(([name, include]) => ({
-        extends: true as const,
+      {
+        extends: true,
+        test: { ...together, name: "engines", include: onEngines.engines, exclude: notTests },
+      },
+      {
+        extends: true,
         test: {
-          name,
-          include,
-          exclude: notTests,
-          pool: "forks" as const,
-          // Their engines are one: a fault that one file makes must not be another's.
-          fileParallelism: false,
-          ...patient,
+          ...together,
+          name: "regions",
+          include: onEngines.regions,
+          exclude: [...notTests, ...failRegions],
         },
-      })),
+      },
+      {
+        extends: true,
+        test: { ...oneByOne, name: "regions-alone", include: failRegions, exclude: notTests },
+      },
+      { extends: true, test: { ...oneByOne, name: "quorum", include: onEngines.quorum, exclude: notTests } },
     ],
   },
 }));

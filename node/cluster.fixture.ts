@@ -355,10 +355,10 @@ class ClusterNode implements TestNode {
   }
 }
 
-/** The environment of this process, without the test runner's variables and the settings of a node. */
+/** The environment of this process, without the test runner's variables and the settings of a node; compiled code is kept. */
 function inherited(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(SVC_|VITEST|NODE_)/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(SVC_|VITEST|NODE_(?!COMPILE_CACHE$))/.test(name)),
   );
 }
 

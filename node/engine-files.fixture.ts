@@ -87,7 +87,7 @@ export async function writePlainTables(engines: EnginesUnderTest, keyspace: stri
 
 /** Brings what is in memory to the files. */
 export async function flushEngines(engines: EnginesUnderTest): Promise<void> {
-  for (const index of engines.cassandra.keys()) await engines.faults().compactCassandra(index);
+  await Promise.all(engines.cassandra.map((_, index) => engines.faults().compactCassandra(index)));
   for (const url of engines.elastic) {
     const answer = await fetch(`${url}/_flush?force=true&wait_if_ongoing=true`, { method: "POST" });
     if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);

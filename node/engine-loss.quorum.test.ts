@@ -10,10 +10,10 @@ import { nonceFaults, publicationFaults, receiptFaults } from "./cluster-truth.f
 
 const home = "eu-west1";
 const { random } = testSeed("engine loss", 20_261_122);
-const records = 2_000;
+const records = 1_000;
 const engines = enginesUnderTest();
 /** How long Elasticsearch is away; `npm run cluster:soak` keeps it away for longer. */
-const awayMs = Number(process.env["SVC_TEST_AWAY_SECONDS"] ?? 20) * 1_000;
+const awayMs = Number(process.env["SVC_TEST_AWAY_SECONDS"] ?? 8) * 1_000;
 const testMaxMs = 180_000 + awayMs;
 let cluster: TestCluster;
 

@@ -35,6 +35,10 @@ import { type Block, playedBlocks, shellPrelude } from "./keys/runbook.fixture.t
 const blockMaxMs = 180_000;
 const stopMaxMs = 30_000;
 const opsOnPage = "127.0.0.1:7304";
+const inherited = {
+  PATH: process.env["PATH"],
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+};
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -122,7 +126,7 @@ export class FollowedCluster implements AsyncDisposable {
     const home = given["SVC_HOME"];
     const ops = home === undefined ? opsOnPage : await this.#opsOf(basename(home));
     const text = this.#here(script).replaceAll(opsOnPage, ops);
-    const env = { PATH: process.env["PATH"], HOME: this.folder, NO_COLOR: "1", ...given };
+    const env = { ...inherited, HOME: this.folder, NO_COLOR: "1", ...given };
     return await this.#shell(`umask 022\n${shellPrelude}${text}`, env);
   }
 
@@ -194,7 +198,7 @@ export class FollowedCluster implements AsyncDisposable {
     const started = startEngineProcess(
       {
         ...{ command: "bash", args: ["-c", command] },
-        env: { PATH: process.env["PATH"], HOME: this.folder, NO_COLOR: "1", ...this.#settings },
+        env: { ...inherited, HOME: this.folder, NO_COLOR: "1", ...this.#settings },
         ...{ cwd: this.folder, logFile: join(this.folder, `${name}.log`) },
       },
       this.#guard,

@@ -142,6 +142,7 @@ async function start(
     cwd: root,
     env: {
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       SVC_STORE: "cassandra",
       SVC_ENVIRONMENT: "sandbox",
       SVC_REGION: home,

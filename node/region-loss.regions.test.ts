@@ -10,11 +10,12 @@ import { createClient } from "./cluster-client.fixture.ts";
 import { openBusiness, productSearch, products, search, type TestPush } from "./cluster-load.fixture.ts";
 import { ordered } from "./cluster-ops.fixture.ts";
 import { openTruth, publicationFaults } from "./cluster-truth.fixture.ts";
+import { followLog } from "./log-followed.fixture.ts";
 
 const lost = "eu-west1";
 const left = "us-east1";
 const { random } = testSeed("region loss", 20_261_124);
-const records = 2_000;
+const records = 1_000;
 const smallPush = 60;
 const testMaxMs = 300_000;
 const catchUpMaxMs = 120_000;
@@ -75,7 +76,8 @@ async function completed(push: TestPush): Promise<number> {
 describe("a region that is lost", () => {
   let cluster: TestCluster;
   beforeAll(async () => {
-    cluster = await openCluster({ engines, nodes: { [lost]: 1, [left]: 1 } });
+    const env = { SVC_LOG_INTERVAL_SECONDS: "0" };
+    cluster = await openCluster({ engines, nodes: { [lost]: 1, [left]: 1 }, env });
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
@@ -142,13 +144,16 @@ describe("a region that is lost", () => {
     }
   });
 
-  it("and is declared dead: its businesses publish where its successor is, and its nodes stay out", {
+  it("and is declared dead: its businesses and the log go on where its successor is, and its nodes stay out", {
     timeout: testMaxMs,
   }, async () => {
     const moved = await openBusiness(cluster, lost, [...cluster.nodesOf(lost), ...cluster.nodesOf(left)]);
     const first = products("dead", smallPush);
     expect(await completed(await moved.push(1, first))).toBe(smallPush);
     await untilReplicated(cluster, moved.caller.uuid);
+    const log = followLog(cluster);
+    const last = await log.grow(lost, "last");
+    await expect.poll(async () => (await log.tree(left)).size, { timeout: 60_000 }).toBe(last.size);
     const order = { region: lost, successor: left };
     expect(await ordered(onlyNode(cluster, left), "declare-dead", order)).toBe("still_beats");
     await lose(cluster);
@@ -169,18 +174,18 @@ describe("a region that is lost", () => {
     // New parties are accepted again, because the remaining regions have a majority.
     const fresh = await openBusiness(cluster, left);
     expect(await completed(await fresh.push(1, products("fresh", smallPush)))).toBe(smallPush);
+    // The log continues what its lost home had published.
+    expect((await log.grow(left, "log")).size).toBeGreaterThan(last.size);
+    expect(await log.continues(left, last)).toBe(true);
+    expect(await log.sequencer(left)).toMatchObject({ era: 1, held: null, unwitnessed: null });
+    expect(await standings(node)).toContainEqual(dead);
 
     await bringEnginesBack();
     await untilTakenOut(cluster);
     const askedMs = performance.now();
     await expect(onlyNode(cluster, lost).start()).rejects.toThrow(`no copy in data centre ${lost}`);
     console.log(`refused after ${Math.round(performance.now() - askedMs)} ms`);
-    const state = (await (await contractFetch(`${node.urls.ops}/ops/cluster`)).json()) as {
-      readonly regions: readonly { readonly standing: object }[];
-    };
-    expect(state.regions.map(({ standing }) => standing)).toContainEqual(
-      expect.objectContaining({ region: lost, status: "dead", successor: left }),
-    );
+    expect(await standings(node)).toContainEqual(dead);
     const company = createClient(await cluster.newCompany(), cluster.nodesOf(left));
     await company.expectAnswer(200, "retrieval", productSearch);
   });
@@ -215,6 +220,16 @@ describe("a region that is lost right after it acknowledged, with SVC_REPLICATE_
     await bringEnginesBack();
   });
 });
+
+const dead = expect.objectContaining({ region: lost, status: "dead", successor: left });
+
+/** What operators read of each region. */
+async function standings(node: TestNode): Promise<readonly object[]> {
+  const { regions } = (await (await contractFetch(`${node.urls.ops}/ops/cluster`)).json()) as {
+    readonly regions: readonly { readonly standing: object }[];
+  };
+  return regions.map(({ standing }) => standing);
+}
 
 /** Resolves once the lost region's Cassandra, back on its old data, has learnt what became of the keyspace meanwhile. */
 async function untilTakenOut(cluster: TestCluster): Promise<void> {

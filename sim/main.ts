@@ -1,10 +1,10 @@
 // npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run with the same failure.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { JournalFile } from "../service/journal-file.ts";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
 import { mutantNamed, mutantsWith } from "./mutants/list.ts";
-import { showBoard } from "./mutants/mutation-run.ts";
+import { type CaughtBy, showBoard } from "./mutants/mutation-run.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { parseJournal } from "./parse-journal.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
@@ -129,6 +129,10 @@ function conclude(coverage: Coverage, { isTrue }: { readonly isTrue: boolean }):
   return missing.length === 0 || !mustShow;
 }
 
+const caughtByFile = new URL("./mutants/caught-by.json", import.meta.url);
+
+const readCaughtBy = (): CaughtBy => JSON.parse(readFileSync(caughtByFile, "utf8"));
+
 async function run(options: Options): Promise<boolean> {
   const { seed, from, kept } = options;
   const under = underTest(options);
@@ -136,7 +140,15 @@ async function run(options: Options): Promise<boolean> {
   console.log(`seeds from ${from}`);
   if (!options.mutants) return runSeeds(options, under);
   const wanted = mutantsWith(options.only.split(","));
-  return showBoard(wanted, { from, seedsMax: options.seeds });
+  if (!options.remember)
+    return showBoard(wanted, { from, seedsMax: options.seeds, caughtBy: readCaughtBy() });
+  const remember = (caughtBy: CaughtBy): void => {
+    const all = Object.entries({ ...readCaughtBy(), ...caughtBy }).sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    );
+    writeFileSync(caughtByFile, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
+  };
+  return showBoard(wanted, { from, seedsMax: options.seeds, remember });
 }
 
 try {

@@ -12,7 +12,8 @@ export const usage = `npm run sim -- [options]
   --faults NAMES, --steps NAMES, --nodes NAMES
                  of a seed, only these: a shrunk run, as --shrink prints it
   --mutant NAME  run the code with one guard removed
-  --mutants      remove one guard after the other; show how many seeds it takes to catch each
+  --mutants      remove one guard after the other; show how many seeds it takes to catch each, after the one that did so before
+  --remember     of the mutants: begin with the first seed, and write down for the next time which seed catches each
   --only NAMES   of the mutants, those whose name contains one of NAMES, separated by commas
   --journal FILE begin with the actors of a journal that tools/export-journal.ts or svc ops export wrote
   --guard        also watch for native asynchronous work, which is slower
@@ -27,6 +28,7 @@ export interface Options {
   readonly kept: Kept;
   readonly guard: boolean;
   readonly mutants: boolean;
+  readonly remember: boolean;
   readonly mutant: string | null;
   readonly only: string;
   readonly journal: string | null;
@@ -47,6 +49,7 @@ export function readOptions(given: readonly string[]): Options {
       nodes: { type: "string" },
       guard: { type: "boolean", default: false },
       mutants: { type: "boolean", default: false },
+      remember: { type: "boolean", default: false },
       mutant: { type: "string" },
       only: { type: "string", default: "" },
       journal: { type: "string" },
@@ -70,6 +73,7 @@ export function readOptions(given: readonly string[]): Options {
     shrink: values.shrink,
     guard: values.guard,
     mutants: values.mutants,
+    remember: values.remember,
     mutant: values.mutant ?? null,
     only: values.only,
     journal: values.journal ?? null,

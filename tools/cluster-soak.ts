@@ -2,7 +2,7 @@
 // Prints one line per round and a summary at the end. The exit code is 1 when any round failed.
 
 import { exitCodes, parseInteger, parseOptions, runTool, UsageError } from "./command-line.ts";
-import { type EngineSuite, engineSuites } from "./engine-suites.ts";
+import { type EngineSuite, engineSuites, projectsOf } from "./engine-suites.ts";
 import { serveFaults } from "./engines/control.ts";
 import { startProfile } from "./engines/profiles.ts";
 import { addCounts, type Counts, formatCounts, vitestStep } from "./steps.ts";
@@ -73,11 +73,10 @@ async function runRound(suite: EngineSuite, seed: number, only: string | undefin
     ...engines.env,
     SVC_TEST_ENGINES: control.url,
     SVC_TEST_SEED: String(seed),
-    // Tests that know both durations use the longer one.
-    SVC_TEST_SOAK: "yes",
+    SVC_TEST_AWAY_SECONDS: "60",
   };
   const filters = only === undefined ? [] : [only];
-  const step = vitestStep(suite.project, ["--project", suite.project, "--passWithNoTests", ...filters], {
+  const step = vitestStep(suite.project, [...projectsOf(suite), "--passWithNoTests", ...filters], {
     show: true,
     env,
   });

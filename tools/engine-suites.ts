@@ -1,4 +1,4 @@
-// Test suites that need real engines: each starts a profile, runs one vitest project on it, and stops it again.
+// Test suites that need real engines: each starts a profile, runs its vitest projects on it, and stops it again.
 //   N1. Where a machine cannot run the engines, the suite says so and its tests count as skipped; in continuous
 //       integration this is also a failure.
 //   N2. Engines that are present but do not start, and tests that abort, are failures.
@@ -15,7 +15,7 @@ import { root, runNode } from "./process.ts";
 import { binOf, type Step, type StepReport, vitestStep } from "./steps.ts";
 
 export interface EngineSuite {
-  /** The vitest project, which is also the step's name. */
+  /** The step's name and its vitest project; files that fail the engines are in another project, `{project}-alone`. */
   readonly project: string;
   readonly profile: ProfileName;
   /** Its test files, as in vitest.config.ts. */
@@ -27,6 +27,11 @@ export const engineSuites: readonly EngineSuite[] = [
   { project: "regions", profile: "regions", files: ["**/*.regions.test.ts"] },
   { project: "quorum", profile: "quorum", files: ["**/*.quorum.test.ts"] },
 ];
+
+/** The suite's vitest projects, as arguments. */
+export function projectsOf({ project }: Pick<EngineSuite, "project">): readonly string[] {
+  return ["--project", `${project}*`];
+}
 
 /** Whether there are any tests to start engines for. */
 export function hasTests(suite: EngineSuite): boolean {
@@ -90,7 +95,7 @@ async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Pr
 function realTools(): SuiteTools {
   return {
     start: startProfile,
-    test: (suite, env) => vitestStep(suite.project, ["--project", suite.project], { show: true, env }).run(),
+    test: (suite, env) => vitestStep(suite.project, projectsOf(suite), { show: true, env }).run(),
     count: countTests,
     isCi: readHost().isCi,
     tell: (line) => console.log(line),
@@ -102,7 +107,7 @@ const nowhere = { SVC_TEST_CASSANDRA: "127.0.0.1", SVC_TEST_ELASTIC: "http://127
 
 /** Number of tests that vitest lists, without running any; at least one where it cannot list them. */
 async function countTests(suite: EngineSuite): Promise<number> {
-  const args = ["list", "--json", "--no-static-parse", "--project", suite.project];
+  const args = ["list", "--json", "--no-static-parse", ...projectsOf(suite)];
   const { output } = await runNode([binOf("vitest"), ...args], { env: nowhere });
   try {
     const listed: unknown = JSON.parse(output.slice(output.indexOf("[\n")));

@@ -8,12 +8,12 @@ const progressMs = 10_000;
 
 const answer = (message: HuntAnswer): void => parentPort?.postMessage(message);
 
-parentPort?.on("message", async ({ name, from, seedsMax }: HuntOrder) => {
+parentPort?.on("message", async ({ name, ...order }: HuntOrder) => {
   let told = Date.now();
   const progress = (seeds: number): void => {
     if (Date.now() - told < progressMs) return;
     told = Date.now();
     answer({ name, underWay: seeds });
   };
-  answer({ name, caught: await hunt(mutantNamed(name), { from, seedsMax, progress }) });
+  answer({ name, caught: await hunt(mutantNamed(name), { ...order, progress }) });
 });

@@ -20,6 +20,17 @@ describe("a mutant", () => {
     expect(caught.changes).toBeGreaterThan(0);
   });
 
+  it("is tried first with the seed that caught it before, and then with all others", async () => {
+    const mutant = mutantNamed("commitChecksHead");
+    expect(await hunt(mutant, { from: 50, seedsMax: 3, first: 1 })).toMatchObject({ seeds: 1, seed: 1 });
+    const asked: number[] = [];
+    const canShow = (seed: number): boolean => asked.push(seed) > 0 && seed !== 2;
+    expect(await hunt({ ...harmless, canShow }, { ...fewSeeds, first: 2 })).toMatchObject({
+      fate: "survived",
+    });
+    expect(asked).toEqual([2, 1, 3, 4]);
+  });
+
   it("survives when it changes what no seed notices, and when its seeds are too few", async () => {
     expect(await hunt(harmless, fewSeeds)).toMatchObject({ fate: "survived", seeds: 3 });
     expect(await hunt({ ...harmless, seedsMax: 2 }, fewSeeds)).toMatchObject({ seeds: 2 });

@@ -6,10 +6,16 @@ import { Worker } from "node:worker_threads";
 import type { Catch, HuntAnswer, HuntOrder } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
 
+export type CaughtBy = Readonly<Record<string, number>>;
+
 export interface BoardOptions {
   readonly from: number;
   /** Maximum number of seeds for each mutant; a mutant's own limit applies as well. */
   readonly seedsMax: number;
+  /** By a mutant's name, the seed that caught it before; none by default. */
+  readonly caughtBy?: CaughtBy;
+  /** Receives the seeds that caught them this time. */
+  readonly remember?: (caughtBy: CaughtBy) => void;
   /** Receives a line of the report; the console by default. */
   readonly tell?: (line: string) => unknown;
 }
@@ -17,17 +23,23 @@ export interface BoardOptions {
 /** Hunts the mutants and prints each result; the last line says how many were caught. Returns whether all were caught. */
 export async function showBoard(
   wanted: readonly Mutant[],
-  { from, seedsMax, tell = console.log }: BoardOptions,
+  { from, seedsMax, caughtBy = {}, remember, tell = console.log }: BoardOptions,
 ): Promise<boolean> {
   // Mutants that may take long come first, so that none of them occupies a single core at the end.
   const waiting = [...wanted].sort((a, b) => b.seedsMax - a.seedsMax);
   const fates: Catch[] = [];
+  const caughtNow: Record<string, number> = {};
   const hunter = async (): Promise<void> => {
     const worker = new Worker(new URL("./hunt-worker.ts", import.meta.url));
     try {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const caught = await order(worker, { name: next.name, from, seedsMax }, tell);
+        const caught = await order(
+          worker,
+          { name: next.name, from, seedsMax, first: caughtBy[next.name] },
+          tell,
+        );
         fates.push(caught);
+        if (caught.fate === "caught") caughtNow[next.name] = caught.seed;
         tell(lineOf(next, caught));
       }
     } finally {
@@ -36,6 +48,7 @@ export async function showBoard(
   };
   const threads = Math.min(availableParallelism(), waiting.length);
   await Promise.all(Array.from({ length: threads }, hunter));
+  remember?.(caughtNow);
   const failed = fates.filter(({ fate }) => fate !== "caught").length;
   const counts = fates.map(({ seeds }) => seeds).sort((a, b) => a - b);
   const seedsInAll = counts.reduce((sum, seeds) => sum + seeds, 0);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import cassandra from "cassandra-driver";
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../actor-store.ts";
@@ -100,6 +101,8 @@ describe("a table that is not known", () => {
       [said(codes.invalid, "table one_more does not exist"), false],
       [said(codes.invalid, "unconfigured table two"), false],
       [said(codes.serverError, "table one does not exist"), false],
+      [said(codes.serverError, `java.lang.IllegalArgumentException: Unknown CF ${randomUUID()}`), true],
+      [said(codes.serverError, "java.lang.IllegalArgumentException"), false],
       [failed(3), true],
       [failed(1), false],
       [said(codes.readFailure, "failed, by an earlier protocol, which gives no reasons"), false],

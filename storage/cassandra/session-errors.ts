@@ -37,15 +37,19 @@ export function toStoreError(
 
 /**
  * Whether a statement failed because a node does not know the table: either the node that was queried, in the wording of
- * Cassandra 4 or 3, or one to which the read was forwarded.
+ * Cassandra 4 or 3, or one to which the read was forwarded. A node that is just activating the table knows its name before it can
+ * read from it, and calls that an error of its own.
  */
 export function isUnknownTable(error: unknown, table: string): boolean {
   const cause = error instanceof StoreError ? error.cause : error;
   if (!(cause instanceof cassandra.errors.ResponseError)) return false;
   if (cause.code === codes.readFailure) return reasonsOf(cause).includes(incompatibleSchema);
+  if (cause.code === codes.serverError) return activating.test(cause.message);
   const said = [`table ${table} does not exist`, `unconfigured table ${table}`];
   return cause.code === codes.invalid && said.includes(cause.message);
 }
+
+const activating = /^java\.lang\.IllegalArgumentException: Unknown CF [0-9a-f-]{36}$/;
 
 /** Reason for a replica's failure, as numbered in version 5 of the native protocol («reasonmap» of Read_failure). */
 const incompatibleSchema = 3;

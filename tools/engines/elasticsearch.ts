@@ -143,7 +143,7 @@ function idOf(flag: "-u" | "-g"): number | null {
 }
 
 /**
- * Another account may not have access to the superuser's folders. In that case a folder among the scratch folders is used
+ * Another account may not have access to the superuser's folders. In that case a folder among the temporary ones is used
  * instead, with the same name each time.
  */
 async function reachableFolder(folder: string, host: Host): Promise<string> {
@@ -152,7 +152,7 @@ async function reachableFolder(folder: string, host: Host): Promise<string> {
   for (let above = dirname(folder); above !== dirname(above); above = dirname(above)) {
     if (((await stat(above)).mode & 0o001) === 0) {
       const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
-      return join(host.scratchFolder, `svc-elasticsearch-${name}`);
+      return join(host.temporaryFolder, `svc-elasticsearch-${name}`);
     }
   }
   return folder;

@@ -1,5 +1,6 @@
 // What the engines need to know about the machine: the only file here that reads the process environment.
 
+import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 
@@ -8,6 +9,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Parent folder for the work folders of engines that are not kept. */
   readonly scratchFolder: string;
+  /** The same for a folder that outlives the engines. */
+  readonly temporaryFolder: string;
   readonly javaHome: string | null;
   /** Folders of the command search path, in order. */
   readonly path: readonly string[];
@@ -22,12 +25,13 @@ export interface Host {
   readonly inherited: Readonly<Record<string, string | undefined>>;
 }
 
-/** Reads `SVC_ENGINES_CACHE`, `XDG_CACHE_HOME`, `JAVA_HOME`, `PATH` and `CI`. */
+/** Reads `SVC_ENGINES_CACHE`, `XDG_CACHE_HOME`, `TMPDIR`, `JAVA_HOME`, `PATH` and `CI`. */
 export function readHost(env: Readonly<Record<string, string | undefined>> = process.env): Host {
   const caches = env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   return {
     cacheFolder: resolve(env["SVC_ENGINES_CACHE"] ?? join(caches, "svc-engines")),
-    scratchFolder: tmpdir(),
+    scratchFolder: env["TMPDIR"] === undefined && hasRoomInMemory() ? memoryFolder : tmpdir(),
+    temporaryFolder: tmpdir(),
     javaHome: env["JAVA_HOME"] ?? null,
     path: (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""),
     platform: process.platform,
@@ -36,6 +40,28 @@ export function readHost(env: Readonly<Record<string, string | undefined>> = pro
     isWatched: process.stdout.isTTY === true,
     inherited: env,
   };
+}
+
+/** Linux's file system in memory. */
+const memoryFolder = "/dev/shm";
+const memoryMin = 4 * 2 ** 30;
+
+/**
+ * Whether engines can work in memory. They sync every write and every change of a schema, so on a disk the tests mostly wait for it. A
+ * process that is killed loses as little in memory as on a disk. Engines load libraries from their folders, which a file system may
+ * forbid.
+ */
+function hasRoomInMemory(): boolean {
+  try {
+    accessSync(memoryFolder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(memoryFolder);
+    const mounted = readFileSync("/proc/mounts", "utf8")
+      .split("\n")
+      .findLast((line) => line.split(" ")[1] === memoryFolder);
+    return bavail * bsize >= memoryMin && mounted !== undefined && !/[ ,]noexec[ ,]/.test(mounted);
+  } catch {
+    return false;
+  }
 }
 
 function isSet(value: string | undefined): boolean {

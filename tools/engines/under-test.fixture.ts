@@ -12,7 +12,7 @@ export interface EnginesUnderTest {
   readonly regions: readonly string[];
   /** Number of copies of a row in each data centre. */
   readonly replication: number;
-  /** Throws where the engines were started by hand: tests must not make those fail. */
+  /** Throws where the engines were started by hand, which tests must not make fail, and in a file that does not run alone. */
   readonly faults: () => EngineFaults;
 }
 
@@ -38,6 +38,10 @@ export function enginesUnderTest(
     faults: () => {
       const url = env["SVC_TEST_ENGINES"];
       if (url === undefined) throw new Error("The engines were not started by the test run.");
+      if (env["SVC_TEST_RUNS_ALONE"] === undefined)
+        throw new Error(
+          "Other files use the engines at the same time: see `failRegions` in vitest.config.ts.",
+        );
       return faultsAt(url);
     },
   };

@@ -1,5 +1,6 @@
-// Regions that share a host name and bind keys: a search captured in one is not accepted in the other, and a company whose
-// home moves is answered in its new region, and no longer in the old one.
+// Homes and what follows them. Of companies, in regions that share a host name and bind keys: a search captured in one is not accepted
+// in the other, and a company whose home moves is answered in its new region, and no longer in the old one. Of the transparency log,
+// which operators move: those who follow it see one tree (region-loss.regions.test.ts loses its home).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../api/raw-request.fixture.ts";
@@ -8,6 +9,7 @@ import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type TestCluster, type TestNode } from "./cluster.fixture.ts";
 import { productSearch, until } from "./cluster-load.fixture.ts";
 import { ordered } from "./cluster-ops.fixture.ts";
+import { followLog } from "./log-followed.fixture.ts";
 
 const home = "eu-west1";
 const other = "us-east1";
@@ -18,7 +20,10 @@ beforeAll(async () => {
   cluster = await openCluster({
     engines: enginesUnderTest(),
     nodes: { [home]: 1, [other]: 1 },
-    env: { SVC_KEY_REGION_BINDING: "home", SVC_RETRIEVAL_URL: `https://${sharedHost}` },
+    env: {
+      ...{ SVC_KEY_REGION_BINDING: "home", SVC_RETRIEVAL_URL: `https://${sharedHost}` },
+      SVC_LOG_INTERVAL_SECONDS: "0",
+    },
   });
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
@@ -71,5 +76,22 @@ describe("regions that share a host name and bind keys to their homes", () => {
     await until(
       async () => (await sendRaw(node(other).urls.retrieval, await search(company))).status === 200,
     );
+  });
+});
+
+describe("the home of the transparency log", () => {
+  it("is moved by operators, and the log goes on", { timeout: 300_000 }, async () => {
+    const log = followLog(cluster);
+    const before = await log.grow(home, "before");
+    expect(await ordered(node(home), "moves", { party: "svc-log", to: other })).toBe("moved");
+    await log.grow(other, "moved");
+    expect(await log.continues(other, before)).toBe(true);
+    expect(await ordered(node(other), "moves", { party: "svc-log", to: home })).toBe("moved");
+    await log.grow(home, "back");
+    expect(await log.continues(home, before)).toBe(true);
+    const note = await log.note(other);
+    expect(await ordered(node(other), "log-checkpoint", { checkpoint: note })).toBe("log_not_held");
+    const changed = note.replace("\n", "x\n");
+    expect(await ordered(node(other), "log-checkpoint", { checkpoint: changed })).toBe("checkpoint_invalid");
   });
 });

@@ -19,7 +19,7 @@ import { nativeCrypto } from "../../crypto/native.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { answerParent } from "../answer-parent.ts";
 import { cpuTimes } from "../cpu-times.ts";
-import { GroupCommit } from "./group-commit.ts";
+import { flushCount, SyncedFile } from "./synced-file.ts";
 
 export interface AdFloorPlan {
   /** Path of the store file. */
@@ -57,7 +57,7 @@ const poolAds = 20;
 const price = 10_000;
 
 class Floor {
-  readonly #commits: GroupCommit;
+  readonly #commits: SyncedFile;
   readonly #book = new Map<string, readonly FloorAd[]>();
   readonly #request: { readonly key: KeyObject; readonly base: Uint8Array; readonly signature: Uint8Array };
   readonly #receipt: { readonly key: KeyObject; readonly message: Uint8Array; readonly envelope: string };
@@ -68,7 +68,7 @@ class Floor {
   #tokens = 0;
 
   constructor(plan: AdFloorPlan) {
-    this.#commits = new GroupCommit(plan.file);
+    this.#commits = new SyncedFile(plan.file);
     const [caller, region] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
     const base = randomBytes(plan.signatureBaseLength);
     this.#request = { key: caller.publicKey, base, signature: sign(null, base, caller.privateKey) };
@@ -165,7 +165,7 @@ function firstOf(found: readonly FloorAd[], retrievalId: string): readonly Floor
     .map(({ ad }) => ad);
 }
 
-function prepareWrites({ db }: GroupCommit, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
+function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
   db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE receipt (retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, envelope TEXT NOT NULL);
     CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
@@ -224,6 +224,6 @@ async function listen(plan: AdFloorPlan): Promise<number> {
   return (started.server.address() as AddressInfo).port;
 }
 
-answerParent({ listen, tokens: (count: number) => running().tokens(count), cpuTimes }, async () =>
+answerParent({ listen, tokens: (count: number) => running().tokens(count), cpuTimes, flushCount }, async () =>
   floor?.close(),
 );

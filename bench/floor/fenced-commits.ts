@@ -1,13 +1,13 @@
 // Child process, floor of durable calls: exactly the commits that the calls produced, as plain SQL, in the same groups.
-// The statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for. The log
-// is checkpointed in a separate thread, as in the service.
+// The statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for. Every
+// transaction is on the disk before the next one begins (synced-file.ts).
 
 import type { StatementSync } from "node:sqlite";
 import type { ActorCommit } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
-import { createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent } from "../answer-parent.ts";
+import { flushCount, SyncedFile } from "./synced-file.ts";
 
 export interface FencedCommits {
   /** Path of the store file. */
@@ -30,19 +30,16 @@ async function replay({ file, groups }: FencedCommits): Promise<number> {
     }
   }
   // The recorded commits follow the recorded claims: every actor is at its first epoch in both.
-  const [begin, end] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
   const sql = statements(database);
-  const checkpointer = createCheckpointer(file);
-  const changes = database.prepare("SELECT total_changes() AS total");
+  const synced = new SyncedFile(file, database.db);
   const startedMs = performance.now();
-  for (const group of groups) {
-    begin.run();
-    for (const commit of group) write(sql, numbers.get(`${commit.ref.kind}\n${commit.ref.id}`) ?? 0, commit);
-    end.run();
-    checkpointer.committed(Number(changes.get()?.["total"]));
-  }
+  for (const group of groups)
+    synced.transact(() => {
+      for (const commit of group)
+        write(sql, numbers.get(`${commit.ref.kind}\n${commit.ref.id}`) ?? 0, commit);
+    });
   const elapsedMs = performance.now() - startedMs;
-  checkpointer.close();
+  synced.close();
   return elapsedMs;
 }
 
@@ -82,4 +79,4 @@ function write(sql: Statements, no: number, commit: ActorCommit): void {
   sql.prune.run(no, snapshot.seq);
 }
 
-answerParent({ replay });
+answerParent({ replay, flushCount });

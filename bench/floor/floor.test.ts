@@ -11,6 +11,7 @@ import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
 import type { AdFloorPlan } from "./ads.ts";
 import type { FencedCommits } from "./fenced-commits.ts";
+import type { FloorPush, StoredRecord } from "./push.ts";
 import type { FloorPlan } from "./serve.ts";
 
 let folder: string;
@@ -38,6 +39,7 @@ describe("the bare server", () => {
       const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
       expect((await sendOne(target, request("nonce-of-the-first"))).body).toBe("one");
       expect((await sendOne(target, request("nonce-of-the-second"))).body).toBe("two");
+      expect(await child.call<number>("flushCount", null)).toBe(2);
       await sendAll(
         target,
         Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`)),
@@ -89,6 +91,7 @@ describe("the bare server of ads", () => {
         expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });
       expect(await ask("click", "the-click", { token: tokens[0] })).toMatchObject({ status: 200 });
       expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
+      expect(await child.call<number>("flushCount", null)).toBe(5);
     }
     const db = new DatabaseSync(plan.file);
     expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 5 });
@@ -100,6 +103,39 @@ describe("the bare server of ads", () => {
     });
     expect(db.prepare("SELECT count(clicked_at) AS n FROM item").get()).toEqual({ n: 1 });
     db.close();
+  });
+});
+
+describe("the floor of a push", () => {
+  it("waits for the disk with every chunk, in both files, and with an upload", async () => {
+    const stored = Array.from(
+      { length: 450 },
+      (_, n): StoredRecord => ({
+        ...{ record_id: `record-${n}`, business_uuid: "business", cert_id: "certificate" },
+        ...{ proof: new Uint8Array(), row: { n }, texts: [`stone ${n}`] },
+        ...{ sidecarPayload: Buffer.from("{}"), sidecarMessage: Buffer.from("sidecar") },
+      }),
+    );
+    const records = stored.map(({ row }) => Buffer.from(JSON.stringify(row)).toString("base64"));
+    const body = Buffer.from(JSON.stringify({ records }));
+    const file = join(folder, "floor.db");
+    {
+      await using child = start("floor/push.ts");
+      await child.call("run", { file, pushId: "push", body, stored } satisfies FloorPush);
+      expect(await child.call("flushCounts", null)).toEqual({ store: 3, rows: 3 });
+      const port = await child.call<number>("receiveUpload", join(folder, "upload"));
+      const upload = Buffer.from("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nbytes");
+      expect(await sendOne({ host: "127.0.0.1", port }, upload)).toMatchObject({ status: 201 });
+      expect(await child.call("flushCounts", null)).toEqual({ store: 4, rows: 3 });
+    }
+    for (const [path, table] of [
+      [file, "version"],
+      [`${file}-rows`, "found"],
+    ] as const) {
+      const db = new DatabaseSync(path);
+      expect(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()).toEqual({ n: 450 });
+      db.close();
+    }
   });
 });
 
@@ -116,6 +152,7 @@ describe("the floors of actors", () => {
     const file = join(folder, "floor.db");
     await using floor = start("floor/fenced-commits.ts");
     expect(await floor.call<number>("replay", { file, groups })).toBeGreaterThan(0);
+    expect(await floor.call<number>("flushCount", null)).toBe(groups.length);
     await expect(floor.call("replay", { file, groups })).rejects.toThrow(/the fence refused/);
     const db = new DatabaseSync(file);
     expect(db.prepare("SELECT sum(head) AS commits FROM actor_head").get()).toEqual({ commits: 55 });

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { answerParent } from "../answer-parent.ts";
 import { cpuTimes } from "../cpu-times.ts";
-import { GroupCommit } from "./group-commit.ts";
+import { flushCount, SyncedFile } from "./synced-file.ts";
 
 export interface FloorPlan {
   /** Path of the store file. */
@@ -26,7 +26,7 @@ const nonceLifeMs = 120_000;
 
 class Floor {
   readonly #plan: FloorPlan;
-  readonly #commits: GroupCommit;
+  readonly #commits: SyncedFile;
   readonly #request: { readonly key: KeyObject; readonly base: Uint8Array; readonly signature: Uint8Array };
   readonly #receipt: { readonly key: KeyObject; readonly message: Uint8Array; readonly envelope: string };
   readonly #keep: (nonce: string) => void;
@@ -35,7 +35,7 @@ class Floor {
 
   constructor(plan: FloorPlan) {
     this.#plan = plan;
-    this.#commits = new GroupCommit(plan.file);
+    this.#commits = new SyncedFile(plan.file);
     const [caller, region] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
     const base = randomBytes(plan.signatureBaseLength);
     this.#request = { key: caller.publicKey, base, signature: sign(null, base, caller.privateKey) };
@@ -96,4 +96,4 @@ async function listen(plan: FloorPlan): Promise<number> {
   return (started.server.address() as AddressInfo).port;
 }
 
-answerParent({ listen, cpuTimes }, async () => floor?.close());
+answerParent({ listen, cpuTimes, flushCount }, async () => floor?.close());

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { syncFile } from "./synced-file.ts";
 
 /** Starts the server, which answers one request, and returns its port. */
 export async function receiveUpload(path: string): Promise<number> {
@@ -16,7 +17,7 @@ export async function receiveUpload(path: string): Promise<number> {
       hash.update(piece);
       await file.write(piece);
     }
-    await file.sync();
+    await syncFile(file);
     await file.close();
     const digest = hash.digest("hex");
     response.writeHead(201, { connection: "close", "content-length": digest.length });

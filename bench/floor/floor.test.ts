@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DurableLoad } from "../actors/durable.ts";
-import type { MessageLoad } from "../actors/messages.ts";
-import type { CallsResult } from "../calls.ts";
+import type { CallLoad, MessageLoad } from "../actors/program.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
+import type { CallsResult } from "../transport.ts";
 import type { AdFloorPlan } from "./ads.ts";
 import type { FencedCommits } from "./fenced-commits.ts";
 import type { FloorPush, StoredRecord } from "./push.ts";
@@ -141,14 +140,11 @@ describe("the floor of a push", () => {
 
 describe("the floors of actors", () => {
   it("repeat every recorded commit, and refuse one that does not fit", async () => {
-    const load: DurableLoad = { file: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
-    await using ours = start("actors/durable.ts");
+    const load: CallLoad = { at: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
+    await using ours = start("actors/program.ts");
     const groups = await ours.call<FencedCommits["groups"]>("record", load);
     expect(groups.flat()).toHaveLength(55);
-    expect(await ours.call("run", { ...load, file: join(folder, "timed.db") })).toMatchObject({
-      calls: 50,
-      commits: 50,
-    });
+    expect(await ours.call("run", { ...load, at: join(folder, "timed.db") })).toMatchObject({ commits: 50 });
     const file = join(folder, "floor.db");
     await using floor = start("floor/fenced-commits.ts");
     expect(await floor.call<number>("replay", { file, groups })).toBeGreaterThan(0);
@@ -161,19 +157,18 @@ describe("the floors of actors", () => {
 
   it("answer how long their messages took", async () => {
     const load: MessageLoad = { actors: 10, messages: 1_000 };
-    for (const path of ["actors/messages.ts", "floor/transitions.ts"]) {
-      await using child = start(path);
-      expect(await child.call<number>("run", load)).toBeGreaterThan(0);
-    }
+    await using child = start("actors/program.ts");
+    for (const name of ["messages", "transitions"])
+      expect(await child.call<number>(name, load)).toBeGreaterThan(0);
   });
 });
 
 describe("the floor of calls between nodes", () => {
   it("answers every call, as ours does", async () => {
-    for (const path of ["transport/node.ts", "floor/ws.ts"]) {
-      await using answering = start(path);
-      await using calling = start(path);
-      await calling.call("connect", await answering.call<string>("listen", null));
+    for (const kind of ["", "Bare"]) {
+      await using answering = start("transport.ts");
+      await using calling = start("transport.ts");
+      await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
       const saturated = await calling.call<CallsResult>("saturate", { calls: 500, callers: 8 });
       expect(saturated.perSecond).toBeGreaterThan(0);
       const paced = await calling.call<CallsResult>("pace", { calls: 100, perSecond: 5_000 });

@@ -5,7 +5,10 @@
 // inserted (push-rows.ts) while the main thread continues; the push is done when everything is committed.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { open, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
@@ -13,12 +16,10 @@ import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { answerParent } from "../answer-parent.ts";
-import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
-import { readStoredRecords } from "../stored-records.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../child.ts";
 import type { FloorRow } from "./push-rows.ts";
-import { flushCount, SyncedFile } from "./synced-file.ts";
-import { receiveUpload } from "./upload.ts";
+import { readStoredRecords } from "./stored-records.ts";
+import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -235,6 +236,31 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
     level = next;
   }
   return level[0] ?? new Uint8Array();
+}
+
+/**
+ * Floor of an upload: a bare `node:http` server that writes the body of a request to a file as it arrives, hashes it, and answers
+ * once the file is on the disk. It reads no form and bounds nothing.
+ */
+async function receiveUpload(path: string): Promise<number> {
+  const server = createServer(async (request, response) => {
+    const file = await open(path, "w");
+    const hash = createHash("sha256");
+    for await (const piece of request) {
+      hash.update(piece);
+      await file.write(piece);
+    }
+    await syncFile(file);
+    await file.close();
+    const digest = hash.digest("hex");
+    response.writeHead(201, { connection: "close", "content-length": digest.length });
+    response.end(digest);
+    server.close();
+  });
+  server.requestTimeout = 0;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
 }
 
 const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });

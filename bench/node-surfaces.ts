@@ -13,7 +13,7 @@ import type { PriceList } from "../protocol/price-list.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
 import { type Allowance, createAllowance } from "../service/allowance.ts";
 import { bodyText } from "../service/answer.ts";
-import { heldBytes } from "./child.ts";
+import { heldBytes } from "./answer-parent.ts";
 
 const host = "127.0.0.1";
 

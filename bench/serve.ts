@@ -1,13 +1,13 @@
 // Child process: a node of the service as `npm start` runs one, alone in a home folder or among others in a region. What only some
 // sections need of it is loaded when they ask for it: with `--against`, this program also runs older sources.
 
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
-import { boundHeapGrowth } from "../node/heap-growth.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
-import { answerParent, cpuTimes, heldBytes } from "./child.ts";
+import { answerParent, cpuTimes, heldBytes } from "./answer-parent.ts";
 import type { FillBatch } from "./cluster/fill.ts";
 import type { AllowanceSurfaces, ToolSurfaces } from "./node-surfaces.ts";
 import type { FilledLedgers, LedgerLoad } from "./ops/fill-ledgers.ts";
@@ -38,7 +38,13 @@ let tools: ToolSurfaces | null = null;
 let ledgers: FilledLedgers | null = null;
 let stopStirring: () => Promise<void> = async () => {};
 const opened: AsyncDisposable[] = [];
-boundHeapGrowth();
+
+/** As `npm start` does; older sources have no such bound. */
+async function boundHeap(): Promise<void> {
+  if (!existsSync(new URL("../node/heap-growth.ts", import.meta.url))) return;
+  const { boundHeapGrowth } = await import("../node/heap-growth.ts");
+  boundHeapGrowth();
+}
 
 function running(): RunningNode {
   if (node === null) throw new Error("the node is not started");
@@ -47,6 +53,7 @@ function running(): RunningNode {
 
 /** Starts a node alone, and returns its sandbox, samples included. */
 async function open({ home }: { readonly home: string }) {
+  await boundHeap();
   Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
   const seeded = await node.seeded;
@@ -60,6 +67,7 @@ async function join({
 }: {
   readonly env: Readonly<Record<string, string>>;
 }): Promise<RunningNode["urls"]> {
+  await boundHeap();
   Object.assign(process.env, unlimited, env);
   isAmongOthers = true;
   node = await startNode();

@@ -5,7 +5,7 @@
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import { openWsTransport } from "../transport/ws/transport.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "./child.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "./answer-parent.ts";
 import { quantile } from "./figures.ts";
 
 /** As long as a nonce claim, the most frequent call between nodes. */

@@ -13,7 +13,7 @@ import { nodeTimers } from "../../node/node-timers.ts";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../child.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../answer-parent.ts";
 import type { EnginePlace } from "../floor/engine-serve.ts";
 import { withCommit } from "./watched-store.ts";
 

@@ -17,7 +17,7 @@ export async function openEngines(
   say: (what: string) => void,
 ): Promise<BenchEngines | null> {
   const list = (name: string): readonly string[] => (process.env[name] ?? "").split(",");
-  if ((process.env["SVC_TEST_ELASTIC"] ?? "") !== "")
+  if (list(profileName === "regions" ? "SVC_TEST_CASSANDRA" : "SVC_TEST_ELASTIC").join() !== "")
     return {
       regions: list("SVC_TEST_REGIONS"),
       cassandra: list("SVC_TEST_CASSANDRA").map(withPort),

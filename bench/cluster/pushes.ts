@@ -2,7 +2,8 @@
 // the engines again.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
-import { type CpuTimes, spend } from "../child.ts";
+import type { CpuTimes } from "../answer-parent.ts";
+import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { EnginePush, EnginePushResult } from "../floor/engine-push.ts";
 import {

@@ -6,7 +6,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { answerParent, cpuTimes, type Functions } from "../child.ts";
+import { answerParent, cpuTimes, type Functions } from "../answer-parent.ts";
 import { flushCount } from "./synced-file.ts";
 
 /** How much work an answer is, and what the answers are. */

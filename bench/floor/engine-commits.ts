@@ -10,7 +10,7 @@ import {
   openCassandraSession,
   type Statement,
 } from "../../storage/cassandra/session.ts";
-import { answerParent } from "../child.ts";
+import { answerParent } from "../answer-parent.ts";
 import type { EnginePlace } from "./engine-serve.ts";
 
 export interface EngineReplay {

@@ -14,7 +14,7 @@ import {
 import { stampOfChange } from "../../storage/cassandra/write-timestamps.ts";
 import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../child.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
 import type { Stored } from "../serve.ts";
 import type { EnginePlace } from "./engine-serve.ts";
 

@@ -5,7 +5,7 @@
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent } from "../child.ts";
+import { answerParent } from "../answer-parent.ts";
 import { flushCount, SyncedFile } from "./synced-file.ts";
 
 export interface FencedCommits {

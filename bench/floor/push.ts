@@ -16,7 +16,7 @@ import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../child.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
 import type { FloorRow } from "./push-rows.ts";
 import { readStoredRecords } from "./stored-records.ts";
 import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";

@@ -8,8 +8,8 @@ import { indexDocument } from "../../collections/index-document.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
+import { answerParent } from "../answer-parent.ts";
 import { rowQueryOf } from "../catalogue.ts";
-import { answerParent } from "../child.ts";
 
 const { textFields } = collections.products;
 const texts = textFields.map((_, index) => `t${index}`);

@@ -18,7 +18,7 @@ import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { withCommit } from "../actors/watched-store.ts";
-import { answerParent, heldBytes } from "../child.ts";
+import { answerParent, heldBytes } from "../answer-parent.ts";
 import { benchEntry } from "./entries.ts";
 
 export interface AppendLoad {

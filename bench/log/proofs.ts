@@ -23,7 +23,7 @@ import { createLogReads } from "../../service/log-reads.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent, heldMemory } from "../child.ts";
+import { answerParent, heldMemory } from "../answer-parent.ts";
 import { benchEntry } from "./entries.ts";
 
 export interface BuildLoad {

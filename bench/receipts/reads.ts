@@ -10,7 +10,7 @@ import { readUsage } from "../../service/usage.ts";
 import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent, heldBytes } from "../child.ts";
+import { answerParent, heldBytes } from "../answer-parent.ts";
 
 export interface ReceiptsLoad {
   readonly folder: string;

@@ -2,7 +2,8 @@
 // implementation could skip; and the memory that they take.
 
 import type { Contest } from "../against.ts";
-import { type Child, type CpuTimes, memorySampleMs, spend, watchMemory } from "../child.ts";
+import type { CpuTimes } from "../answer-parent.ts";
+import { type Child, memorySampleMs, spend, watchMemory } from "../child.ts";
 import {
   compareBy,
   count,

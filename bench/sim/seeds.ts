@@ -1,7 +1,7 @@
 // Child process: runs seeds of the simulator one after another, on its main thread.
 
 import { runSeed } from "../../sim/run-seed.ts";
-import { answerParent } from "../child.ts";
+import { answerParent } from "../answer-parent.ts";
 
 export interface SeedsLoad {
   readonly from: number;

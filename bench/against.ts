@@ -27,6 +27,8 @@ export interface Contest extends AsyncDisposable {
 }
 
 const run = promisify(execFile);
+/** Pairs before those that count, so that the code of all is compiled. */
+const warmingTurns = 2;
 
 /** Unpacks a commit into an empty folder, and returns its full id. Its packages are ours where its lock file is. */
 export async function unpack(commit: string, folder: string): Promise<string> {
@@ -60,7 +62,7 @@ export interface ContestResult {
 
 /** Measures the pairs of a contest, and judges them. */
 export async function hold(contest: Contest, pairs: number): Promise<ContestResult> {
-  await takePair(contest, pairs);
+  for (let turn = 0; turn < warmingTurns; turn += 1) await takePair(contest, pairs);
   const machineBefore = await machineTimes();
   const taken: Pair[] = [];
   for (let turn = 0; turn < pairs; turn += 1) taken.push(await takePair(contest, turn));

@@ -19,8 +19,8 @@ import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
 const capturedAnswers = 500;
-/** Products that are asked for where two nodes are compared, or an allowance. */
-const fewProducts = 20_000;
+/** Products that are asked for again and again: by surfaces with and without an allowance, and by the nodes of two checkouts. */
+const fewProducts = { allowance: 20_000, contest: 5_000 };
 
 export async function measureFetch(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome());
@@ -60,13 +60,14 @@ async function openFetchFloor(world: World, node: OpenNode, plans: readonly Requ
   return await world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
 }
 
-/** The same fetches of the nodes of two checkouts. */
+/** The same fetches of the nodes of two checkouts, each of which soon has been asked for everything. */
 export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
   await using opening = new AsyncDisposableStack();
-  const each = Math.min(1_000, Math.floor(fewProducts / (pairs + 1)));
+  const [each, products] = [500, fewProducts.contest];
+  const numbers = numbersTo((pairs + 1) * each).map((at) => at % products);
   const sideOf = async (world: World) => {
-    const node = opening.use(await world.openNode(await world.filledHome(fewProducts)));
-    const plans = await fetchPlans(node, numbersTo(fewProducts));
+    const node = opening.use(await world.openNode(await world.filledHome(products)));
+    const plans = await fetchPlans(node, numbers);
     return { node, plans, load: loadOf(node, { plans, each, connections }) };
   };
   const ours = await sideOf(present);
@@ -74,20 +75,20 @@ export async function contestOfFetches(present: World, other: World, pairs: numb
   const floor = opening.use(await openFetchFloor(present, ours.node, ours.plans.slice(pairs * each)));
   const opened = opening.move();
   return {
-    name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
+    name: `fetch: records of ${products}, ${connections} connections, ${each} in each turn`,
     ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
 export async function measureAllowance(world: World): Promise<readonly Figure[]> {
-  await using node = await world.openNode(await world.filledHome(fewProducts));
+  await using node = await world.openNode(await world.filledHome(fewProducts.allowance));
   const { child, sandbox, baseUrl, caller } = node;
   const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
   const ports = await child.call<{ readonly paid: number; readonly free: number }>("openAllowance", company);
   const pairs = world.size(60, 4);
   const each = world.size(500, 200);
-  const plans = await fetchPlans(node, numbersTo(fewProducts));
+  const plans = await fetchPlans(node, numbersTo(fewProducts.allowance));
   let next = 0;
   const side = (port: number) => async () => {
     const some = numbersTo(each).flatMap((at) => plans[(next + at) % plans.length] ?? []);

@@ -10,7 +10,7 @@ function contestOf(present: Cost, other: Cost): { readonly contest: Contest; rea
   };
   const floor = { micros: 200, mainMicros: 200, allMicros: 200 };
   const contest = {
-    name: "a fetch",
+    ...{ name: "a fetch", warmingTurns: 2 },
     ...{ present: side("present", present), other: side("other", other), floor: side("floor", floor) },
     [Symbol.asyncDispose]: async () => {},
   };
@@ -28,7 +28,7 @@ describe("a comparison with another commit", () => {
     expect(asked.slice(second, second + 3)).toEqual(["other 1", "present 1", "floor 1"]);
     expect(asked.filter((each) => each === "present 5")).toHaveLength(1);
     // What warms up is none of the pairs.
-    expect(asked.slice(0, first).every((each) => each.endsWith(" 6"))).toBe(true);
+    expect(asked.slice(0, first).every((each) => /[67]$/.test(each))).toBe(true);
   });
 
   it("says nothing of equal sides, and compares both with the floor", async () => {

@@ -18,17 +18,17 @@ export interface Cost {
   readonly allMicros: number;
 }
 
-/** An operation of two checkouts and of the floor, measured whenever it is asked for. Turn `pairs` warms up. */
+/** An operation of two checkouts and of the floor, measured whenever it is asked for. */
 export interface Contest extends AsyncDisposable {
   readonly name: string;
+  /** Turns after the last that warm up, so that the code of all is compiled before the first counts. */
+  readonly warmingTurns: number;
   present(turn: number): Promise<Cost>;
   other(turn: number): Promise<Cost>;
   floor(turn: number): Promise<Pick<Cost, "micros">>;
 }
 
 const run = promisify(execFile);
-/** Pairs before those that count, so that the code of all is compiled. */
-const warmingTurns = 2;
 
 /** Unpacks a commit into an empty folder, and returns its full id. Its packages are ours where its lock file is. */
 export async function unpack(commit: string, folder: string): Promise<string> {
@@ -62,7 +62,8 @@ export interface ContestResult {
 
 /** Measures the pairs of a contest, and judges them. */
 export async function hold(contest: Contest, pairs: number): Promise<ContestResult> {
-  for (let turn = 0; turn < warmingTurns; turn += 1) await takePair(contest, pairs);
+  for (let warming = 0; warming < contest.warmingTurns; warming += 1)
+    await takePair(contest, pairs + warming);
   const machineBefore = await machineTimes();
   const taken: Pair[] = [];
   for (let turn = 0; turn < pairs; turn += 1) taken.push(await takePair(contest, turn));

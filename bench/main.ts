@@ -104,9 +104,10 @@ async function compareWith(
   const tree = join(folder, "other");
   const id = await unpack(commit, tree);
   // Both have small catalogues, and homes of their own: what is stored may differ.
-  const few = { ...options, quick: true, prepared: null };
+  const few = { ...options, quick: true };
+  const theirs = few.prepared === null ? few : { ...few, prepared: join(few.prepared, id) };
   await mkdir(join(tree, ".bench"));
-  const [present, other] = [worldIn(folder, few, null), worldIn(join(tree, ".bench"), few, tree)];
+  const [present, other] = [worldIn(folder, few, null), worldIn(join(tree, ".bench"), theirs, tree)];
   let alarms = 0;
   for (const open of names.flatMap((name) => contests[name])) {
     await using contest = await open(present, other, pairs);

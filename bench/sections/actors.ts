@@ -95,6 +95,8 @@ export async function contestOfCalls(present: World, other: World, callers: numb
     return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
   };
   return {
+    // Each turn is a new process.
+    warmingTurns: 1,
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
     ...{ present: side(present), other: side(other) },
     floor: async () => ({ micros: micros(await replay(present, groups)) }),

@@ -4,6 +4,7 @@
 import type { Contest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
 import { compareBy, type Figure, figuresOf, middleHalf, sidesText, takeRounds } from "../figures.ts";
+import type { AnswerPlan } from "../floor/bare-server.ts";
 import type { FloorPlan } from "../floor/serve.ts";
 import { merchantOf } from "../publishing.ts";
 import {
@@ -19,8 +20,8 @@ import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
 const capturedAnswers = 500;
-/** Products that are asked for again and again: by surfaces with and without an allowance, and by the nodes of two checkouts. */
-const fewProducts = { allowance: 20_000, contest: 5_000 };
+/** Products that are asked for where two nodes are compared, or an allowance. */
+const fewProducts = 20_000;
 
 export async function measureFetch(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome());
@@ -37,7 +38,8 @@ export async function measureFetchOf(
   const plans = await fetchPlans(node, products);
   const each = Math.floor(plans.length / (count + 1));
   // The last part of the records warms both up.
-  await using floor = await openFetchFloor(world, node, plans.slice(count * each));
+  const warming = plans.slice(count * each).slice(0, capturedAnswers);
+  await using floor = await openFetchFloor(world, await captureAnswers(node.baseUrl, node.caller, warming));
   const load = loadOf(node, { plans, each, connections });
   const rounds = await warmedUp(count, { ours: load(node), floor: load(floor) });
   const note =
@@ -55,40 +57,42 @@ async function fetchPlans(
   return (await recordIds(child, merchantOf(sandbox).uuid, products)).map(fetchPlan);
 }
 
-async function openFetchFloor(world: World, node: OpenNode, plans: readonly RequestPlan[]) {
-  const captured = await captureAnswers(node.baseUrl, node.caller, plans.slice(0, capturedAnswers));
-  return await world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
+function openFetchFloor(world: World, captured: AnswerPlan) {
+  return world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
 }
 
-/** The same fetches of the nodes of two checkouts, each of which soon has been asked for everything. */
+/** The same fetches of the nodes of two checkouts. */
 export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
   await using opening = new AsyncDisposableStack();
-  const [each, products] = [500, fewProducts.contest];
-  const numbers = numbersTo((pairs + 1) * each).map((at) => at % products);
+  const warmingTurns = 8;
+  const each = Math.min(capturedAnswers, Math.floor(fewProducts / (pairs + warmingTurns)));
   const sideOf = async (world: World) => {
-    const node = opening.use(await world.openNode(await world.filledHome(products)));
-    const plans = await fetchPlans(node, numbers);
-    return { node, plans, load: loadOf(node, { plans, each, connections }) };
+    const node = opening.use(await world.openNode(await world.filledHome(fewProducts)));
+    const plans = await fetchPlans(node, numbersTo(fewProducts));
+    // Of both, so that both are equally warm, though only ours are what the floor answers.
+    const captured = await captureAnswers(node.baseUrl, node.caller, plans.slice(-each));
+    return { node, captured, load: loadOf(node, { plans, each, connections }) };
   };
   const ours = await sideOf(present);
   const theirs = await sideOf(other);
-  const floor = opening.use(await openFetchFloor(present, ours.node, ours.plans.slice(pairs * each)));
+  const floor = opening.use(await openFetchFloor(present, ours.captured));
   const opened = opening.move();
   return {
-    name: `fetch: records of ${products}, ${connections} connections, ${each} in each turn`,
+    name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
+    warmingTurns,
     ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
 export async function measureAllowance(world: World): Promise<readonly Figure[]> {
-  await using node = await world.openNode(await world.filledHome(fewProducts.allowance));
+  await using node = await world.openNode(await world.filledHome(fewProducts));
   const { child, sandbox, baseUrl, caller } = node;
   const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
   const ports = await child.call<{ readonly paid: number; readonly free: number }>("openAllowance", company);
   const pairs = world.size(60, 4);
   const each = world.size(500, 200);
-  const plans = await fetchPlans(node, numbersTo(fewProducts.allowance));
+  const plans = await fetchPlans(node, numbersTo(fewProducts));
   let next = 0;
   const side = (port: number) => async () => {
     const some = numbersTo(each).flatMap((at) => plans[(next + at) % plans.length] ?? []);

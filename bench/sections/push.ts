@@ -195,6 +195,8 @@ export async function contestOfPushes(present: World, other: World): Promise<Con
     return costOf(measured);
   };
   return {
+    // Each turn is a new process.
+    warmingTurns: 1,
     name: `push: a record of a push of ${count(records)} until complete and searchable`,
     ...{ present: side(present), other: side(other) },
     floor: async () => costOf(await floor.push()),

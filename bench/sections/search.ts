@@ -103,21 +103,28 @@ async function openSearchFloor(world: World, { baseUrl, caller }: OpenNode, quer
 /** The same searches of the nodes of two checkouts, many at once. */
 export async function contestOfSearches(present: World, other: World, pairs: number): Promise<Contest> {
   await using opening = new AsyncDisposableStack();
-  const [home, each] = [await present.filledHome(), 150];
+  const [home, each, warmingTurns] = [await present.filledHome(), 150, 4];
   const [ours, theirs] = [
     opening.use(await present.openNode(home)),
     opening.use(await other.openNode(await other.filledHome())),
   ];
   const direct = opening.use(await openDirect(present, home));
-  const queries = await planQueries((pairs + 1) * each, (bodies) =>
+  const queries = await planQueries((pairs + warmingTurns) * each, (bodies) =>
     direct.call<readonly { readonly rows: number }[]>("countRows", { bodies }),
   );
   const floor = opening.use(await openSearchFloor(present, ours, queries));
+  // As many of theirs, so that both are equally warm.
+  await captureAnswers(
+    theirs.baseUrl,
+    theirs.caller,
+    queries.slice(0, capturedAnswers).map(({ plan }) => plan),
+  );
   const load = { plans: queries.map(({ plan }) => plan), each, connections };
   const bare = loadOf(ours, load)(floor);
   const opened = opening.move();
   return {
     name: `search: distinct queries, ${connections} connections, ${each} in each turn`,
+    warmingTurns,
     ...{ present: loadOf(ours, load)(ours), other: loadOf(theirs, load)(theirs) },
     floor: async (turn) => {
       const { rate } = await askDirectly(direct, queries.slice(turn * each, (turn + 1) * each));

@@ -1,4 +1,8 @@
-// The child's side of child.ts: named functions that the main process calls, one at a time.
+// The child's side of child.ts: named functions that the main process calls, and what a process knows of its own cost. It imports
+// nothing of the project, so that it runs in any checkout (against.ts).
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 /** A function by its name; the main process knows the parameters and result of each, so each may declare its own types. */
 export type Functions = Readonly<Record<string, { call(params: unknown): unknown }["call"]>>;
@@ -24,4 +28,35 @@ export function answerParent(functions: Functions, close: () => Promise<void> = 
       },
     );
   });
+}
+
+/** Processor time of a measured process: what remains comparable when other processes use the same cores. */
+export interface CpuTimes {
+  /** Milliseconds of all threads, including the thread pool and SQLite's checkpoints. */
+  readonly allMs: number;
+  /** Milliseconds of the main thread, which bounds the rate when there are enough cores. */
+  readonly mainMs: number;
+}
+
+/** Processor times since this process started. */
+export function cpuTimes(): CpuTimes {
+  const [all, main] = [process.cpuUsage(), process.threadCpuUsage()];
+  return { allMs: (all.user + all.system) / 1_000, mainMs: (main.user + main.system) / 1_000 };
+}
+
+export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
+  return { allMs: after.allMs - before.allMs, mainMs: after.mainMs - before.mainMs };
+}
+
+/** Bytes of this process's heap in use, once what nobody needs has been collected. */
+export function heldBytes(): number {
+  return heldMemory().heapUsed;
+}
+
+export function heldMemory(): NodeJS.MemoryUsage {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage();
 }

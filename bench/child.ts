@@ -3,7 +3,9 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type StartedProcess, startProcess } from "../tools/process.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { root, type StartedProcess, startProcess } from "../tools/process.ts";
+import { type CpuTimes, cpuBetween } from "./answer-parent.ts";
 
 /** A child's answer to a call, or its error. */
 interface Reply {
@@ -17,6 +19,8 @@ export interface ChildOptions {
   readonly profileTo: string | null;
   /** Additional options for Node. */
   readonly nodeOptions?: readonly string[];
+  /** The checkout whose program it runs; by default this one. */
+  readonly tree?: string;
 }
 
 /** How long a child may take to end on its own. */
@@ -24,7 +28,7 @@ const endMs = 20_000;
 
 export class Child implements AsyncDisposable {
   readonly #started: StartedProcess;
-  readonly #calls = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #lastCall = 0;
 
   private constructor(started: StartedProcess, path: string) {
@@ -36,27 +40,27 @@ export class Child implements AsyncDisposable {
   }
 
   /** Starts a program (a path below bench/) that answers calls with {@link answerParent}. */
-  static start(path: string, options: ChildOptions): Child {
-    const profiling = options.profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileTo}`];
-    const program = join(import.meta.dirname, path);
-    const started = startProcess(process.execPath, [...profiling, ...(options.nodeOptions ?? []), program], {
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+  static start(path: string, { profileTo, nodeOptions = [], tree = root }: ChildOptions): Child {
+    const profiling = profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
+    const program = join(tree, "bench", path);
+    const started = startProcess(process.execPath, [...profiling, ...nodeOptions, program], {
+      ...{ cwd: tree, stdio: ["ignore", "inherit", "inherit", "ipc"] },
     });
     return new Child(started, path);
   }
 
   /** Calls a function of the child. The type of the result is not checked: the child's program determines it. */
-  call<T>(name: string, params: unknown): Promise<T> {
+  call<T>(name: string, params: unknown = null): Promise<T> {
     this.#lastCall += 1;
     const id = this.#lastCall;
-    return new Promise<T>((resolve, reject) => {
-      this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject });
-      this.#started.child.send({ id, name, params }, (error) => {
-        if (error === null) return;
-        this.#calls.delete(id);
-        reject(error);
-      });
+    const call = Promise.withResolvers<unknown>();
+    this.#calls.set(id, call);
+    this.#started.child.send({ id, name, params }, (error) => {
+      if (error === null) return;
+      this.#calls.delete(id);
+      call.reject(error);
     });
+    return call.promise as Promise<T>;
   }
 
   /** Current resident memory in bytes; null where the system does not report it. */
@@ -107,4 +111,43 @@ export class Child implements AsyncDisposable {
     for (const call of this.#calls.values()) call.reject(error);
     this.#calls.clear();
   }
+}
+
+export interface Spent<T> {
+  readonly result: T;
+  readonly elapsedMs: number;
+  readonly cpu: CpuTimes;
+}
+
+/** What something takes, in time and in processor time of a child, which answers `cpuTimes`. */
+export async function spend<T>(child: Child, work: () => Promise<T>): Promise<Spent<T>> {
+  const before = await child.call<CpuTimes>("cpuTimes");
+  const startedMs = performance.now();
+  const result = await work();
+  const elapsedMs = performance.now() - startedMs;
+  return { result, elapsedMs, cpu: cpuBetween(before, await child.call<CpuTimes>("cpuTimes")) };
+}
+
+export const memorySampleMs = 10;
+
+/** Reads a child's resident memory until stopped; returns by how much its highest reading exceeds the first. */
+export function watchMemory(child: Child): { stop(): Promise<number | null> } {
+  let stopped = false;
+  const watch = async (): Promise<number | null> => {
+    const before = await child.residentBytes();
+    if (before === null) return null;
+    let highest = before;
+    while (!stopped) {
+      highest = Math.max(highest, (await child.residentBytes()) ?? 0);
+      await delay(memorySampleMs);
+    }
+    return highest - before;
+  };
+  const watching = watch();
+  return {
+    stop: () => {
+      stopped = true;
+      return watching;
+    },
+  };
 }

@@ -2,6 +2,7 @@
 // It only writes bytes and finds the end of the answer, so that the client never limits what is measured.
 
 import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 export interface LoadTarget {
   readonly host: string;
@@ -13,7 +14,6 @@ export interface LoadResult {
   readonly elapsedMs: number;
   /** Milliseconds of each answer, ascending. */
   readonly latenciesMs: Float64Array;
-  readonly bodyBytes: number;
 }
 
 /** Sends all requests over `connections`, in order. Rejects at the first answer that is not 200. */
@@ -26,7 +26,6 @@ export async function sendAll(
 ): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length);
   let next = 0;
-  let bodyBytes = 0;
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)));
   const startedMs = performance.now();
   const run = async (connection: Connection): Promise<void> => {
@@ -36,25 +35,21 @@ export async function sendAll(
       const sentMs = performance.now();
       const answer = await connection.exchange(requests[index] ?? new Uint8Array());
       latenciesMs[index] = performance.now() - sentMs;
-      if (answer.status !== 200) throw new Error(`answer ${answer.status}: ${answer.body().slice(0, 500)}`);
-      bodyBytes += answer.bodyLength;
+      if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
       note(answer, index);
     }
   };
   try {
     await Promise.all(open.map(run));
     const elapsedMs = performance.now() - startedMs;
-    return { requests: requests.length, elapsedMs, latenciesMs: latenciesMs.sort(), bodyBytes };
+    return { requests: requests.length, elapsedMs, latenciesMs: latenciesMs.sort() };
   } finally {
     for (const connection of open) connection.close();
   }
 }
 
 /** Sends one request and returns the whole answer. */
-export async function sendOne(
-  target: LoadTarget,
-  request: Uint8Array,
-): Promise<{ status: number; body: string }> {
+export async function sendOne(target: LoadTarget, request: Uint8Array): Promise<WholeAnswer> {
   const connection = await Connection.open(target);
   try {
     const answer = await connection.exchange(request);
@@ -64,9 +59,70 @@ export async function sendOne(
   }
 }
 
+export interface PacedSearches {
+  readonly target: LoadTarget;
+  readonly requests: readonly Uint8Array[];
+  readonly perSecond: number;
+  /** No further search is sent once it is aborted. */
+  readonly until: AbortSignal | null;
+}
+
+/**
+ * Sends searches at a steady rate, whether or not the earlier ones are answered. A search that had to wait counts from when it
+ * was due, so that a server that stands still for a while cannot hide it. Returns the milliseconds of each answer, ascending;
+ * rejects at the first answer that is not 200.
+ */
+export async function sendPaced({
+  target,
+  requests,
+  perSecond,
+  until,
+}: PacedSearches): Promise<Float64Array> {
+  const free: Connection[] = [];
+  const open: Connection[] = [];
+  const tookMs: number[] = [];
+  const startedMs = performance.now();
+  const one = async (request: Uint8Array, dueMs: number): Promise<void> => {
+    let connection = free.pop();
+    if (connection === undefined) {
+      connection = await Connection.open(target);
+      open.push(connection);
+    }
+    const answer = await connection.exchange(request);
+    tookMs.push(performance.now() - dueMs);
+    if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
+    free.push(connection);
+  };
+  const sent: Promise<void>[] = [];
+  try {
+    for (const [index, request] of requests.entries()) {
+      const dueMs = startedMs + (index * 1_000) / perSecond;
+      await delay(Math.max(0, dueMs - performance.now()));
+      if (until?.aborted === true) break;
+      const each = one(request, dueMs);
+      // Reported below, once all are sent.
+      each.catch(() => {});
+      sent.push(each);
+    }
+    await Promise.all(sent);
+    return Float64Array.from(tookMs).sort();
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
+export interface WholeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The error for an answer that ends the run. */
+export function refused(what: string, { status, body }: WholeAnswer): Error {
+  return new Error(`${what}: ${status} ${body.slice(0, 500)}`);
+}
+
 export interface ReceivedAnswer {
   readonly status: number;
-  readonly bodyLength: number;
   /** The body, decoded on demand. */
   body(): string;
 }
@@ -152,7 +208,6 @@ export class AnswerReader {
     this.#head = null;
     return {
       status: head.status,
-      bodyLength: head.end - head.bodyStart,
       body: () => Buffer.concat(chunks).toString("utf8", head.bodyStart),
     };
   }

@@ -1,38 +1,37 @@
-// `npm run bench`: every figure side by side with its floor, measured in one run on one machine (bench/README.md).
+// `npm run bench`: every figure side by side with its floor, measured in one run on one machine, or the speed of this checkout side by
+// side with that of another commit (bench/README.md).
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
-import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
-import { measureActors } from "./sections/actors.ts";
+import { type Contest, hold, unpack } from "./against.ts";
+import { type Figure, isMet, reportJson, reportTable } from "./figures.ts";
+import {
+  type AgainstOptions,
+  type BenchOptions,
+  type ContestName,
+  parseOptions,
+  type SectionName,
+  sectionNames,
+  usage,
+} from "./options.ts";
+import { contestOfCalls, measureActors, measureSim, measureTransport } from "./sections/actors.ts";
 import { measureAds } from "./sections/ads.ts";
-import { measureAllowance } from "./sections/allowance.ts";
+import { measureLargeBusiness, measureValidate } from "./sections/businesses.ts";
 import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
 import { measureEvidence } from "./sections/evidence.ts";
-import { measureFetch } from "./sections/fetch.ts";
-import { measureImport } from "./sections/import.ts";
-import { measureLargeBusiness } from "./sections/large-business.ts";
-import { measureLogAppend } from "./sections/log-append.ts";
-import { measureLogProof } from "./sections/log-proof.ts";
-import { measureMcp } from "./sections/mcp.ts";
-import { measureMcpHosted } from "./sections/mcp-hosted.ts";
-import { measureMeanwhile } from "./sections/meanwhile.ts";
-import { measureMillion } from "./sections/million.ts";
+import { contestOfFetches, measureAllowance, measureFetch } from "./sections/fetch.ts";
+import { measureLogAppend, measureLogProof } from "./sections/log.ts";
+import { measureMcp, measureMcpHosted } from "./sections/mcp.ts";
+import { measureMillion, measureStart } from "./sections/million.ts";
 import { measureOps } from "./sections/ops.ts";
-import { measurePush } from "./sections/push.ts";
+import { contestOfPushes, measureImport, measurePush } from "./sections/push.ts";
 import { measureReceipts } from "./sections/receipts.ts";
 import { measureRelevance } from "./sections/relevance.ts";
-import { measureSearch } from "./sections/search.ts";
-import { measureSim } from "./sections/sim.ts";
-import { measureStart } from "./sections/start.ts";
-import { measureTransport } from "./sections/transport.ts";
-import { measureValidate } from "./sections/validate.ts";
+import { contestOfSearches, measureMeanwhile, measureSearch } from "./sections/search.ts";
 import { World } from "./world.ts";
 
-export type Section = (world: World) => Promise<readonly Figure[]>;
-
-const sections: Readonly<Record<SectionName, Section>> = {
+const sections: Readonly<Record<SectionName, (world: World) => Promise<readonly Figure[]>>> = {
   fetch: measureFetch,
   search: measureSearch,
   push: measurePush,
@@ -59,24 +58,35 @@ const sections: Readonly<Record<SectionName, Section>> = {
   ops: measureOps,
 };
 
-async function run(options: BenchOptions): Promise<void> {
-  const startedAt = new Date().toISOString();
-  const folder = await mkdtemp(join(options.dir ?? tmpdir(), "svc-bench-"));
+type OpenContest = (present: World, other: World, pairs: number) => Promise<Contest>;
+
+const contests: Readonly<Record<ContestName, readonly OpenContest[]>> = {
+  fetch: [contestOfFetches],
+  search: [contestOfSearches],
+  push: [contestOfPushes],
+  actors: [
+    (present, other) => contestOfCalls(present, other, 64),
+    (present, other) => contestOfCalls(present, other, 500),
+  ],
+};
+
+function worldIn(folder: string, options: BenchOptions, tree: string | null): World {
+  const { prepared, quick, records } = options;
   const profileTo = options.profileTo === null ? null : resolve(options.profileTo);
+  return new World({ folder, prepared, quick, records, profileTo, tree });
+}
+
+async function measure(folder: string, options: BenchOptions): Promise<void> {
+  const startedAt = new Date().toISOString();
   const figures: Figure[] = [];
-  try {
-    const { prepared, quick, records } = options;
-    const world = new World({ folder, prepared, quick, records, profileTo });
-    for (const name of sectionNames) {
-      if (!options.sections.includes(name)) continue;
-      world.say(name);
-      const measured = await sections[name](world);
-      for (const { name: what, ratio, ours, unit } of measured)
-        world.say(`${what}: ${ratio?.toFixed(2) ?? `${ours} ${unit}`}`);
-      figures.push(...measured);
-    }
-  } finally {
-    await rm(folder, { recursive: true });
+  const world = worldIn(folder, options, null);
+  for (const name of sectionNames) {
+    if (!options.sections.includes(name)) continue;
+    world.say(name);
+    const measured = await sections[name](world);
+    for (const { name: what, ratio, ours, unit } of measured)
+      world.say(`${what}: ${ratio?.toFixed(2) ?? `${ours} ${unit}`}`);
+    figures.push(...measured);
   }
   const json = reportJson(figures, { quick: options.quick, startedAt });
   if (options.json !== "-") console.log(`\n${reportTable(figures)}`);
@@ -84,6 +94,40 @@ async function run(options: BenchOptions): Promise<void> {
   if (options.json !== null && options.json !== "-") await writeFile(options.json, json);
   const missed = figures.filter((figure) => isMet(figure) === false).length;
   console.error(missed === 0 ? "Every goal is met." : `${missed} of the goals are not met.`);
+}
+
+async function compareWith(
+  folder: string,
+  options: BenchOptions,
+  { commit, pairs, contests: names }: AgainstOptions,
+): Promise<void> {
+  const tree = join(folder, "other");
+  const id = await unpack(commit, tree);
+  // Both have small catalogues, and homes of their own: what is stored may differ.
+  const few = { ...options, quick: true };
+  const theirs = few.prepared === null ? few : { ...few, prepared: join(few.prepared, id) };
+  await mkdir(join(tree, ".bench"));
+  const [present, other] = [worldIn(folder, few, null), worldIn(join(tree, ".bench"), theirs, tree)];
+  let alarms = 0;
+  for (const open of names.flatMap((name) => contests[name])) {
+    await using contest = await open(present, other, pairs);
+    present.say(contest.name);
+    const { isAlarm, text } = await hold(contest, pairs);
+    if (isAlarm) alarms += 1;
+    console.log(`\n${text}`);
+  }
+  console.error(`\n${alarms === 0 ? "Nothing" : alarms} is certainly slower than at ${id}.`);
+  if (alarms > 0) process.exitCode = 1;
+}
+
+async function run(options: BenchOptions): Promise<void> {
+  const folder = await mkdtemp(join(options.dir ?? tmpdir(), "svc-bench-"));
+  try {
+    if (options.against === null) await measure(folder, options);
+    else await compareWith(folder, options, options.against);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 try {

@@ -22,6 +22,16 @@ describe("the options of the benchmark", () => {
     expect(() => parseOptions(["--only", "billion"])).toThrow("There is no section billion.");
   });
 
+  it("say with which commit to compare, and what", () => {
+    expect(parseOptions([]).against).toBeNull();
+    const { against } = parseOptions(["--against", "HEAD~1"]);
+    expect(against).toEqual({ commit: "HEAD~1", pairs: 15, contests: ["fetch", "search", "push", "actors"] });
+    const some = ["--against", "HEAD", "--only", "actors,fetch", "--pairs", "31"];
+    expect(parseOptions(some).against).toMatchObject({ pairs: 31, contests: ["actors", "fetch"] });
+    expect(() => parseOptions(["--against", "HEAD", "--pairs", "5"])).toThrow("from 6, not 5");
+    expect(() => parseOptions(["--against", "HEAD", "--only", "mcp"])).toThrow("mcp cannot be compared");
+  });
+
   it("are those that the table of docs/production.md names, with the records of its figures", () => {
     const page = readFileSync(join(import.meta.dirname, "..", "docs", "production.md"), "utf8");
     const [, table = ""] = /^\| what \| measured \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(page) ?? [];

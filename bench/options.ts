@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { bulkRecordsMax } from "../protocol/limits.ts";
+import { pairsMin } from "./slowdown.ts";
 
 export const sectionNames = [
   "fetch",
@@ -32,6 +33,16 @@ export const sectionNames = [
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */
 const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster-import"];
+/** What can be compared with another commit. */
+export const contestNames = ["fetch", "search", "push", "actors"] as const satisfies readonly SectionName[];
+export type ContestName = (typeof contestNames)[number];
+const pairsDefault = 15;
+
+export interface AgainstOptions {
+  readonly commit: string;
+  readonly pairs: number;
+  readonly contests: readonly ContestName[];
+}
 
 export interface BenchOptions {
   readonly sections: readonly SectionName[];
@@ -47,6 +58,8 @@ export interface BenchOptions {
   readonly dir: string | null;
   /** Folder in which prepared homes are kept, for reuse by the next run. */
   readonly prepared: string | null;
+  /** What is compared instead of measured; null to measure. */
+  readonly against: AgainstOptions | null;
 }
 
 export const usage = `npm run bench -- [options]
@@ -56,6 +69,9 @@ export const usage = `npm run bench -- [options]
   --records N      records of a bulk file, instead of 100,000
   --json FILE      writes the figures as JSON; - for standard output
   --profile DIR    writes CPU profiles of the measured processes
+  --against COMMIT compares the speed with that commit, in ${contestNames.join(",")} or those of --only;
+                   ends with 1 if this one is certainly slower
+  --pairs N        how often both are measured then; ${pairsDefault} if not said, at least ${pairsMin}
   --dir DIR        where temporary files go (a disk; default: the system's)
   --prepared DIR   keeps the prepared homes there and uses them again`;
 
@@ -71,6 +87,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       profile: { type: "string" },
       dir: { type: "string" },
       prepared: { type: "string" },
+      against: { type: "string" },
+      pairs: { type: "string" },
     },
   });
   const named = values.only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
@@ -88,7 +106,24 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     profileTo: values.profile ?? null,
     dir: values.dir ?? null,
     prepared: values.prepared ?? null,
+    against: values.against === undefined ? null : againstOf(values.against, values),
   };
+}
+
+function againstOf(
+  commit: string,
+  { only, pairs: text }: { readonly only?: string; readonly pairs?: string },
+): AgainstOptions {
+  const pairs = Number(text ?? pairsDefault);
+  if (!Number.isInteger(pairs) || pairs < pairsMin)
+    throw new Error(`--pairs is a whole number from ${pairsMin}, not ${text}.`);
+  const contests = (only?.split(",") ?? contestNames).map((name) => {
+    const known = contestNames.find((each) => each === name);
+    if (known === undefined)
+      throw new Error(`${name} cannot be compared with a commit, only ${contestNames.join(", ")}.`);
+    return known;
+  });
+  return { commit, pairs, contests };
 }
 
 function recordsOf(text: string): number {

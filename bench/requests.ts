@@ -1,12 +1,18 @@
-// Signed requests as bytes, prepared before they are needed: signing is the caller's work and is not measured.
+// Signed requests as bytes, prepared before they are needed, because signing is the caller's work and is not measured; and the load
+// that is made of them on a server, ours or a floor, which is given the same work as ours.
 
 import { randomBytes } from "node:crypto";
 import { signRequest } from "../client/sign-request.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { Signer } from "../crypto/port.ts";
 import type { PrivateJwk } from "../crypto/private-jwk.ts";
+import { parseBase64 } from "../protocol/bytes.ts";
+import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";
-import type { LoadTarget } from "./load.ts";
+import { type Child, spend } from "./child.ts";
+import { quantile, type Rounds, sidesText, takeRounds } from "./figures.ts";
+import type { AnswerPlan } from "./floor/bare-server.ts";
+import { Connection, type LoadTarget, type ReceivedAnswer, refused, sendAll, sendOne } from "./load.ts";
 
 export interface Caller {
   readonly key: Signer;
@@ -34,28 +40,31 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   const url = new URL(baseUrl + plan.path);
   const body = plan.body ?? null;
   const signed = await signRequest({
-    method: plan.method,
-    url,
-    body,
-    key: caller.key,
-    tag: plan.tag,
+    ...{ method: plan.method, url, body, key: caller.key, tag: plan.tag, lifetimeSeconds },
     created: Math.floor(Date.now() / 1_000),
-    lifetimeSeconds,
     nonce: randomBytes(32).toString("base64url"),
   });
-  const headers = {
-    host: url.host,
+  return requestBytes(plan.method, url, body, {
     accept: "application/json",
-    ...(body === null ? {} : { "content-type": "application/json", "content-length": String(body.length) }),
     "svc-sandbox-key": caller.grant,
     ...plan.headers,
     ...signed.headers,
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = Buffer.from(
-    `${plan.method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n`,
-    "latin1",
+  });
+}
+
+/** Bytes of a request as it is. */
+export function requestBytes(
+  method: string,
+  { host, pathname, search }: URL,
+  body: Uint8Array | null,
+  headers: Readonly<Record<string, string>>,
+): Uint8Array {
+  const ofBody =
+    body === null ? {} : { "content-type": "application/json", "content-length": String(body.length) };
+  const lines = Object.entries({ host, ...ofBody, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
   );
+  const head = Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1");
   return body === null ? head : Buffer.concat([head, body]);
 }
 
@@ -73,19 +82,121 @@ export async function makeRequests(
   return requests;
 }
 
+/** Sends one signed request; throws for an answer that is not 200. */
+export async function ask(baseUrl: string, caller: Caller, plan: RequestPlan): Promise<string> {
+  const { status, body } = await sendOne(targetOf(baseUrl), await makeRequest(baseUrl, caller, plan));
+  if (status !== 200) throw refused(plan.path, { status, body });
+  return body;
+}
+
 export function targetOf(baseUrl: string): LoadTarget {
   const { hostname, port } = new URL(baseUrl);
   return { host: hostname, port: Number(port) };
 }
 
+/** A server that is measured. */
+export interface Server {
+  readonly child: Child;
+  readonly target: LoadTarget;
+}
+
+/** What a server did under load, and what each answer cost. */
+export interface Timed {
+  readonly rate: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Elapsed time, and processor time of the main thread and of all. */
+  readonly micros: number;
+  readonly mainMicros: number;
+  readonly allMicros: number;
+}
+
+/** Sends all requests to a server whose child answers `cpuTimes`. */
+export async function timeLoad(
+  { child, target }: Server,
+  requests: readonly Uint8Array[],
+  connections: number,
+  note?: (answer: ReceivedAnswer, index: number) => void,
+): Promise<Timed> {
+  const { result, cpu } = await spend(child, () => sendAll(target, requests, connections, note));
+  const { elapsedMs, latenciesMs } = result;
+  const microsOf = (ms: number): number => (ms * 1_000) / requests.length;
+  return {
+    rate: (requests.length / elapsedMs) * 1_000,
+    ...{ p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) },
+    ...{ micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) },
+  };
+}
+
+/** Load by plans, of which each round takes the next `each`. All are signed for the node, whichever server they are sent to. */
+export function loadOf(
+  { baseUrl, caller }: { readonly baseUrl: string; readonly caller: Caller },
+  load: { readonly plans: readonly RequestPlan[]; readonly each: number; readonly connections: number },
+): (server: Server) => (round: number) => Promise<Timed> {
+  const { plans, each, connections } = load;
+  return (server) => async (round) => {
+    const some = plans.slice(round * each, (round + 1) * each);
+    return await timeLoad(server, await makeRequests(baseUrl, caller, some), connections);
+  };
+}
+
+/** Both sides of a comparison with a floor, once the round after the last has warmed them up. */
+export async function warmedUp<Ours, Floor>(
+  rounds: number,
+  sides: {
+    readonly ours: (round: number) => Promise<Ours>;
+    readonly floor: (round: number) => Promise<Floor>;
+  },
+): Promise<Rounds<Ours, Floor>> {
+  await sides.ours(rounds);
+  await sides.floor(rounds);
+  return await takeRounds(rounds, sides);
+}
+
+export function cpuText(rounds: Rounds<Timed>): string {
+  return (
+    `processor time of an answer ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs on the main thread, ` +
+    `${sidesText(rounds, ({ allMicros }) => allMicros)} µs on all.`
+  );
+}
+
+/** What a floor is given so that it does the same work for these requests as our server, whose answers are captured. */
+export async function captureAnswers(
+  baseUrl: string,
+  caller: Caller,
+  plans: readonly RequestPlan[],
+): Promise<AnswerPlan> {
+  const requests = await makeRequests(baseUrl, caller, plans);
+  const connection = await Connection.open(targetOf(baseUrl));
+  const bodies: Uint8Array[] = [];
+  try {
+    for (const request of requests) {
+      const answer = await connection.exchange(request);
+      if (answer.status !== 200) throw refused("captured", { status: answer.status, body: answer.body() });
+      bodies.push(Buffer.from(answer.body()));
+    }
+  } finally {
+    connection.close();
+  }
+  const [body, plan, request] = [bodies[0], plans[0], requests[0]];
+  if (body === undefined || plan === undefined || request === undefined)
+    throw new Error("nothing was captured");
+  const { receipt } = JSON.parse(Buffer.from(body).toString()) as { receipt: { payload: string } };
+  const payload = parseBase64(receipt.payload) ?? new Uint8Array();
+  return {
+    signatureBaseLength: signatureBaseLength(baseUrl, plan, request),
+    receiptLength: pae(payloadTypes["receipt.v3"], payload).length,
+    envelopeLength: JSON.stringify(receipt).length,
+    bodies,
+  };
+}
+
 /** Length of the signature base of a request made here. */
-export function signatureBaseLength(baseUrl: string, plan: RequestPlan, request: Uint8Array): number {
+function signatureBaseLength(baseUrl: string, plan: RequestPlan, request: Uint8Array): number {
   const head = Buffer.from(request).toString("latin1");
   const params = /\r\nsignature-input: sig1=([^\r]+)/.exec(head)?.[1] ?? "";
   const contentDigest = /\r\ncontent-digest: ([^\r]+)/.exec(head)?.[1] ?? null;
   const { host, pathname } = new URL(baseUrl + plan.path);
-  return signatureBase(
-    { method: plan.method, authority: host, path: pathname, query: null, contentDigest },
-    params,
-  ).length;
+  const parts = { method: plan.method, authority: host, path: pathname, query: null, contentDigest };
+  return signatureBase(parts, params).length;
 }

@@ -4,9 +4,8 @@ import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
-import { sendOne } from "../load.ts";
-import type { Publisher } from "../prepared-push.ts";
-import { type Caller, makeRequest, targetOf } from "../requests.ts";
+import type { Publisher } from "../publishing.ts";
+import { ask, type Caller } from "../requests.ts";
 
 let parties = 0;
 
@@ -37,9 +36,7 @@ export async function newCompany(keysFolder: string): Promise<Caller> {
 export async function newPublisher(keysFolder: string, businessUrl: string): Promise<Publisher> {
   const { uuid, caller } = await newCaller(keysFolder, "integration");
   const plan = { method: "GET", path: "/v1/seal-context", tag: "svc-business-read" } as const;
-  const answer = await sendOne(targetOf(businessUrl), await makeRequest(businessUrl, caller, plan));
-  if (answer.status !== 200) throw new Error(`seal context: ${answer.status} ${answer.body.slice(0, 500)}`);
-  const context = JSON.parse(answer.body) as {
+  const context = JSON.parse(await ask(businessUrl, caller, plan)) as {
     readonly cert_id: string;
     readonly ai_policy_version: number;
   };

@@ -1,4 +1,4 @@
-// The engines of the section: two regions, started for it, or those that the environment names (`SVC_TEST_*`).
+// The engines that sections need: those that the environment names (`SVC_TEST_*`), or a profile that is started for them.
 
 import { EngineUnavailable } from "../../tools/engines/maven.ts";
 import { startProfile } from "../../tools/engines/profiles.ts";
@@ -10,13 +10,23 @@ export interface BenchEngines extends AsyncDisposable {
   readonly elastic: readonly string[];
 }
 
-/** Returns null, and says so, where this machine cannot run them. */
-export async function openEngines(say: (what: string) => void): Promise<BenchEngines | null> {
-  const running = runningEngines();
-  if (running !== null) return running;
+/** Returns null, and says what is not measured, where this machine cannot run them. */
+export async function openEngines(
+  profileName: Parameters<typeof startProfile>[0],
+  what: string,
+  say: (what: string) => void,
+): Promise<BenchEngines | null> {
+  const list = (name: string): readonly string[] => (process.env[name] ?? "").split(",");
+  if (list(profileName === "regions" ? "SVC_TEST_CASSANDRA" : "SVC_TEST_ELASTIC").join() !== "")
+    return {
+      regions: list("SVC_TEST_REGIONS"),
+      cassandra: list("SVC_TEST_CASSANDRA").map(withPort),
+      elastic: list("SVC_TEST_ELASTIC"),
+      [Symbol.asyncDispose]: async () => {},
+    };
   try {
-    say("starting Cassandra and Elasticsearch for two regions");
-    const profile = await startProfile("regions", { progress: say });
+    say(`starting engines: ${profileName}`);
+    const profile = await startProfile(profileName, { progress: say });
     return {
       regions: profile.cassandra.map(({ dataCenter }) => dataCenter),
       cassandra: profile.cassandra.map(({ address }) => withPort(address)),
@@ -26,20 +36,9 @@ export async function openEngines(say: (what: string) => void): Promise<BenchEng
   } catch (error) {
     if (!(error instanceof EngineUnavailable)) throw error;
     const line = "!".repeat(100);
-    console.error(`${line}\nNOT MEASURED: regions of nodes on real engines. ${error.message}.\n${line}`);
+    console.error(`${line}\nNOT MEASURED: ${what}. ${error.message}.\n${line}`);
     return null;
   }
-}
-
-function runningEngines(): BenchEngines | null {
-  const list = (name: string): readonly string[] => (process.env[name] ?? "").split(",");
-  if (process.env["SVC_TEST_CASSANDRA"] === undefined) return null;
-  return {
-    regions: list("SVC_TEST_REGIONS"),
-    cassandra: list("SVC_TEST_CASSANDRA").map(withPort),
-    elastic: list("SVC_TEST_ELASTIC"),
-    [Symbol.asyncDispose]: async () => {},
-  };
 }
 
 function withPort(address: string): string {

@@ -1,142 +1,161 @@
-// A push of the largest batch until both regions find it, against the work that no implementation could skip.
+// A push of the largest batch, and a bulk file, until both regions find all of their records, against writing what ours stored to
+// the engines again.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
-import type { Child } from "../child.ts";
-import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
+import type { CpuTimes } from "../answer-parent.ts";
+import { spend } from "../child.ts";
+import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { EnginePush, EnginePushResult } from "../floor/engine-push.ts";
-import { sendOne } from "../load.ts";
-import { type ProductRange, type Publisher, preparePushOf } from "../prepared-push.ts";
-import type { Figure } from "../report.ts";
-import { targetOf } from "../requests.ts";
-import { compare, median, takeRounds } from "../rounds.ts";
-import { batchRecords, type World } from "../world.ts";
+import {
+  type BulkFile,
+  batchRecords,
+  type ProductRange,
+  type Publisher,
+  prepareImport,
+  preparePush,
+  publish,
+  push,
+  sendUpload,
+  writeBulkFile,
+} from "../publishing.ts";
+import type { Stored } from "../serve.ts";
+import { numbersTo, recordIds } from "../world.ts";
 import { newPublisher } from "./callers.ts";
-import type { Stored } from "./node.ts";
-import type { ClusterNode, ClusterSetting } from "./setting.ts";
+import type { ClusterNode, Regions } from "./setting.ts";
 
 const warmUpRecords = 500;
-
-interface Common {
-  readonly world: World;
-  readonly setting: ClusterSetting;
-  readonly node: ClusterNode;
-  /** One node of each region. */
-  readonly nodes: readonly ClusterNode[];
-}
 
 interface Measured {
   readonly elapsedMs: number;
   readonly cpu: CpuTimes;
 }
 
-export async function measurePushes(
-  world: World,
-  setting: ClusterSetting,
-  nodes: readonly ClusterNode[],
-): Promise<readonly Figure[]> {
-  const [node] = nodes;
-  if (node === undefined) throw new Error("there is no node");
-  const common = { world, setting, node, nodes };
-  const records = world.size(batchRecords, 1_000);
-  await pushOnce(common, { first: 0, count: warmUpRecords });
-  let stored: readonly Stored[] | null = null;
-  const rounds = await takeRounds(world.size(3, 1), {
-    ours: async (round) => {
-      world.say(`cluster: push, round ${round + 1}`);
-      const pushed = await pushOnce(common, { first: 0, count: records });
-      stored ??= await node.child.call<readonly Stored[]>("readStored", { ids: pushed.ids });
-      return pushed.measured;
-    },
-    floor: async (round) => {
-      if (stored === null) throw new Error("the first round begins with ours");
-      return await pushToFloor(common, stored, round);
-    },
+interface Published extends Measured {
+  readonly publisher: Publisher;
+}
+
+export async function measurePushes(regions: Regions): Promise<readonly Figure[]> {
+  const records = regions.world.size(batchRecords, 1_000);
+  const rounds = await takeTurns(regions, {
+    ...{ rounds: regions.world.size(3, 1), sample: records, copies: 1 },
+    warmUp: () => pushOnce(regions, { first: 0, count: warmUpRecords }),
+    publish: () => pushOnce(regions, { first: 0, count: records }),
   });
-  const cpuOf = (side: "ours" | "floor"): string =>
-    median(rounds.map((round) => round[side].cpu.mainMs)).toFixed(0);
   return [
-    {
-      ...{
-        section: "cluster",
-        name: `push of ${records.toLocaleString("en")} records until both regions find all`,
-      },
-      unit: "ms",
-      ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.elapsedMs, floor: floor.elapsedMs }))),
-      goal: { atMost: 2 },
-      note:
-        "The floor writes the versions, heads and catalogue rows that ours stored, and sends its rows to both regions' Elasticsearch, at the same time and with as many requests at once as ours; all of it was made beforehand. " +
-        `Processor time of the home node's main thread ${cpuOf("ours")} ms against ${cpuOf("floor")}.`,
-    },
+    figuresOf("cluster")(
+      `push of ${count(records)} records until both regions find all`,
+      "ms",
+      compareBy(rounds, ({ elapsedMs }) => elapsedMs),
+      { atMost: 2 },
+      "The floor writes the versions, heads and catalogue rows that ours stored, and sends its rows to both regions' Elasticsearch, at the same time and with as many requests at once as ours; all of it was made beforehand. " +
+        cpuNote(rounds),
+    ),
   ];
 }
 
+export async function measureImports(regions: Regions): Promise<readonly Figure[]> {
+  const { world } = regions;
+  // The floor writes a part of the file several times: all of it at once would not fit into memory.
+  const sample = Math.min(world.bulkRecords, world.size(batchRecords, 1_000));
+  const copies = Math.ceil(world.bulkRecords / sample);
+  const records = copies * sample;
+  const file = await writeBulkFile(world.path("file.txt"), { first: 0, count: records });
+  const small = await writeBulkFile(world.path("warm-up.txt"), { first: 0, count: warmUpRecords });
+  const rounds = await takeTurns(regions, {
+    ...{ rounds: world.size(2, 1), sample, copies },
+    warmUp: () => importOnce(regions, small),
+    publish: () => importOnce(regions, file),
+  });
+  return [
+    figuresOf("cluster-import")(
+      `a file of ${count(records)} records until both regions find all`,
+      "ms",
+      compareBy(rounds, ({ elapsedMs }) => elapsedMs),
+      { atMost: 2 },
+      `From the first byte of the upload. The floor writes what ours stored of ${count(sample)} of the records ${copies} times under other ids, as in a push of the section cluster; each time is prepared before the clock goes on. ` +
+        cpuNote(rounds),
+    ),
+  ];
+}
+
+function cpuNote(rounds: Rounds<Measured>): string {
+  return `Processor time of the home node's main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms.`;
+}
+
+interface Turns {
+  readonly rounds: number;
+  /** How many of the records the floor writes, and how often. */
+  readonly sample: number;
+  readonly copies: number;
+  readonly warmUp: () => Promise<unknown>;
+  readonly publish: () => Promise<Published>;
+}
+
+async function takeTurns(regions: Regions, of: Turns): Promise<Rounds<Measured>> {
+  const { world, node } = regions;
+  await of.warmUp();
+  let stored: readonly Stored[] | null = null;
+  return await takeRounds<Measured, Measured>(of.rounds, {
+    ours: async (round) => {
+      world.say(`cluster: publishing, round ${round + 1}`);
+      const { publisher, ...measured } = await of.publish();
+      if (stored === null) {
+        const ids = await recordIds(node.child, publisher.uuid, numbersTo(of.sample));
+        stored = await node.child.call<readonly Stored[]>("readStored", { ids });
+      }
+      return measured;
+    },
+    floor: async (round) => {
+      if (stored === null) throw new Error("the first round begins with ours");
+      return await pushToFloor(regions, stored, round, of.copies);
+    },
+  });
+}
+
 /** A push of a new business, from the first byte of the request until it is complete, which every index has to confirm. */
-async function pushOnce(common: Common, range: ProductRange): Promise<Pushed> {
-  const { child, urls } = common.node;
-  const publisher = await newPublisher(common.setting.keysFolder, urls.business_url);
-  const prepared = await preparePushOf(urls.business_url, publisher, range);
-  const pushId = prepared.batch.push_id;
-  return await timePush(common, { publisher, range }, async () => {
-    await requestPush(urls, prepared.request);
-    await untilComplete(child, { publisher, pushId, records: range.count });
+async function pushOnce(regions: Regions, range: ProductRange): Promise<Published> {
+  const { node, setting } = regions;
+  const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
+  const prepared = await preparePush(node.businessUrl, publisher, range);
+  return await timed(regions, publisher, range.count, () => push(node, prepared));
+}
+
+/** An import of a new business. */
+async function importOnce(regions: Regions, file: BulkFile): Promise<Published> {
+  const { node, setting } = regions;
+  const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
+  const prepared = await prepareImport(node.businessUrl, publisher, file);
+  return await timed(regions, publisher, file.range.count, async () => {
+    await sendUpload(prepared);
+    await publish(node, prepared.request, prepared);
   });
 }
 
-export interface Pushed {
-  readonly measured: Measured;
-  readonly ids: readonly string[];
-}
-
-/** Times a push, and sees that every region has its records. */
-export async function timePush(
-  { node: { child }, nodes }: Pick<Common, "node" | "nodes">,
-  { publisher, range }: { readonly publisher: Publisher; readonly range: ProductRange },
-  push: () => Promise<void>,
-): Promise<Pushed> {
-  const before = await Promise.all(nodes.map(indexedProducts));
-  const cpuBefore = await child.call<CpuTimes>("cpuTimes", null);
-  const startedMs = performance.now();
-  await push();
-  const elapsedMs = performance.now() - startedMs;
-  const cpu = cpuBetween(cpuBefore, await child.call<CpuTimes>("cpuTimes", null));
-  const after = await Promise.all(nodes.map(indexedProducts));
-  const found = after.map((count, at) => count - (before[at] ?? 0));
-  if (found.some((count) => count !== range.count))
-    throw new Error(`Of ${range.count} records the regions find ${found.join(" and ")}.`);
-  const ids = await child.call<readonly string[]>("recordIds", { businessUuid: publisher.uuid, ...range });
-  return { measured: { elapsedMs, cpu }, ids };
-}
-
-export async function requestPush({ business_url }: ClusterNode["urls"], request: Uint8Array): Promise<void> {
-  const answer = await sendOne(targetOf(business_url), request);
-  if (answer.status !== 202) throw new Error(`push: ${answer.status} ${answer.body.slice(0, 500)}`);
-}
-
-export async function untilComplete(
-  child: Child,
-  push: { readonly publisher: Publisher; readonly pushId: string; readonly records: number },
-): Promise<void> {
-  const { publisher, pushId, records } = push;
-  const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>("awaitPush", {
-    businessUuid: publisher.uuid,
-    pushId,
-  });
-  if (ended.state !== "complete" || ended.counts["accepted"] !== records)
-    throw new Error(`push: ${JSON.stringify(ended)}`);
-}
-
-function indexedProducts({ child }: ClusterNode): Promise<number> {
-  return child.call<number>("indexedProducts", null);
+/** Times what publishes records, and sees that every region has them. */
+async function timed(
+  { node, nodes }: Regions,
+  publisher: Publisher,
+  records: number,
+  work: () => Promise<void>,
+): Promise<Published> {
+  const indexed = ({ child }: ClusterNode): Promise<number> => child.call<number>("indexedProducts");
+  const before = await Promise.all(nodes.map(indexed));
+  const { elapsedMs, cpu } = await spend(node.child, work);
+  const after = await Promise.all(nodes.map(indexed));
+  const found = after.map((each, at) => each - (before[at] ?? 0));
+  if (found.some((each) => each !== records))
+    throw new Error(`Of ${records} records the regions find ${found.join(" and ")}.`);
+  return { publisher, elapsedMs, cpu };
 }
 
 /** Writes what ours stored again, `copies` times under other ids. */
-export async function pushToFloor(
-  { world, setting, node }: Pick<Common, "world" | "setting" | "node">,
+async function pushToFloor(
+  { world, setting, node }: Regions,
   stored: readonly Stored[],
   round: number,
-  copies = 1,
+  copies: number,
 ): Promise<EnginePushResult> {
-  await using child = world.start("floor/engine-push.ts");
+  await using child = world.startFloor("engine-push");
   const { regions, elastic } = setting.engines;
   const indexes = regions.map((region, at) => ({
     elastic: elastic[at] ?? "",

@@ -2,22 +2,32 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createCqlClient } from "../../tools/engines/cassandra.ts";
+import { freePorts } from "../../tools/free-ports.ts";
 import type { Child } from "../child.ts";
 import type { EnginePlace } from "../floor/engine-serve.ts";
+import type { PushNode } from "../publishing.ts";
+import { type Server, targetOf } from "../requests.ts";
 import type { World } from "../world.ts";
 import type { BenchEngines } from "./engines.ts";
-import type { ClusterUrls } from "./node.ts";
 
-export interface ClusterNode {
+export interface ClusterNode extends Server, PushNode {
   readonly name: string;
   readonly region: string;
   /** The address at which other nodes find it, which determines placement. */
   readonly address: string;
-  readonly urls: ClusterUrls;
-  readonly child: Child;
+  readonly baseUrl: string;
+}
+
+/** What the parts of the section are given. */
+export interface Regions {
+  readonly world: World;
+  readonly setting: ClusterSetting;
+  /** One node of each region. */
+  readonly nodes: readonly ClusterNode[];
+  /** The one that is asked. */
+  readonly node: ClusterNode;
 }
 
 export class ClusterSetting implements AsyncDisposable {
@@ -41,15 +51,10 @@ export class ClusterSetting implements AsyncDisposable {
     return `${this.name}-${region}-`;
   }
 
-  /** Index of the region among the engines. */
-  at(region: string): number {
-    return this.engines.regions.indexOf(region);
-  }
-
   /** Where the floor finds a region's engines. */
   placeOf(region: string): EnginePlace {
-    const { cassandra, elastic } = this.engines;
-    const at = this.at(region);
+    const { regions, cassandra, elastic } = this.engines;
+    const at = regions.indexOf(region);
     return {
       ...{ region, keyspace: this.name },
       ...{ cassandra: cassandra[at] ?? "", elastic: elastic[at] ?? "" },
@@ -59,13 +64,15 @@ export class ClusterSetting implements AsyncDisposable {
   /** Starts a node; if `again` names one that has ended, restarts that one. */
   async start(region: string, again: ClusterNode | null = null): Promise<ClusterNode> {
     const name = again?.name ?? `${region}-${this.#children.size}`;
-    const address = again?.address ?? `127.0.0.1:${await freePort()}`;
+    const address = again?.address ?? `127.0.0.1:${await freePorts(1)}`;
     const home = join(this.#folder, name);
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const child = this.#world.start("cluster/node.ts");
+    const child = this.#world.start("serve.ts");
     this.#children.add(child);
-    const urls = await child.call<ClusterUrls>("open", { env: this.#env(region, address, home) });
-    return { name, region, address, urls, child };
+    const env = this.#env(region, address, home);
+    const urls = await child.call<{ base_url: string; business_url: string }>("join", { env });
+    const { base_url: baseUrl, business_url: businessUrl } = urls;
+    return { name, region, address, baseUrl, businessUrl, target: targetOf(baseUrl), child };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,7 +81,8 @@ export class ClusterSetting implements AsyncDisposable {
   }
 
   #env(region: string, address: string, home: string): Readonly<Record<string, string>> {
-    const { regions, cassandra, elastic } = this.engines;
+    const { regions } = this.engines;
+    const { cassandra, elastic } = this.placeOf(region);
     return {
       SVC_STORE: "cassandra",
       SVC_ENVIRONMENT: "sandbox",
@@ -82,10 +90,10 @@ export class ClusterSetting implements AsyncDisposable {
       SVC_CLUSTER_SECRET: this.#secret,
       SVC_REGION: region,
       SVC_REGIONS: regions.join(","),
-      SVC_CASSANDRA: cassandra[this.at(region)] ?? "",
+      SVC_CASSANDRA: cassandra,
       SVC_CASSANDRA_KEYSPACE: this.name,
       SVC_CASSANDRA_REPLICATION: regions.map((each) => `${each}:1`).join(","),
-      SVC_ELASTICSEARCH: elastic[this.at(region)] ?? "",
+      SVC_ELASTICSEARCH: elastic,
       SVC_NODE_LISTEN: address,
       SVC_PORT_BASE: "0",
       SVC_HOME: home,
@@ -113,15 +121,4 @@ export class ClusterSetting implements AsyncDisposable {
       for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
     }
   }
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject()));
-  });
-  return promise;
 }

@@ -1,33 +1,27 @@
-// Child process, floor of the ads: a bare `node:http` server that does for every request the work that no implementation could skip. Each
-// verifies the request's signature and the digest of its body, and keeps its nonce. A pool finds the ads of a keyword, orders them by price
-// and those that it needs by the hash of the pool, issues their tokens, splices the stored bytes of twenty, signs a receipt, and keeps the
-// receipt and the pool's items in the same transaction. A render and a click check a token, and keep the item's state in the nonce's
-// transaction; a render keeps the campaign's sums as well, and issues the token of a click.
+// Child process, floor of the ads: the bare signed server, which also verifies the digest of each body and keeps each nonce. A pool
+// finds the ads of a keyword, orders them by price and those that it needs by the hash of the pool, issues their tokens, splices
+// the stored bytes of twenty, signs a receipt, and keeps the receipt and the pool's items in the same transaction. A render and a
+// click check a token, and keep the item's state in the nonce's transaction; a render keeps the campaign's sums as well, and
+// issues the token of a click.
 
-import {
-  generateKeyPairSync,
-  hash,
-  type KeyObject,
-  randomBytes,
-  sign,
-  timingSafeEqual,
-  verify,
-} from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { utf8 } from "../../protocol/bytes.ts";
-import { answerParent } from "../answer-parent.ts";
-import { cpuTimes } from "../cpu-times.ts";
-import { GroupCommit } from "./group-commit.ts";
+import {
+  type Answer,
+  type AnswerPlan,
+  BareServer,
+  keyId,
+  newRetrievalId,
+  nonceLifeMs,
+  runFloor,
+} from "./bare-server.ts";
+import { SyncedFile } from "./synced-file.ts";
 
-export interface AdFloorPlan {
+export interface AdFloorPlan extends Omit<AnswerPlan, "bodies"> {
   /** Path of the store file. */
   readonly file: string;
-  /** Lengths of the signature base of the caller, of the receipt's signed bytes, and of its envelope and the pool's items as stored. */
-  readonly signatureBaseLength: number;
-  readonly receiptLength: number;
-  readonly envelopeLength: number;
+  /** Length of the pool's items as stored. */
   readonly itemsLength: number;
   /** Texts of items, captured from ours. Ads have them in turn. */
   readonly items: readonly string[];
@@ -51,39 +45,28 @@ interface Asked {
   readonly token?: string;
 }
 
-const nonceOf = /;nonce="([^"]{16,128})"/;
-const nonceLifeMs = 120_000;
 const poolAds = 20;
 const price = 10_000;
 
-class Floor {
-  readonly #commits: GroupCommit;
+class AdFloor {
+  readonly server: BareServer;
+  readonly #file: SyncedFile;
   readonly #book = new Map<string, readonly FloorAd[]>();
-  readonly #request: { readonly key: KeyObject; readonly base: Uint8Array; readonly signature: Uint8Array };
-  readonly #receipt: { readonly key: KeyObject; readonly message: Uint8Array; readonly envelope: string };
   readonly #secret = randomBytes(32);
   readonly #campaigns: number;
-  readonly #keep: Readonly<Record<"pool" | "render" | "click", (nonce: string, item: string) => void>>;
-  readonly server: Server;
+  readonly #keep: ReturnType<typeof prepareWrites>;
   #tokens = 0;
 
   constructor(plan: AdFloorPlan) {
-    this.#commits = new GroupCommit(plan.file);
-    const [caller, region] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
-    const base = randomBytes(plan.signatureBaseLength);
-    this.#request = { key: caller.publicKey, base, signature: sign(null, base, caller.privateKey) };
-    const envelope = "e".repeat(plan.envelopeLength);
-    this.#receipt = { key: region.privateKey, message: randomBytes(plan.receiptLength), envelope };
+    this.server = new BareServer({ ...plan, bodies: [] }, (asked) => this.#answer(asked));
+    this.#file = new SyncedFile(plan.file);
     this.#campaigns = plan.campaigns;
     for (const [at, keyword] of plan.keywords.entries()) this.#book.set(`US ${keyword}`, adsOf(plan, at));
-    this.#keep = prepareWrites(this.#commits, plan, envelope);
-    this.server = createServer((request, response) => void this.#take(request, response));
+    this.#keep = prepareWrites(this.#file, plan, this.server.envelope);
   }
 
   close(): void {
-    this.server.close();
-    this.server.closeAllConnections();
-    this.#commits.close();
+    this.#file.close();
   }
 
   /** Tokens of items; the campaigns have them in turn. */
@@ -94,37 +77,28 @@ class Floor {
     });
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { key, base, signature } = this.#request;
-    const nonce = nonceOf.exec(String(request.headers["signature-input"]))?.[1];
-    if (nonce === undefined || !verify(null, base, key, signature)) return refuse(response, 401);
-    const body = Buffer.concat(chunks);
+  #answer: Answer = async ({ request, body, nonce }) => {
     if (String(request.headers["content-digest"]) !== `sha-256=:${hash("sha256", body, "base64")}:`)
-      return refuse(response, 401);
+      return 401;
     const asked = JSON.parse(body.toString()) as Asked;
-    if (request.url === "/v1/ads/pool") return await this.#pool(nonce, asked, response);
+    if (request.url === "/v1/ads/pool") return await this.#pool(nonce, asked);
     const item = this.#itemOf(asked.token ?? "");
-    if (item === null) return refuse(response, 400);
+    if (item === null) return 400;
     const event = request.url === "/v1/ads/render" ? "render" : "click";
     const token = event === "render" ? this.#tokenOf(`click ${item}`) : null;
-    await this.#commits.write(() => this.#keep[event](nonce, item));
-    answer(response, JSON.stringify({ item, event, token, at: new Date().toISOString() }));
-  }
+    await this.#file.write(() => this.#keep[event](nonce, item));
+    return Buffer.from(JSON.stringify({ item, event, token, at: new Date().toISOString() }));
+  };
 
-  async #pool(nonce: string, { country, keywords }: Asked, response: ServerResponse): Promise<void> {
+  async #pool(nonce: string, { country, keywords }: Asked): Promise<Uint8Array> {
     const found = (keywords ?? []).flatMap((keyword) => this.#book.get(`${country} ${keyword}`) ?? []);
-    const retrievalId = `ret_${Date.now().toString(16).padStart(12, "0")}${randomBytes(10).toString("hex")}`;
+    const retrievalId = newRetrievalId(Date.now());
     const ads = firstOf(found, retrievalId).map(
       ({ id, opening, closing }, at) => opening + this.#tokenOf(`${retrievalId} ${at} ${id}`) + closing,
     );
-    const { key, message, envelope } = this.#receipt;
-    await new Promise<void>((resolve, reject) => {
-      sign(null, message, key, (error) => (error === null ? resolve() : reject(error)));
-    });
-    await this.#commits.write(() => this.#keep.pool(nonce, ""));
-    answer(response, `{"ads":[${ads.join(",")}],"receipt":"${envelope}"}`);
+    await this.server.sign();
+    await this.#file.write(() => this.#keep.pool(nonce));
+    return Buffer.from(`{"ads":[${ads.join(",")}],"receipt":"${this.server.envelope}"}`);
   }
 
   #macOf(item: string): Uint8Array {
@@ -143,6 +117,8 @@ class Floor {
   }
 }
 
+const tokenForm = /(?<="render_token":")[^"]+/;
+
 function adsOf({ items, adsOfKeyword }: AdFloorPlan, keyword: number): readonly FloorAd[] {
   return Array.from({ length: adsOfKeyword }, (_, at) => {
     const n = keyword * adsOfKeyword + at;
@@ -150,8 +126,6 @@ function adsOf({ items, adsOfKeyword }: AdFloorPlan, keyword: number): readonly 
     return { id: `ad-${n}`, price: (n * 7_919) % 20, opening, closing };
   });
 }
-
-const tokenForm = /(?<="render_token":")[^"]+/;
 
 /** The first by price, and of the same price by the hash of the pool: only those of which some are taken are hashed. */
 function firstOf(found: readonly FloorAd[], retrievalId: string): readonly FloorAd[] {
@@ -165,7 +139,7 @@ function firstOf(found: readonly FloorAd[], retrievalId: string): readonly Floor
     .map(({ ad }) => ad);
 }
 
-function prepareWrites({ db }: GroupCommit, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
+function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPlan, envelope: string) {
   db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE receipt (retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, envelope TEXT NOT NULL);
     CREATE TABLE pool (retrieval_id TEXT PRIMARY KEY, items TEXT NOT NULL);
@@ -173,57 +147,34 @@ function prepareWrites({ db }: GroupCommit, { itemsLength, campaigns }: AdFloorP
     CREATE TABLE campaign (id INTEGER PRIMARY KEY, renders INTEGER NOT NULL, spent INTEGER NOT NULL);`);
   const addCampaign = db.prepare("INSERT INTO campaign VALUES (?, 0, 0)");
   for (let id = 0; id < campaigns; id += 1) addCampaign.run(id);
-  const addNonce = db.prepare("INSERT INTO nonce VALUES (?, ?)");
+  const insertNonce = db.prepare("INSERT INTO nonce VALUES (?, ?)");
+  const addNonce = (nonce: string): void => void insertNonce.run(nonce, Date.now() + nonceLifeMs);
   const addReceipt = db.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?)");
   const addPool = db.prepare("INSERT INTO pool VALUES (?, ?)");
   const noteRender = db.prepare("INSERT INTO item VALUES (?, ?, NULL)");
   const charge = db.prepare("UPDATE campaign SET renders = renders + 1, spent = spent + ? WHERE id = ?");
   const noteClick = db.prepare("UPDATE item SET clicked_at = ? WHERE item = ?");
-  const [keyId, items] = ["k".repeat(43), "i".repeat(itemsLength)];
+  const items = "i".repeat(itemsLength);
   return {
-    pool: (nonce: string) => {
-      addNonce.run(nonce, Date.now() + nonceLifeMs);
-      const retrievalId = `ret_${Date.now().toString(16).padStart(12, "0")}${randomBytes(10).toString("hex")}`;
+    pool: (nonce: string): void => {
+      addNonce(nonce);
+      const retrievalId = newRetrievalId(Date.now());
       addReceipt.run(retrievalId, keyId, nonce, envelope);
       addPool.run(retrievalId, items);
     },
-    render: (nonce: string, item: string) => {
-      addNonce.run(nonce, Date.now() + nonceLifeMs);
+    render: (nonce: string, item: string): void => {
+      addNonce(nonce);
       noteRender.run(item, Date.now());
       charge.run(price, Number(item.split(" ")[1]));
     },
-    click: (nonce: string, item: string) => {
-      addNonce.run(nonce, Date.now() + nonceLifeMs);
+    click: (nonce: string, item: string): void => {
+      addNonce(nonce);
       noteClick.run(Date.now(), item);
     },
   };
 }
 
-function answer(response: ServerResponse, text: string): void {
-  const body = Buffer.from(text);
-  response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
-  response.end(body);
-}
-
-function refuse(response: ServerResponse, status: number): void {
-  response.writeHead(status, { "content-length": 0 }).end();
-}
-
-let floor: Floor | null = null;
-
-function running(): Floor {
-  if (floor === null) throw new Error("the floor does not listen");
-  return floor;
-}
-
-/** Starts to listen and returns the port. */
-async function listen(plan: AdFloorPlan): Promise<number> {
-  const started = new Floor(plan);
-  floor = started;
-  await new Promise<void>((resolve) => started.server.listen(0, "127.0.0.1", resolve));
-  return (started.server.address() as AddressInfo).port;
-}
-
-answerParent({ listen, tokens: (count: number) => running().tokens(count), cpuTimes }, async () =>
-  floor?.close(),
+runFloor(
+  (plan: AdFloorPlan) => new AdFloor(plan),
+  (running) => ({ tokens: (count: number) => running().tokens(count) }),
 );

@@ -11,10 +11,10 @@ import { elasticUrl, hasElastic, openFresh } from "../../storage/elasticsearch/e
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
 import { fresh, head, seal, version } from "../../storage/record-store.fixture.ts";
 import { recordIdFor } from "../../storage/row-index.fixture.ts";
-import type { EngineLoad, RecordedCommits } from "../actors/engine-durable.ts";
+import type { CallLoad, RecordedCommits } from "../actors/program.ts";
 import { Child } from "../child.ts";
-import type { Stored } from "../cluster/node.ts";
 import { sendAll, sendOne } from "../load.ts";
+import type { Stored } from "../serve.ts";
 import type { EngineReplay } from "./engine-commits.ts";
 import type { EnginePush, EnginePushResult } from "./engine-push.ts";
 import type { EngineFloorPlan, EnginePlace } from "./engine-serve.ts";
@@ -55,12 +55,12 @@ function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): vo
   const session = sessionOf(keyspace);
 
   it("makes every recorded commit again, and refuses one that does not fit", async () => {
-    const load: EngineLoad = { place: place(), actors: 4, callers: 4, calls: 40 };
-    await using ours = start("actors/engine-durable.ts");
-    const { commits } = await ours.call<RecordedCommits>("record", load);
+    const load: CallLoad = { at: place(), actors: 4, callers: 4, calls: 40 };
+    await using ours = start("actors/program.ts");
+    const commits = (await ours.call<RecordedCommits>("record", load)).flat();
     expect(commits.length).toBeGreaterThanOrEqual(load.actors);
     await using floor = start("floor/engine-commits.ts");
-    const replay = (some: RecordedCommits["commits"]): Promise<number> =>
+    const replay = (some: EngineReplay["commits"]): Promise<number> =>
       floor.call("replay", { place: place(), callers: 4, commits: some } satisfies EngineReplay);
     expect(await replay(commits)).toBeGreaterThan(0);
     const lastOf = new Map(commits.map((commit) => [commit.ref.id, commit]));

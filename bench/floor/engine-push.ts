@@ -14,9 +14,8 @@ import {
 import { stampOfChange } from "../../storage/cassandra/write-timestamps.ts";
 import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
-import { answerParent } from "../answer-parent.ts";
-import type { Stored } from "../cluster/node.ts";
-import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
+import type { Stored } from "../serve.ts";
 import type { EnginePlace } from "./engine-serve.ts";
 
 export interface EnginePush {

@@ -1,19 +1,12 @@
-// Child process, floor of fetch and search on real engines: a bare `node:http` server that does for every request, in
-// sequence, the work that no implementation could skip: verify one signature; query Elasticsearch or read the record from
-// Cassandra; make one signature; store the nonce with one conditional batch; write one receipt. It answers with given
-// bytes. Clients, statements and threads are those of the service.
+// Child process, floor of fetch and search on real engines: the bare signed server, which does for every request, in sequence:
+// query Elasticsearch or read the record from Cassandra; make one signature; store the nonce with one conditional batch; write one
+// receipt. It answers with given bytes. Clients, statements and threads are those of the service.
 
-import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
-import { promisify } from "node:util";
+import { randomInt, randomUUID } from "node:crypto";
+import { neverWakes } from "../../storage/cassandra/actor-rows.ts";
 import { type CassandraSession, openCassandraSession } from "../../storage/cassandra/session.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
-import { answerParent } from "../answer-parent.ts";
-import { cpuTimes } from "../cpu-times.ts";
-import { BatchLanes } from "./engine-lanes.ts";
-import type { FloorPlan } from "./serve.ts";
+import { type AnswerPlan, BareServer, keyId, newRetrievalId, runFloor } from "./bare-server.ts";
 
 export interface EnginePlace {
   /** `host:port` of the region's Cassandra node, and the region's name. */
@@ -29,7 +22,7 @@ export interface EngineQuery {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface EngineFloorPlan extends Omit<FloorPlan, "file"> {
+export interface EngineFloorPlan extends AnswerPlan {
   readonly place: EnginePlace;
   /** Maximum number of concurrent requests. */
   readonly lanes: number;
@@ -37,98 +30,91 @@ export interface EngineFloorPlan extends Omit<FloorPlan, "file"> {
   readonly queries: ReadonlyMap<string, EngineQuery>;
 }
 
-const nonceOf = /;nonce="([^"]{16,128})"/;
 const shards = 32;
-const signAsync = promisify<null, Uint8Array, KeyObject, Buffer>(sign);
+const kind = "floor";
+const plain = { idempotent: true } as const;
+/** As long as the service keeps a nonce whose signature is valid for five minutes. */
+const nonceSeconds = 370;
 const cql = {
   record: `SELECT head, generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row, cert_id, published_at
     FROM record WHERE record_id = ? LIMIT 1`,
   receipt: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope)
     VALUES ('floor', ?, ?, ?, ?, ?, false, ?, ?)`,
+  begin: "UPDATE actor SET epoch = 1, head = 0, op = ? WHERE kind = ? AND id = ?",
+  firstRow: "INSERT INTO actor (kind, id, rt, k, k2) VALUES (?, ?, 0, 0, '')",
+  advance: `UPDATE actor SET head = ?, op = ?, wake_at = ? WHERE kind = ? AND id = ?
+    IF epoch = ? AND head = ? AND op = ?`,
+  put: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, 16, 0, ?, ?) USING TTL ?",
 } as const;
-const plain = { idempotent: true } as const;
 
-class EngineFloor {
-  readonly server: Server;
-  readonly #plan: EngineFloorPlan;
+interface Lane {
+  readonly id: string;
+  head: number;
+  op: string;
+}
+
+/** Conditional batches (a fence and a row) in separate partitions, one for each batch in flight, so that none waits for another. */
+class BatchLanes {
   readonly #session: CassandraSession;
-  readonly #engine: Engine;
-  readonly #lanes: BatchLanes;
-  readonly #request: { readonly key: KeyObject; readonly base: Uint8Array; readonly signature: Uint8Array };
-  readonly #receipt: { readonly key: KeyObject; readonly message: Uint8Array; readonly envelope: string };
-  #next = 0;
+  readonly #free: Lane[] = [];
 
-  constructor(plan: EngineFloorPlan, session: CassandraSession, lanes: BatchLanes) {
-    this.#plan = plan;
+  private constructor(session: CassandraSession) {
     this.#session = session;
-    this.#lanes = lanes;
-    this.#engine = new Engine({ nodes: [plan.place.elastic] });
-    const [caller, region] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
-    const base = randomBytes(plan.signatureBaseLength);
-    this.#request = { key: caller.publicKey, base, signature: sign(null, base, caller.privateKey) };
-    const envelope = "e".repeat(plan.envelopeLength);
-    this.#receipt = { key: region.privateKey, message: randomBytes(plan.receiptLength), envelope };
-    this.server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: unknown) => {
-        console.error(error);
-        response.writeHead(500, { "content-length": 0 }).end();
-      });
-    });
   }
 
-  async close(): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await this.#engine.close();
-    await this.#session.close();
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { key, base, signature } = this.#request;
-    const asked = (await buffer(request)).toString();
-    const nonce = nonceOf.exec(String(request.headers["signature-input"]))?.[1];
-    if (nonce === undefined || !verify(null, base, key, signature)) {
-      response.writeHead(401, { "content-length": 0 }).end();
-      return;
+  static async open(session: CassandraSession, count: number): Promise<BatchLanes> {
+    const lanes = new BatchLanes(session);
+    for (let at = 0; at < count; at += 1) {
+      const lane: Lane = { id: randomUUID(), head: 0, op: randomUUID() };
+      const begin = { cql: cql.begin, params: [lane.op, kind, lane.id] };
+      await session.batch([begin, { cql: cql.firstRow, params: [kind, lane.id] }], plain);
+      lanes.#free.push(lane);
     }
-    const query = this.#plan.queries.get(asked);
-    if (query !== undefined) await this.#engine.read({ method: "POST", ...query });
-    else await this.#readRecord(request.url ?? "");
-    await signAsync(null, this.#receipt.message, this.#receipt.key);
-    await this.#lanes.keep(nonce);
-    await this.#keepReceipt(nonce);
-    const body = this.#plan.bodies[this.#next % this.#plan.bodies.length] ?? new Uint8Array();
-    this.#next += 1;
-    response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
-    response.end(body);
+    return lanes;
   }
 
-  async #readRecord(url: string): Promise<void> {
-    const { rows } = await this.#session.execute(cql.record, [url.slice(url.lastIndexOf("/") + 1)], plain);
-    if (rows.length === 0) throw new Error(`there is no record ${url}`);
-  }
-
-  async #keepReceipt(nonce: string): Promise<void> {
-    const nowMs = Date.now();
-    const random = randomBytes(10);
-    const id = `ret_${nowMs.toString(16).padStart(12, "0")}${random.toString("hex")}`;
-    const batch = `${Math.floor(nowMs / 60_000)}-floor`;
-    const shard = (random[0] ?? 0) % shards;
-    const facts = ["k".repeat(43), nonce, nowMs, this.#receipt.envelope];
-    await this.#session.execute(cql.receipt, [batch, shard, id, ...facts], plain);
+  /** Stores a nonce with one conditional batch. */
+  async keep(nonce: string): Promise<void> {
+    const lane = this.#free.pop();
+    if (lane === undefined) throw new Error("there are more requests at once than lanes");
+    const op = randomUUID();
+    const { applied } = await this.#session.batch(
+      [
+        { cql: cql.advance, params: [lane.head + 1, op, neverWakes, kind, lane.id, 1, lane.head, lane.op] },
+        { cql: cql.put, params: [kind, lane.id, nonce, new Uint8Array(), nonceSeconds] },
+      ],
+      { idempotent: false },
+    );
+    if (!applied) throw new Error("a batch was refused that nobody competes with");
+    lane.head += 1;
+    lane.op = op;
+    this.#free.push(lane);
   }
 }
 
-let floor: EngineFloor | null = null;
-
-/** Starts to listen and returns the port. */
-async function listen(plan: EngineFloorPlan): Promise<number> {
-  const { cassandra, region, keyspace } = plan.place;
+runFloor(async (plan: EngineFloorPlan) => {
+  const { cassandra, region, keyspace, elastic } = plan.place;
   const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
-  const started = new EngineFloor(plan, session, await BatchLanes.open(session, plan.lanes));
-  floor = started;
-  await new Promise<void>((resolve) => started.server.listen(0, "127.0.0.1", resolve));
-  return (started.server.address() as AddressInfo).port;
-}
-
-answerParent({ listen, cpuTimes }, async () => floor?.close());
+  const lanes = await BatchLanes.open(session, plan.lanes);
+  const engine = new Engine({ nodes: [elastic] });
+  const readRecord = async (url: string): Promise<void> => {
+    const { rows } = await session.execute(cql.record, [url.slice(url.lastIndexOf("/") + 1)], plain);
+    if (rows.length === 0) throw new Error(`there is no record ${url}`);
+  };
+  const server = new BareServer(plan, async ({ request, body, nonce }) => {
+    const query = plan.queries.get(body.toString());
+    if (query !== undefined) await engine.read({ method: "POST", ...query });
+    else await readRecord(request.url ?? "");
+    await server.sign();
+    await lanes.keep(nonce);
+    const nowMs = Date.now();
+    const place = [`${Math.floor(nowMs / 60_000)}-floor`, randomInt(shards), newRetrievalId(nowMs)];
+    await session.execute(cql.receipt, [...place, keyId, nonce, nowMs, server.envelope], plain);
+    return server.nextBody();
+  });
+  const close = async (): Promise<void> => {
+    await engine.close();
+    await session.close();
+  };
+  return { server, close };
+});

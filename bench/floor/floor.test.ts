@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { DurableLoad } from "../actors/durable.ts";
-import type { MessageLoad } from "../actors/messages.ts";
-import type { CallsResult } from "../calls.ts";
+import type { CallLoad, MessageLoad } from "../actors/program.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
+import type { CallsResult } from "../transport.ts";
 import type { AdFloorPlan } from "./ads.ts";
 import type { FencedCommits } from "./fenced-commits.ts";
+import type { FloorPush, StoredRecord } from "./push.ts";
 import type { FloorPlan } from "./serve.ts";
 
 let folder: string;
@@ -38,6 +38,7 @@ describe("the bare server", () => {
       const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
       expect((await sendOne(target, request("nonce-of-the-first"))).body).toBe("one");
       expect((await sendOne(target, request("nonce-of-the-second"))).body).toBe("two");
+      expect(await child.call<number>("flushCount", null)).toBe(2);
       await sendAll(
         target,
         Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`)),
@@ -89,6 +90,7 @@ describe("the bare server of ads", () => {
         expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });
       expect(await ask("click", "the-click", { token: tokens[0] })).toMatchObject({ status: 200 });
       expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
+      expect(await child.call<number>("flushCount", null)).toBe(5);
     }
     const db = new DatabaseSync(plan.file);
     expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 5 });
@@ -103,19 +105,50 @@ describe("the bare server of ads", () => {
   });
 });
 
+describe("the floor of a push", () => {
+  it("waits for the disk with every chunk, in both files, and with an upload", async () => {
+    const stored = Array.from(
+      { length: 450 },
+      (_, n): StoredRecord => ({
+        ...{ record_id: `record-${n}`, business_uuid: "business", cert_id: "certificate" },
+        ...{ proof: new Uint8Array(), row: { n }, texts: [`stone ${n}`] },
+        ...{ sidecarPayload: Buffer.from("{}"), sidecarMessage: Buffer.from("sidecar") },
+      }),
+    );
+    const records = stored.map(({ row }) => Buffer.from(JSON.stringify(row)).toString("base64"));
+    const body = Buffer.from(JSON.stringify({ records }));
+    const file = join(folder, "floor.db");
+    {
+      await using child = start("floor/push.ts");
+      await child.call("run", { file, pushId: "push", body, stored } satisfies FloorPush);
+      expect(await child.call("flushCounts", null)).toEqual({ store: 3, rows: 3 });
+      const port = await child.call<number>("receiveUpload", join(folder, "upload"));
+      const upload = Buffer.from("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nbytes");
+      expect(await sendOne({ host: "127.0.0.1", port }, upload)).toMatchObject({ status: 201 });
+      expect(await child.call("flushCounts", null)).toEqual({ store: 4, rows: 3 });
+    }
+    for (const [path, table] of [
+      [file, "version"],
+      [`${file}-rows`, "found"],
+    ] as const) {
+      const db = new DatabaseSync(path);
+      expect(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()).toEqual({ n: 450 });
+      db.close();
+    }
+  });
+});
+
 describe("the floors of actors", () => {
   it("repeat every recorded commit, and refuse one that does not fit", async () => {
-    const load: DurableLoad = { file: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
-    await using ours = start("actors/durable.ts");
+    const load: CallLoad = { at: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
+    await using ours = start("actors/program.ts");
     const groups = await ours.call<FencedCommits["groups"]>("record", load);
     expect(groups.flat()).toHaveLength(55);
-    expect(await ours.call("run", { ...load, file: join(folder, "timed.db") })).toMatchObject({
-      calls: 50,
-      commits: 50,
-    });
+    expect(await ours.call("run", { ...load, at: join(folder, "timed.db") })).toMatchObject({ commits: 50 });
     const file = join(folder, "floor.db");
     await using floor = start("floor/fenced-commits.ts");
     expect(await floor.call<number>("replay", { file, groups })).toBeGreaterThan(0);
+    expect(await floor.call<number>("flushCount", null)).toBe(groups.length);
     await expect(floor.call("replay", { file, groups })).rejects.toThrow(/the fence refused/);
     const db = new DatabaseSync(file);
     expect(db.prepare("SELECT sum(head) AS commits FROM actor_head").get()).toEqual({ commits: 55 });
@@ -124,19 +157,18 @@ describe("the floors of actors", () => {
 
   it("answer how long their messages took", async () => {
     const load: MessageLoad = { actors: 10, messages: 1_000 };
-    for (const path of ["actors/messages.ts", "floor/transitions.ts"]) {
-      await using child = start(path);
-      expect(await child.call<number>("run", load)).toBeGreaterThan(0);
-    }
+    await using child = start("actors/program.ts");
+    for (const name of ["messages", "transitions"])
+      expect(await child.call<number>(name, load)).toBeGreaterThan(0);
   });
 });
 
 describe("the floor of calls between nodes", () => {
   it("answers every call, as ours does", async () => {
-    for (const path of ["transport/node.ts", "floor/ws.ts"]) {
-      await using answering = start(path);
-      await using calling = start(path);
-      await calling.call("connect", await answering.call<string>("listen", null));
+    for (const kind of ["", "Bare"]) {
+      await using answering = start("transport.ts");
+      await using calling = start("transport.ts");
+      await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
       const saturated = await calling.call<CallsResult>("saturate", { calls: 500, callers: 8 });
       expect(saturated.perSecond).toBeGreaterThan(0);
       const paced = await calling.call<CallsResult>("pace", { calls: 100, perSecond: 5_000 });

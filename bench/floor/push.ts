@@ -5,20 +5,21 @@
 // inserted (push-rows.ts) while the main thread continues; the push is done when everything is committed.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { once } from "node:events";
+import { open, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
-import { answerParent } from "../answer-parent.ts";
-import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
-import { readStoredRecords } from "../stored-records.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
 import type { FloorRow } from "./push-rows.ts";
-import { receiveUpload } from "./upload.ts";
+import { readStoredRecords } from "./stored-records.ts";
+import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -48,20 +49,19 @@ export interface FloorPush {
 const chunkSize = 200;
 
 class FloorStore {
-  readonly #db: DatabaseSync;
-  readonly #checkpointer: Checkpointer;
-  readonly #changes: StatementSync;
+  readonly #file: SyncedFile;
   readonly #version: StatementSync;
   readonly #head: StatementSync;
   readonly #rows: Worker;
+  /** Flushes of the file of the rows. */
+  rowFlushes = 0;
   #rowsUnderWay = 0;
   #rowsDone = (): void => {};
 
   constructor(file: string) {
-    this.#checkpointer = createCheckpointer(file);
-    this.#db = new DatabaseSync(file);
-    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
-      PRAGMA wal_autocheckpoint = 4000;
+    this.#file = new SyncedFile(file);
+    const { db } = this.#file;
+    db.exec(`PRAGMA cache_size = -65536;
       CREATE TABLE IF NOT EXISTS version (
         record_id TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL, seal_id TEXT NOT NULL,
         leaf_index INTEGER NOT NULL, cert_id TEXT NOT NULL, published_at INTEGER NOT NULL, proof BLOB NOT NULL,
@@ -69,12 +69,12 @@ class FloorStore {
       CREATE TABLE IF NOT EXISTS head (
         record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL)
         WITHOUT ROWID;`);
-    this.#changes = this.#db.prepare("SELECT total_changes() AS total");
-    this.#version = this.#db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#head = this.#db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
+    this.#version = db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#head = db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
     this.#rows = new Worker(new URL("./push-rows.ts", import.meta.url), { workerData: `${file}-rows` });
     // A failure of the thread ends this process as well: it has no error listener.
-    this.#rows.on("message", () => {
+    this.#rows.on("message", (flushes: number) => {
+      this.rowFlushes = flushes;
       this.#rowsUnderWay -= 1;
       if (this.#rowsUnderWay === 0) this.#rowsDone();
     });
@@ -82,10 +82,9 @@ class FloorStore {
 
   /** One transaction here, and one for the rows, which is not awaited. */
   insertAll(records: readonly (readonly [StoredRecord, Made])[]): void {
-    this.#db.exec("BEGIN IMMEDIATE");
-    for (const [record, made] of records) this.#insert(record, made);
-    this.#db.exec("COMMIT");
-    this.#checkpointer.committed(Number(this.#changes.get()?.["total"]));
+    this.#file.transact(() => {
+      for (const [record, made] of records) this.#insert(record, made);
+    });
     this.#rowsUnderWay += 1;
     this.#rows.postMessage(
       records.map(([{ record_id, texts }, { row }]): FloorRow => ({ record_id, row, texts })),
@@ -102,8 +101,7 @@ class FloorStore {
 
   async close(): Promise<void> {
     await this.#rows.terminate();
-    this.#checkpointer.close();
-    this.#db.close();
+    this.#file.close();
   }
 
   #insert(each: StoredRecord, made: Made): void {
@@ -240,4 +238,31 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return level[0] ?? new Uint8Array();
 }
 
-answerParent({ run, runFile, receiveUpload, cpuTimes }, async () => store?.close());
+/**
+ * Floor of an upload: a bare `node:http` server that writes the body of a request to a file as it arrives, hashes it, and answers
+ * once the file is on the disk. It reads no form and bounds nothing.
+ */
+async function receiveUpload(path: string): Promise<number> {
+  const server = createServer(async (request, response) => {
+    const file = await open(path, "w");
+    const hash = createHash("sha256");
+    for await (const piece of request) {
+      hash.update(piece);
+      await file.write(piece);
+    }
+    await syncFile(file);
+    await file.close();
+    const digest = hash.digest("hex");
+    response.writeHead(201, { connection: "close", "content-length": digest.length });
+    response.end(digest);
+    server.close();
+  });
+  server.requestTimeout = 0;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
+
+answerParent({ run, runFile, receiveUpload, cpuTimes, flushCounts }, async () => store?.close());

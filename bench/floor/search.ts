@@ -5,12 +5,11 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { collections } from "../../collections/collections.ts";
 import { indexDocument } from "../../collections/index-document.ts";
-import { toRowQuery } from "../../collections/row-query.ts";
-import { parseSearchRequest } from "../../collections/search-request.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
 import { answerParent } from "../answer-parent.ts";
+import { rowQueryOf } from "../catalogue.ts";
 
 const { textFields } = collections.products;
 const texts = textFields.map((_, index) => `t${index}`);
@@ -107,39 +106,29 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
   throw new Error(`queries.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
 }
 
-let index: SqliteRowIndex | null = null;
-let plain: PlainTables | null = null;
+let both: { readonly index: SqliteRowIndex; readonly plain: PlainTables } | null = null;
 
 /** Opens the index file, and builds plain tables from it. */
 function open(paths: { readonly index: string; readonly plain: string }): void {
-  index = new SqliteRowIndex(paths.index);
-  plain = new PlainTables(paths);
+  both = { index: new SqliteRowIndex(paths.index), plain: new PlainTables(paths) };
 }
 
-function opened(): { readonly index: SqliteRowIndex; readonly plain: PlainTables } {
-  if (index === null || plain === null) throw new Error("the index is not open");
-  return { index, plain };
+function opened(): NonNullable<typeof both> {
+  if (both === null) throw new Error("the index is not open");
+  return both;
 }
 
 interface Bodies {
   readonly bodies: readonly JsonValue[];
 }
 
-function rowQueries({ bodies }: Bodies): readonly RowQuery[] {
-  return bodies.map((body) => {
-    const request = parseSearchRequest(body, null);
-    if (!request.ok) throw new Error(`${request.code} ${request.detail}`);
-    return toRowQuery(request.value);
-  });
-}
-
 /** Number of rows that each query returns. Both ways must agree. */
-async function countRows(params: Bodies): Promise<readonly number[]> {
-  const counts: number[] = [];
-  for (const query of rowQueries(params)) {
-    const found = (await opened().index.search(query)).length;
-    if (opened().plain.search(query).length !== found) throw new Error("the plain tables answer otherwise");
-    counts.push(found);
+async function countRows({ bodies }: Bodies): Promise<readonly { readonly rows: number }[]> {
+  const counts: { readonly rows: number }[] = [];
+  for (const query of bodies.map(rowQueryOf)) {
+    const rows = (await opened().index.search(query)).length;
+    if (opened().plain.search(query).length !== rows) throw new Error("the plain tables answer otherwise");
+    counts.push({ rows });
   }
   return counts;
 }
@@ -150,8 +139,8 @@ export interface DirectTimes {
   readonly indexMs: Float64Array;
 }
 
-async function run(params: Bodies): Promise<DirectTimes> {
-  const queries = rowQueries(params);
+async function run({ bodies }: Bodies): Promise<DirectTimes> {
+  const queries = bodies.map(rowQueryOf);
   const { index: ofService, plain: tables } = opened();
   const plainMs = Float64Array.from(queries, (query) => {
     const startedMs = performance.now();
@@ -168,6 +157,6 @@ async function run(params: Bodies): Promise<DirectTimes> {
 }
 
 answerParent({ open, countRows, run }, async () => {
-  index?.close();
-  plain?.close();
+  both?.index.close();
+  both?.plain.close();
 });

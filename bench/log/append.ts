@@ -9,6 +9,7 @@ import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
 import { logRef } from "../../actors/messages/refs.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
+import { nodeTimers } from "../../node/node-timers.ts";
 import { parseBase64Url } from "../../protocol/bytes.ts";
 import { formatNote, logMessage, logSignature } from "../../protocol/log/note.ts";
 import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor-store.ts";
@@ -16,8 +17,8 @@ import type { LogStore } from "../../storage/log-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
-import { timers } from "../actors/system.ts";
-import { answerParent } from "../answer-parent.ts";
+import { withCommit } from "../actors/watched-store.ts";
+import { answerParent, heldBytes } from "../answer-parent.ts";
 import { benchEntry } from "./entries.ts";
 
 export interface AppendLoad {
@@ -54,7 +55,7 @@ async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<Ap
       ...{ keyFault: () => null, policy: "none", report: () => {} },
     }),
     clock: { now: Date.now },
-    timers,
+    timers: nodeTimers,
     entropy: { newOperationId: randomUUID },
     owner: `bench/${process.pid}`,
     log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
@@ -72,21 +73,14 @@ async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<Ap
   const append = (upTo: number): Promise<unknown> =>
     Promise.all(Array.from({ length: writers }, () => writer(upTo)));
   await append(warmUp);
-  const heapBefore = heapInUse();
+  const heapBefore = heldBytes();
   const headsBefore = sequenced.heads;
   const startedMs = performance.now();
   await append(warmUp + entries);
   const elapsedMs = performance.now() - startedMs;
-  const addedHeapBytes = heapInUse() - heapBefore;
+  const addedHeapBytes = heldBytes() - heapBefore;
   await system.drain(10_000);
   return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
-}
-
-function heapInUse(): number {
-  if (globalThis.gc === undefined) throw new Error("start this with --expose-gc");
-  globalThis.gc();
-  globalThis.gc();
-  return process.memoryUsage().heapUsed;
 }
 
 function noteSigner(): (text: string) => Promise<string> {
@@ -121,21 +115,12 @@ class Sequenced {
   }
 
   watchHeads(store: ActorStore): ActorStore {
-    return {
-      createsActors: store.createsActors,
-      claim: (ref, owner) => store.claim(ref, owner),
-      readRows: (ref, selections) => store.readRows(ref, selections),
-      readHead: (ref) => store.readHead(ref),
-      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
-      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
-      countActors: (kind, max) => store.countActors(kind, max),
-      commit: async (commit) => {
-        const outcome = await store.commit(commit);
-        const head = outcome.status === "applied" ? writtenHead(commit) : null;
-        if (head !== null) this.#advance(head);
-        return outcome;
-      },
-    };
+    return withCommit(store, async (commit) => {
+      const outcome = await store.commit(commit);
+      const head = outcome.status === "applied" ? writtenHead(commit) : null;
+      if (head !== null) this.#advance(head);
+      return outcome;
+    });
   }
 
   #advance({ size }: TreeHead): void {

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const start = (path: string): Child => Child.start(path, { profileTo: null, nodeOptions: ["--expose-gc"] });
+const start = (path: string): Child => Child.start(path, { profileTo: null });
 
 describe("the benchmark of the log", () => {
   it("counts a leaf when the committed tree contains it", async () => {

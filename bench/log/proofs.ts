@@ -23,7 +23,7 @@ import { createLogReads } from "../../service/log-reads.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent } from "../answer-parent.ts";
+import { answerParent, heldMemory } from "../answer-parent.ts";
 import { benchEntry } from "./entries.ts";
 
 export interface BuildLoad {
@@ -141,10 +141,7 @@ async function memory({ folder, indexes }: ProofLoad): Promise<ReadMemory> {
   await using opened = open(folder);
   opened.database.db.exec("PRAGMA cache_size = -2048");
   for (const index of indexes) await inclusionOf(opened.reads, benchEntry(index).leaf);
-  if (globalThis.gc === undefined) throw new Error("start this with --expose-gc");
-  globalThis.gc();
-  globalThis.gc();
-  const { rss, heapUsed } = process.memoryUsage();
+  const { rss, heapUsed } = heldMemory();
   return { residentBytes: rss, heapBytes: heapUsed };
 }
 

@@ -1,24 +1,40 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
+import { Searches } from "../catalogue.ts";
+import { type Spent, spend } from "../child.ts";
+import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
-import { queryKinds } from "../queries.ts";
-import type { Figure } from "../report.ts";
-import { makeRequests, type RequestPlan, targetOf } from "../requests.ts";
-import { compare, median, takeRounds } from "../rounds.ts";
-import { companyOf, merchantOf, preparePush, push } from "../world.ts";
-import { type FilledNode, touch } from "./filled-node.ts";
-import { type Watched, watchPages } from "./watch-pages.ts";
+import { merchantOf, type PreparedPush, preparePush, push } from "../publishing.ts";
+import { makeRequests } from "../requests.ts";
+import type { OpenNode, World } from "../world.ts";
+import type { LedgerLoad } from "./fill-ledgers.ts";
+
+/** A node with many actors, as the figures of the operators' surface need it. */
+export interface FilledNode {
+  readonly world: World;
+  readonly node: OpenNode;
+  readonly load: LedgerLoad;
+  /** The path of one of the accounts in memory. */
+  readonly actor: string;
+  readonly products: number;
+}
+
+/** Uses the actors in memory, so that they stay there: what had left would make every figure better than it is. */
+export async function touch({ node: { child, sandbox }, load }: FilledNode): Promise<void> {
+  await child.call("touchLedgers");
+  const answer = await fetch(`${sandbox.ops_url}/ops/nodes`);
+  const { nodes } = (await answer.json()) as {
+    readonly nodes: readonly { readonly load: { readonly active: number } }[];
+  };
+  const found = nodes[0]?.load.active ?? 0;
+  if (found < load.active) throw new Error(`${found} actors are in memory`);
+}
 
 const connections = 16;
 const batchOf = 200;
 const pairs = 16;
-
-interface Segment {
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
-}
+const figure = figuresOf("ops");
 
 /** The work of one segment: as many searches and pushes each time. */
 interface Work {
@@ -26,59 +42,57 @@ interface Work {
   readonly pushes: number;
 }
 
+type Segment = Omit<Spent<unknown>, "result">;
+
 export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
   const { world, load } = filled;
+  const { sandbox } = filled.node;
   const work: Work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
   const segments = new Segments(filled, work);
   const pushId = await segments.warmUp();
   const watched: Watched = {
-    opsUrl: filled.node.sandbox.ops_url,
-    actor: await busiest(filled),
-    push: { businessUuid: merchantOf(filled.node.sandbox).uuid, pushId },
+    opsUrl: sandbox.ops_url,
+    actor: await busiest(sandbox.ops_url),
+    push: { businessUuid: merchantOf(sandbox).uuid, pushId },
   };
   const idle = await measureIdle(filled, watched);
-  let views = 0;
-  let watchedMs = 0;
-  const whileWatched = async (): Promise<Segment> => {
-    await using watchers = await watchPages(watched);
-    const before = watchers.views();
-    const segment = await segments.take();
-    views += watchers.views() - before;
-    watchedMs += segment.elapsedMs;
-    return segment;
-  };
-  const rounds = await takeRounds(world.size(pairs, 2), {
-    ours: (round) => {
+  let [views, watchedMs] = [0, 0];
+  const rounds = await takeRounds<Segment, Segment>(world.size(pairs, 2), {
+    ours: async (round) => {
       world.say(`ops: watched and not, round ${round + 1}`);
-      return whileWatched();
+      await using watchers = await watchPages(watched);
+      const before = watchers.views;
+      const segment = await segments.take();
+      views += watchers.views - before;
+      watchedMs += segment.elapsedMs;
+      return segment;
     },
     floor: () => segments.take(),
   });
   if (views === 0) throw new Error("no view arrived, so nothing was watched");
-  const note =
-    `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
-    `${load.active.toLocaleString("en")} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`;
-  const figure = (name: string, unit: string, of: (segment: Segment) => number, noted: string): Figure => {
-    const sides = rounds.map(({ ours, floor }) => ({ ours: of(ours), floor: of(floor) }));
-    return {
-      ...{ section: "ops", name, unit, ...compare(sides), goal: { atLeast: 0.98 } },
-      note: `${noted}${spread(sides)}`,
-    };
+  const done = work.searches + work.pushes * batchOf;
+  const throughput = (name: string, msOf: (segment: Segment) => number, note: string): Figure => {
+    const rateOf = (segment: Segment): number => (done / msOf(segment)) * 1_000;
+    const rates = rounds.map(({ ours, floor }) => ({ ours: rateOf(ours), floor: rateOf(floor) }));
+    const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rates, 3)}.`;
+    return figure(name, "/s", compareBy(rounds, rateOf), { atLeast: 0.98 }, note + spread);
   };
-  const perSecond = work.searches + work.pushes * batchOf;
   return [
     idle,
-    figure("throughput while watched", "/s", ({ elapsedMs }) => (perSecond / elapsedMs) * 1_000, note),
-    figure(
+    throughput(
+      "throughput while watched",
+      ({ elapsedMs }) => elapsedMs,
+      `The column of the floor is the same node while nobody watches. Each round: ${work.searches} searches over ${connections} connections while ${work.pushes} batches of ${batchOf} records are published. ` +
+        `${count(load.active)} actors are in memory; an overview, an actor that changes all the time and a push are open, of which ${(views / (watchedMs / 1_000)).toFixed(1)} views a second arrived.`,
+    ),
+    throughput(
       "throughput by processor time while watched",
-      "/s",
-      ({ cpu }) => (perSecond / cpu.allMs) * 1_000,
+      ({ cpu }) => cpu.allMs,
       "Searches and records for each second of processor time of the node, all threads together.",
     ),
-    figure(
+    throughput(
       "throughput by processor time of the main thread while watched",
-      "/s",
-      ({ cpu }) => (perSecond / cpu.mainMs) * 1_000,
+      ({ cpu }) => cpu.mainMs,
       "The same of the main thread, which does all the watching.",
     ),
   ];
@@ -94,11 +108,8 @@ async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> 
   const { child } = node;
   const window = async (): Promise<number> => {
     await touch(filled);
-    const before = await child.call<CpuTimes>("cpuTimes", null);
-    const startedMs = performance.now();
-    await delay(world.size(windowMs, 2_000));
-    const { allMs } = cpuBetween(before, await child.call<CpuTimes>("cpuTimes", null));
-    return (allMs / (performance.now() - startedMs)) * 100;
+    const { elapsedMs, cpu } = await spend(child, () => delay(world.size(windowMs, 2_000)));
+    return (cpu.allMs / elapsedMs) * 100;
   };
   world.say("ops: what watching takes of an idle node");
   await child.call("stirLedgers", stirMs);
@@ -108,27 +119,21 @@ async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> 
   };
   await watched();
   const rounds = await takeRounds(world.size(6, 1), { ours: watched, floor: window });
-  await child.call("stopStirring", null);
+  await child.call("stopStirring");
   const shares = rounds.map(({ ours, floor }) => ours - floor);
-  return {
-    ...{ section: "ops", name: "processor time that watching takes", unit: "% of a core" },
-    ...{ ours: median(shares), floor: null, ratio: null, goal: { atMost: coreShareMax } },
-    note:
-      `All threads of the node while an overview, an actor and a push are open, less those while nothing is; the actor and the counts change ${1_000 / stirMs} times a second, and nothing else happens. ` +
+  return figure(
+    "processor time that watching takes",
+    "% of a core",
+    median(shares),
+    { atMost: coreShareMax },
+    `All threads of the node while an overview, an actor and a push are open, less those while nothing is; the actor and the counts change ${1_000 / stirMs} times a second, and nothing else happens. ` +
       `${rounds.length} rounds of ${windowMs / 1_000} seconds each, from ${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}.`,
-  };
-}
-
-/** Where half of the rounds were. */
-function spread(pairs: readonly { readonly ours: number; readonly floor: number }[]): string {
-  const ratios = pairs.map(({ ours, floor }) => ours / floor).sort((a, b) => a - b);
-  const at = (share: number): string => (ratios[Math.floor(ratios.length * share)] ?? Number.NaN).toFixed(3);
-  return ` Half of the ${ratios.length} rounds are from ${at(0.25)} to ${at(0.75)}.`;
+  );
 }
 
 /** The path of the actor in memory with the most commits: the company's, which notes every nonce. */
-async function busiest({ node: { sandbox } }: FilledNode): Promise<string> {
-  const answer = await fetch(`${sandbox.ops_url}/ops/actors?kind=integration-key&limit=200`);
+async function busiest(opsUrl: string): Promise<string> {
+  const answer = await fetch(`${opsUrl}/ops/actors?kind=integration-key&limit=200`);
   const { actors } = (await answer.json()) as {
     readonly actors: readonly { readonly kind: string; readonly id: string; readonly head: number }[];
   };
@@ -140,7 +145,7 @@ async function busiest({ node: { sandbox } }: FilledNode): Promise<string> {
 class Segments {
   readonly #filled: FilledNode;
   readonly #work: Work;
-  #searched = 0;
+  readonly #searches = new Searches();
   #published: number;
 
   constructor(filled: FilledNode, work: Work) {
@@ -153,39 +158,128 @@ class Segments {
   async warmUp(): Promise<string> {
     await this.take();
     await this.take();
-    const { node } = this.#filled;
-    const prepared = await preparePush(node.sandbox, { first: this.#published, count: 1 });
-    this.#published += 1;
-    await push(node, prepared);
+    const prepared = await this.#prepare(1);
+    await push(this.#filled.node, prepared);
     return prepared.batch.push_id;
   }
 
   async take(): Promise<Segment> {
     const { node } = this.#filled;
-    const { child, sandbox } = node;
-    const searches = await makeRequests(sandbox.base_url, companyOf(sandbox), this.#nextSearches());
-    const pushes: Awaited<ReturnType<typeof preparePush>>[] = [];
-    for (let each = 0; each < this.#work.pushes; each += 1) {
-      pushes.push(await preparePush(sandbox, { first: this.#published, count: batchOf }));
-      this.#published += batchOf;
-    }
+    const searches = await makeRequests(node.baseUrl, node.caller, this.#searches.next(this.#work.searches));
+    const pushes: PreparedPush[] = [];
+    for (let each = 0; each < this.#work.pushes; each += 1) pushes.push(await this.#prepare(batchOf));
     await touch(this.#filled);
-    const before = await child.call<CpuTimes>("cpuTimes", null);
-    const startedMs = performance.now();
     const publishing = async (): Promise<void> => {
       for (const each of pushes) await push(node, each);
     };
-    await Promise.all([sendAll(targetOf(sandbox.base_url), searches, connections), publishing()]);
-    const elapsedMs = performance.now() - startedMs;
-    return { elapsedMs, cpu: cpuBetween(before, await child.call<CpuTimes>("cpuTimes", null)) };
+    return await spend(node.child, () =>
+      Promise.all([sendAll(node.target, searches, connections), publishing()]),
+    );
   }
 
-  #nextSearches(): readonly RequestPlan[] {
-    return Array.from({ length: this.#work.searches }, (): RequestPlan => {
-      const kind = queryKinds[this.#searched % queryKinds.length];
-      const body = Buffer.from(JSON.stringify(kind?.body(Math.floor(this.#searched / queryKinds.length))));
-      this.#searched += 1;
-      return { method: "POST", path: "/v1/search", tag: "svc-retrieval", body };
-    });
+  async #prepare(records: number): Promise<PreparedPush> {
+    const { sandbox, businessUrl } = this.#filled.node;
+    const range = { first: this.#published, count: records };
+    this.#published += records;
+    return await preparePush(businessUrl, merchantOf(sandbox), range);
+  }
+}
+
+interface Watched {
+  readonly opsUrl: string;
+  /** `kind/id`, percent-encoded. */
+  readonly actor: string;
+  readonly push: { readonly businessUuid: string; readonly pushId: string };
+}
+
+/** How often an overview reads what is not sent to it. */
+const pollMs = 3_000;
+
+/**
+ * Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
+ * their pages read. They cost the machine less than browsers, and the node as much.
+ */
+async function watchPages({ opsUrl, actor, push }: Watched): Promise<Watching> {
+  const { businessUuid, pushId } = push;
+  const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
+  const watcher = new Watching(opsUrl);
+  const headOf = ({ head }: { readonly head?: number }): unknown => head;
+  await Promise.all([
+    watcher.follow("counts", ["/ops/attention"], ({ attention }) => JSON.stringify(attention)),
+    watcher.follow(`actors/${actor}`, [`/ops/actors/${actor}/journal`], headOf),
+    watcher.follow(`actors/${pushActor}`, [`/ops/pushes/${businessUuid}/${pushId}/road`], headOf),
+  ]);
+  watcher.poll("/ops/nodes");
+  watcher.poll("/ops/attention");
+  return watcher;
+}
+
+interface View {
+  readonly attention?: unknown;
+  readonly head?: number;
+}
+
+class Watching implements AsyncDisposable {
+  readonly #opsUrl: string;
+  readonly #stop = new AbortController();
+  readonly #following: Promise<void>[] = [];
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  /** Number of views that arrived. */
+  views = 0;
+
+  constructor(opsUrl: string) {
+    this.#opsUrl = opsUrl;
+  }
+
+  poll(path: string): void {
+    this.#read(path);
+    this.#timers.push(setInterval(() => this.#read(path), pollMs));
+  }
+
+  /** Follows a view, and reads the paths whenever what `of` says of it changes. Resolves once the first has arrived. */
+  async follow(name: string, paths: readonly string[], of: (view: View) => unknown): Promise<void> {
+    const answer = await fetch(`${this.#opsUrl}/ops/live/${name}`, { signal: this.#stop.signal });
+    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
+    const first = Promise.withResolvers<void>();
+    let last: unknown = null;
+    const note = (view: View): void => {
+      this.views += 1;
+      first.resolve();
+      const said = of(view);
+      if (said !== last) for (const path of paths) this.#read(path);
+      last = said;
+    };
+    const following = readViews(answer.body as ReadableStream<Uint8Array>, note);
+    following.catch(first.reject);
+    this.#following.push(following);
+    await first.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#stop.abort();
+    await Promise.allSettled(this.#following);
+  }
+
+  #read(path: string): void {
+    fetch(this.#opsUrl + path, { signal: this.#stop.signal }).then(
+      (answer) => answer.arrayBuffer().catch(() => {}),
+      () => {},
+    );
+  }
+}
+
+/** Calls `note` with the data of each event. */
+async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    const events = rest.split("\n\n");
+    rest = events.pop() ?? "";
+    for (const event of events) {
+      const [, data] = /^event: \w+\ndata: (.*)$/s.exec(event) ?? [];
+      if (data !== undefined) note(JSON.parse(data) as View);
+    }
   }
 }

@@ -10,7 +10,7 @@ import { readUsage } from "../../service/usage.ts";
 import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent } from "../answer-parent.ts";
+import { answerParent, heldBytes } from "../answer-parent.ts";
 
 export interface ReceiptsLoad {
   readonly folder: string;
@@ -132,10 +132,7 @@ async function usage({ folder }: ReceiptsLoad): Promise<{ readonly ms: number; r
 /** The heap after all these pages: what is kept whatever the month has is part of it. */
 async function heapAfter(load: PagesLoad): Promise<number> {
   await pages(load);
-  if (globalThis.gc === undefined) throw new Error("start this with --expose-gc");
-  globalThis.gc();
-  globalThis.gc();
-  return process.memoryUsage().heapUsed;
+  return heldBytes();
 }
 
 function unused(): never {

@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryRowIndex } from "../../storage/memory/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
-import { ndcgGoal } from "../sections/relevance.ts";
-import { type JudgedAnswer, judgeIndex, meanOf, meansBy } from "./judge-index.ts";
+import { type JudgedAnswer, judgeIndex, meanOf, meansBy, ndcg, ndcgGoal } from "./judge-index.ts";
 import { gradeOf, type JudgedQuery, judgedQueries } from "./judged-queries.ts";
-import { ndcg } from "./ndcg.ts";
 import { sampleRecords } from "./sample-records.ts";
 
 describe("the judged queries", () => {

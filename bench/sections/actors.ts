@@ -1,116 +1,234 @@
-// The actor system against bare commits and bare transitions.
+// The actor system without a service around it: durable calls against bare commits, messages in memory against bare transitions, what
+// a passivated actor costs, calls to another node against bare `ws`, and whole simulated worlds.
 
-import type { ActorCommit } from "../../storage/actor-store.ts";
-import type { DurableLoad, DurableResult } from "../actors/durable.ts";
-import type { MessageLoad } from "../actors/messages.ts";
-import type { PassiveLoad, PassiveResult } from "../actors/passive.ts";
+import type {
+  CallLoad,
+  CallResult,
+  MessageLoad,
+  PassiveLoad,
+  PassiveResult,
+  RecordedCommits,
+} from "../actors/program.ts";
+import type { Contest } from "../against.ts";
+import {
+  compare,
+  compareBy,
+  count,
+  type Figure,
+  figuresOf,
+  median,
+  sidesText,
+  takeRounds,
+} from "../figures.ts";
 import type { FencedCommits } from "../floor/fenced-commits.ts";
-import type { Figure } from "../report.ts";
-import { compare, takeRounds } from "../rounds.ts";
+import type { SeedsLoad, SeedsResult } from "../sim/seeds.ts";
+import type { CallsResult, PacedLoad, SaturatingLoad } from "../transport.ts";
 import type { World } from "../world.ts";
 
 const actors = 500;
+const program = "actors/program.ts";
+const figure = figuresOf("actors");
 
 export async function measureActors(world: World): Promise<readonly Figure[]> {
+  const calls = world.size(100_000, 5_000);
   return [
-    await durable(world, { callers: 64, calls: world.size(100_000, 5_000), isGoal: true }),
-    await durable(world, { callers: actors, calls: world.size(100_000, 5_000), isGoal: true }),
+    await durable(world, { callers: 64, calls, isGoal: true }),
+    await durable(world, { callers: actors, calls, isGoal: true }),
     await durable(world, { callers: actors * 64, calls: world.size(500_000, 64_000), isGoal: false }),
     await messages(world),
     await passive(world),
   ];
 }
 
-interface DurableCase {
-  readonly callers: number;
-  readonly calls: number;
-  readonly isGoal: boolean;
+type DurableCase = Pick<CallLoad, "callers" | "calls">;
+
+function loadOf(world: World, { callers, calls }: DurableCase): CallLoad {
+  return { at: world.path("actors.db"), actors, callers, calls };
 }
 
-async function durable(world: World, { callers, calls, isGoal }: DurableCase): Promise<Figure> {
+async function callIn<T>(world: World, name: string, load: object): Promise<T> {
+  await using child = world.start(program);
+  return await child.call<T>(name, load);
+}
+
+/** Milliseconds that the floor takes for the commits. */
+async function replay(world: World, groups: RecordedCommits): Promise<number> {
+  await using child = world.startFloor("fenced-commits");
+  return await child.call<number>("replay", {
+    file: world.path("commits.db"),
+    groups,
+  } satisfies FencedCommits);
+}
+
+async function durable(world: World, of: DurableCase & { readonly isGoal: boolean }): Promise<Figure> {
+  const { callers, calls, isGoal } = of;
   world.say(`actors: durable calls, ${callers} at once`);
-  const load = (): DurableLoad => ({ file: world.path("actors.db"), actors, callers, calls });
-  const groups = await recordCommits(world, load());
-  const commits = groups.reduce((sum, group) => sum + group.length, 0);
+  const groups = await callIn<RecordedCommits>(world, "record", loadOf(world, of));
+  const commits = groups.flat().length;
   const rounds = await takeRounds(world.size(5, 1), {
-    ours: async () => {
-      await using child = world.start("actors/durable.ts");
-      const result = await child.call<DurableResult>("run", load());
-      return (result.calls / result.elapsedMs) * 1_000;
-    },
-    floor: async () => {
-      await using child = world.start("floor/fenced-commits.ts");
-      const params: FencedCommits = { file: world.path("commits.db"), groups };
-      // The recorded commits include the first call of every actor.
-      return ((calls + actors) / (await child.call<number>("replay", params))) * 1_000;
-    },
+    ours: async () => (calls / (await callIn<CallResult>(world, "run", loadOf(world, of))).elapsedMs) * 1_000,
+    // The recorded commits include the first call of every actor.
+    floor: async () => ((calls + actors) / (await replay(world, groups))) * 1_000,
   });
   const perGroup = Math.round(commits / groups.length);
   const perCommit = Math.round((calls + actors) / commits);
-  const grouping = `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each`;
-  const threads =
-    "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk";
   const why = isGoal
     ? ""
     : " The floor decides nothing and runs no machine, which is most of a call that shares its commit.";
-  return {
-    section: "actors",
-    name: `durable calls over ${actors} actors, ${callers.toLocaleString("en")} at once`,
-    unit: "calls/s",
-    ...compare(rounds),
-    goal: isGoal ? { atLeast: 0.4 } : null,
-    note: `${threads}. ${grouping}.${why}`,
-  };
+  return figure(
+    `durable calls over ${actors} actors, ${count(callers)} at once`,
+    "calls/s",
+    compare(rounds),
+    isGoal ? { atLeast: 0.4 } : null,
+    "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk. " +
+      `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.${why}`,
+  );
 }
 
-async function recordCommits(world: World, load: DurableLoad): Promise<readonly (readonly ActorCommit[])[]> {
-  await using child = world.start("actors/durable.ts");
-  return await child.call("record", load);
+/** The same durable calls of the actor systems of two checkouts, each in a new process. */
+export async function contestOfCalls(present: World, other: World, callers: number): Promise<Contest> {
+  const of = { callers, calls: 10_000 };
+  const groups = await callIn<RecordedCommits>(present, "record", loadOf(present, of));
+  const micros = (ms: number): number => (ms * 1_000) / of.calls;
+  const side = (world: World) => async () => {
+    const { elapsedMs, cpu } = await callIn<CallResult>(world, "run", loadOf(world, of));
+    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
+  };
+  return {
+    // Each turn is a new process.
+    warmingTurns: 1,
+    name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
+    ...{ present: side(present), other: side(other) },
+    floor: async () => ({ micros: micros(await replay(present, groups)) }),
+    [Symbol.asyncDispose]: async () => {},
+  };
 }
 
 async function messages(world: World): Promise<Figure> {
   world.say("actors: in-memory messages");
   const load: MessageLoad = { actors, messages: world.size(2_000_000, 100_000) };
-  const side = (path: string) => async (): Promise<number> => {
-    await using child = world.start(path);
-    return (load.messages / (await child.call<number>("run", load))) * 1_000;
-  };
-  const rounds = await takeRounds(world.size(5, 1), {
-    ours: side("actors/messages.ts"),
-    floor: side("floor/transitions.ts"),
-  });
-  return {
-    section: "actors",
-    name: `in-memory messages over ${actors} actors`,
-    unit: "messages/s",
-    ...compare(rounds),
-    goal: { atLeast: 0.5 },
-    note: "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.",
-  };
+  const side = (name: string) => async () =>
+    (load.messages / (await callIn<number>(world, name, load))) * 1_000;
+  const sides = { ours: side("messages"), floor: side("transitions") };
+  return figure(
+    `in-memory messages over ${actors} actors`,
+    "messages/s",
+    compare(await takeRounds(world.size(5, 1), sides)),
+    { atLeast: 0.5 },
+    "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.",
+  );
 }
 
 async function passive(world: World): Promise<Figure> {
-  const count = world.size(1_000_000, 20_000);
-  world.say(`actors: ${count} known actors`);
-  await using child = world.start("actors/passive.ts", ["--expose-gc"]);
-  const load: PassiveLoad = {
-    file: world.path("passive.db"),
-    warmUp: world.size(150_000, 20_000),
-    actors: count,
-  };
-  const result = await child.call<PassiveResult>("run", load);
+  const total = world.size(1_000_000, 20_000);
+  world.say(`actors: ${total} known actors`);
+  const warmUp = world.size(150_000, 20_000);
+  const load: PassiveLoad = { file: world.path("passive.db"), warmUp, actors: total };
+  const { addedBytes, addedHeapBytes, elapsedMs } = await callIn<PassiveResult>(world, "passive", load);
   const megabyte = 1_000_000;
-  return {
-    section: "actors",
-    name: `memory of ${count.toLocaleString("en")} known, passivated actors`,
-    unit: "MB",
-    ours: result.addedBytes / megabyte,
-    floor: null,
-    ratio: null,
-    goal: { atMost: 50 },
-    note:
-      `Resident memory after they were created through the system and had left it, less that before; ` +
-      `${load.warmUp.toLocaleString("en")} others had come and gone then. Heap in use: ` +
-      `${(result.addedHeapBytes / megabyte).toFixed(1)} MB more. Creating them took ${(result.elapsedMs / 1_000).toFixed(0)} s.`,
+  return figure(
+    `memory of ${count(total)} known, passivated actors`,
+    "MB",
+    addedBytes / megabyte,
+    { atMost: 50 },
+    `Resident memory after they were created through the system and had left it, less that before; ` +
+      `${count(warmUp)} others had come and gone then. Heap in use: ` +
+      `${(addedHeapBytes / megabyte).toFixed(1)} MB more. Creating them took ${(elapsedMs / 1_000).toFixed(0)} s.`,
+  );
+}
+
+const callers = 64;
+
+interface CallSide {
+  readonly saturated: CallsResult;
+  readonly paced: CallsResult;
+}
+
+export async function measureTransport(world: World): Promise<readonly Figure[]> {
+  const calls = world.size(200_000, 10_000);
+  /** Half of what the floor sustains. */
+  const perSecond = (await measureCalls(world, "Bare", calls, null)).saturated.perSecond / 2;
+  const side = (kind: "" | "Bare") => async (round: number) => {
+    world.say(`transport, round ${round + 1}: ${kind === "" ? "ours" : "the floor"}`);
+    return await measureCalls(world, kind, calls, perSecond);
   };
+  const rounds = await takeRounds(world.size(5, 1), { ours: side(""), floor: side("Bare") });
+  const cpu = sidesText(rounds, ({ saturated }) => (saturated.cpu.mainMs / calls) * 1_000, 1);
+  const ofTransport = figuresOf("transport");
+  return [
+    ofTransport(
+      `calls to another node, ${callers} at once`,
+      "calls/s",
+      compareBy(rounds, ({ saturated }) => saturated.perSecond),
+      { atLeast: 0.5 },
+      `Two processes on each side, one connection, the same commands and answers as JSON. Processor time of the calling process's main thread ${cpu} µs a call. ` +
+        "Ours authenticates every frame, knows doubled calls, bounds what waits, and times every call; messages of one turn of the event loop share a frame.",
+    ),
+    ofTransport(
+      `p50 of a call at ${count(Math.round(perSecond))} calls/s`,
+      "ms",
+      compareBy(rounds, ({ paced }) => paced.p50Ms),
+      { atMost: 3 },
+      `The rate is half of what bare ws reached before the rounds; both sides are called at this rate. p99 ${sidesText(rounds, ({ paced }) => paced.p99Ms, 2)} ms.`,
+    ),
+  ];
+}
+
+async function measureCalls(
+  world: World,
+  kind: "" | "Bare",
+  calls: number,
+  perSecond: number | null,
+): Promise<CallSide> {
+  await using answering = world.start("transport.ts");
+  await using calling = world.start("transport.ts");
+  await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
+  await calling.call("saturate", { calls: Math.ceil(calls / 4), callers } satisfies SaturatingLoad);
+  const saturated = await calling.call<CallsResult>("saturate", { calls, callers } satisfies SaturatingLoad);
+  if (perSecond === null) return { saturated, paced: saturated };
+  const pacing: PacedLoad = { calls: Math.ceil(perSecond * world.size(4, 1)), perSecond };
+  return { saturated, paced: await calling.call<CallsResult>("pace", pacing) };
+}
+
+const minuteMs = 60_000;
+
+/** The simulator: whole worlds with their faults, each seed from its first event to its verdict. */
+export async function measureSim(world: World): Promise<readonly Figure[]> {
+  world.say("sim: seeds");
+  const rounds: SeedsResult[] = [];
+  // The same seeds each time: worlds differ in size.
+  const seeds = (count: number): SeedsLoad => ({ from: 1, seeds: count });
+  const measured = world.size(400, 20);
+  for (let round = 0; round < world.size(3, 1); round += 1) {
+    await using child = world.start("sim/seeds.ts");
+    await child.call<SeedsResult>("run", seeds(world.size(100, 5)));
+    rounds.push(await child.call<SeedsResult>("run", seeds(measured)));
+  }
+  const ofSim = figuresOf("sim");
+  const of = (value: (result: SeedsResult) => number): number => median(rounds.map(value));
+  const byTheClock = of(({ elapsedMs, seeds: run }) => (run / elapsedMs) * minuteMs);
+  return [
+    ofSim(
+      "seeds a minute of one core",
+      "seeds/min",
+      of(({ cpuMs, seeds: run }) => (run / cpuMs) * minuteMs),
+      { atLeast: 1_000 },
+      `Of processor time, every thread of the process counted; ${count(Math.round(byTheClock))} ` +
+        `by the clock. Seeds 1 to ${measured}, all invariants checked, after 100 to warm up.`,
+    ),
+    ofSim(
+      "events a seed",
+      "events",
+      of(({ events, seeds: run }) => events / run),
+      null,
+      "The goal for seeds a minute is set for about 2,000.",
+    ),
+    ofSim(
+      "events of simulated worlds",
+      "events/s",
+      of(({ cpuMs, events }) => (events / cpuMs) * 1_000),
+      { atLeast: 33_000 },
+      "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.",
+    ),
+  ];
 }

@@ -1,15 +1,25 @@
 // Regions of nodes on real engines, against the engines queried directly. Two regions with one node each, and for failover a
 // second node in one of them.
 
+import { setTimeout as delay } from "node:timers/promises";
+import { nonceRef } from "../../actors/messages/refs.ts";
+import { placeOn } from "../../cluster/rendezvous.ts";
+import type { CallLoad, CallResult, RecordedCommits } from "../actors/program.ts";
+import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";
-import { measureCommits } from "../cluster/commits.ts";
+import { newCompany } from "../cluster/callers.ts";
 import { openEngines } from "../cluster/engines.ts";
-import { measureFailover } from "../cluster/failover.ts";
-import { measureImports } from "../cluster/imports.ts";
-import { measurePushes } from "../cluster/pushes.ts";
-import { ClusterSetting } from "../cluster/setting.ts";
-import type { Figure } from "../report.ts";
+import { measureImports, measurePushes } from "../cluster/pushes.ts";
+import { type ClusterNode, ClusterSetting, type Regions } from "../cluster/setting.ts";
+import { compare, type Figure, figuresOf, median, takeRounds } from "../figures.ts";
+import type { EngineReplay } from "../floor/engine-commits.ts";
+import { Connection, refused } from "../load.ts";
+import { type Caller, makeRequest } from "../requests.ts";
 import type { World } from "../world.ts";
+
+type Part = (regions: Regions) => Promise<readonly Figure[]>;
+
+const figure = figuresOf("cluster");
 
 export function measureCluster(world: World): Promise<readonly Figure[]> {
   return measureParts(world, [measurePushes, measureAnswers, measureCommits, measureFailover]);
@@ -19,22 +29,113 @@ export function measureClusterImport(world: World): Promise<readonly Figure[]> {
   return measureParts(world, [measureImports]);
 }
 
-type Part = typeof measurePushes;
-
 async function measureParts(world: World, parts: readonly Part[]): Promise<readonly Figure[]> {
-  await using engines = await openEngines((what) => world.say(what));
+  const say = (what: string): void => world.say(what);
+  await using engines = await openEngines("regions", "regions of nodes on real engines", say);
   if (engines === null) return [];
   await using setting = new ClusterSetting(world, engines);
   const [home, other] = engines.regions;
   if (home === undefined || other === undefined) throw new Error("the section needs two regions");
-  const nodes = [await setting.start(home), await setting.start(other)];
+  const node = await setting.start(home);
+  const regions: Regions = { world, setting, node, nodes: [node, await setting.start(other)] };
   const figures: Figure[] = [];
   for (const measure of parts) {
-    const measured = await measure(world, setting, nodes);
+    const measured = await measure(regions);
     // The section takes ten minutes, so each result is reported at once.
     for (const { name, ratio, ours } of measured)
       world.say(`cluster: ${name}: ${(ratio ?? ours).toFixed(2)}`);
     figures.push(...measured);
   }
   return figures;
+}
+
+const actors = 500;
+const callers = 64;
+
+/** Durable calls through the actor system on Cassandra, against bare conditional batches. */
+async function measureCommits({ world, setting, node }: Regions): Promise<readonly Figure[]> {
+  world.say("cluster: durable calls");
+  const place = setting.placeOf(node.region);
+  const load: CallLoad = { at: place, actors, callers, calls: world.size(10_000, 1_000) };
+  const callIn = async <T>(name: string): Promise<T> => {
+    await using child = world.start("actors/program.ts");
+    return await child.call<T>(name, load);
+  };
+  const commits = (await callIn<RecordedCommits>("record")).flat();
+  const rounds = await takeRounds(world.size(5, 1), {
+    ours: async () => {
+      const { commits: made, elapsedMs } = await callIn<CallResult>("run");
+      return (made / elapsedMs) * 1_000;
+    },
+    floor: async () => {
+      await using child = world.startFloor("engine-commits");
+      const replay: EngineReplay = { place, callers, commits };
+      return (commits.length / (await child.call<number>("replay", replay))) * 1_000;
+    },
+  });
+  const name = `durable calls over ${actors} actors, ${callers} at once`;
+  const note =
+    "The floor sends the rows of the same commits as conditional batches, made beforehand, in the same order and as many at once.";
+  return [figure(name, "commits/s", compare(rounds), { atLeast: 0.8 }, note)];
+}
+
+const pauseMs = 20;
+const patienceMs = 60_000;
+/** Pause between a start and the next kill, for the view to settle. */
+const settleMs = 3_000;
+
+/** Time from kill -9 of a node to the first answer that needs one of its actors. */
+async function measureFailover({ world, setting, node }: Regions): Promise<readonly Figure[]> {
+  let second = await setting.start(node.region);
+  const tookMs: number[] = [];
+  for (let round = 0; round < world.size(7, 2); round += 1) {
+    world.say(`cluster: failover, round ${round + 1}`);
+    const caller = await callerAt(setting, [node, second], second);
+    // By then its key is known, and its actor in memory.
+    await untilAnswered(second, caller);
+    await untilAnswered(node, caller);
+    await delay(settleMs);
+    const startedMs = performance.now();
+    await second.child.kill();
+    await untilAnswered(node, caller);
+    tookMs.push(performance.now() - startedMs);
+    second = await setting.start(node.region, second);
+  }
+  const note =
+    `Default settings. Another node of the region is asked every ${pauseMs} ms for an answer that claims a nonce with an actor of the killed one. ` +
+    `Slowest of ${tookMs.length} rounds ${(Math.max(...tookMs) / 1_000).toFixed(1)} s.`;
+  const name = "failover: from kill -9 to the first answer of the moved actor";
+  return [figure(name, "s", median(tookMs) / 1_000, { atMost: 5 }, note)];
+}
+
+/** A company whose nonces are claimed at `holder`. */
+async function callerAt(
+  setting: ClusterSetting,
+  nodes: readonly ClusterNode[],
+  holder: ClusterNode,
+): Promise<Caller> {
+  for (;;) {
+    const caller = await newCompany(setting.keysFolder);
+    const { kind, id } = nonceRef(caller.key.keyId, holder.region);
+    if (placeOn(`${kind}/${id}`, nodes) === holder) return caller;
+  }
+}
+
+/** Sends requests, each newly signed, until there is an answer in which an actor took part. */
+async function untilAnswered({ baseUrl, target }: ClusterNode, caller: Caller): Promise<void> {
+  const lateMs = performance.now() + patienceMs;
+  // Not a record id: refused once the nonce is claimed.
+  const plan = fetchPlan(productId(0));
+  const connection = await Connection.open(target);
+  try {
+    while (performance.now() < lateMs) {
+      const { status, body } = await connection.exchange(await makeRequest(baseUrl, caller, plan));
+      if (status === 422 || status === 400) return;
+      if (status !== 503) throw refused("answer", { status, body: body() });
+      await delay(pauseMs);
+    }
+    throw new Error("no answer");
+  } finally {
+    connection.close();
+  }
 }

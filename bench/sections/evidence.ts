@@ -8,8 +8,7 @@ import { findBrowser, runInBrowser } from "../../tools/browser.ts";
 import { root } from "../../tools/process.ts";
 import type { VectorFile } from "../../tools/vectors/case.ts";
 import { verifyEvidence } from "../../verifier/verifier.ts";
-import type { Figure } from "../report.ts";
-import { compare, median } from "../rounds.ts";
+import { type Compared, compare, type Figure, figuresOf, type Goal, median } from "../figures.ts";
 import type { World } from "../world.ts";
 
 /** What one page measured, in milliseconds. */
@@ -70,7 +69,7 @@ export async function measureEvidence(world: World): Promise<readonly Figure[]> 
         },
       })) as PageTimes,
     );
-  return figuresOf(pages, { bytes: file.length, signatures: signatures.length });
+  return evidenceFigures(pages, { bytes: file.length, signatures: signatures.length });
 }
 
 async function readEvidence() {
@@ -82,42 +81,33 @@ async function readEvidence() {
   return { file, anchors: trust[whole?.trust ?? ""].anchors };
 }
 
-function figuresOf(
+function evidenceFigures(
   pages: readonly PageTimes[],
   facts: { readonly bytes: number; readonly signatures: number },
 ): readonly Figure[] {
   const about = `One thread of a page in Chromium; a file of ${facts.bytes.toLocaleString("en")} bytes with the log's proofs and ${facts.signatures} signatures to verify, by portable code.`;
-  const alone = (name: string, ours: number, goal: Figure["goal"], note: string): Figure => ({
-    ...{ section: "evidence", name, unit: "ms", ours, floor: null, ratio: null, goal },
-    note: `${about} ${note}`,
-  });
+  const figure = figuresOf("evidence");
+  const of = (name: string, measured: Compared | number, goal: Goal | null, note: string): Figure =>
+    figure(name, "ms", measured, goal, `${about} ${note}`);
   const repeated = compare(pages.flatMap(({ rounds }) => rounds));
+  const [firstFile, firstMlDsa] = [
+    median(pages.map((page) => page.firstFile)),
+    median(pages.map((page) => page.firstMlDsa)),
+  ];
   return [
-    alone(
+    of(
       "first verification of a page, after one ML-DSA signature",
-      median(pages.map(({ firstFile }) => firstFile)),
+      firstFile,
       { atMost: 100 },
       "Nothing else has run in the page before.",
     ),
-    alone(
-      "every further verification",
-      repeated.ours,
-      { atMost: 100 },
-      "Nothing is remembered between them.",
-    ),
-    {
-      ...{ section: "evidence", name: "further verification, against its signatures alone", unit: "ms" },
-      ...{
-        ...repeated,
-        goal: null,
-        note: `${about} The floor verifies the same signatures and nothing else.`,
-      },
-    },
-    alone(
-      "the first ML-DSA signature of a page",
-      median(pages.map(({ firstMlDsa }) => firstMlDsa)),
+    of("every further verification", repeated.ours, { atMost: 100 }, "Nothing is remembered between them."),
+    of(
+      "further verification, against its signatures alone",
+      repeated,
       null,
-      "It prepares the tables of the algorithm.",
+      "The floor verifies the same signatures and nothing else.",
     ),
+    of("the first ML-DSA signature of a page", firstMlDsa, null, "It prepares the tables of the algorithm."),
   ];
 }

@@ -1,26 +1,31 @@
-// Fetches of distinct records against a bare server that does the work that no implementation could skip.
+// Fetches of distinct records against a bare server that does the work that no implementation could skip; and what the allowance
+// check adds to a fetch: the same node answers with and without it, in pairs.
 
-import type { Child } from "../child.ts";
-import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
+import type { Contest } from "../against.ts";
+import { fetchPlan } from "../catalogue.ts";
+import { compareBy, type Figure, figuresOf, middleHalf, sidesText, takeRounds } from "../figures.ts";
+import type { AnswerPlan } from "../floor/bare-server.ts";
 import type { FloorPlan } from "../floor/serve.ts";
-import { captureAnswers } from "../floor-plan.ts";
-import { type LoadTarget, sendAll } from "../load.ts";
-import { productId } from "../products.ts";
-import type { Figure } from "../report.ts";
-import { makeRequests, type RequestPlan, targetOf } from "../requests.ts";
-import { compare, median, quantile, takeRounds } from "../rounds.ts";
-import { companyOf, merchantOf, type OpenNode, type World } from "../world.ts";
+import { merchantOf } from "../publishing.ts";
+import {
+  captureAnswers,
+  cpuText,
+  loadOf,
+  makeRequests,
+  type RequestPlan,
+  timeLoad,
+  warmedUp,
+} from "../requests.ts";
+import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
 const capturedAnswers = 500;
+/** Products that are asked for where two nodes are compared, or an allowance. */
+const fewProducts = 20_000;
 
 export async function measureFetch(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome());
-  return await measureFetchOf(
-    world,
-    node,
-    Array.from({ length: world.products }, (_, index) => index),
-  );
+  return await measureFetchOf(world, node, numbersTo(world.products));
 }
 
 /** Measures fetches of a node's products, which are given by their numbers. */
@@ -29,76 +34,85 @@ export async function measureFetchOf(
   node: OpenNode,
   products: readonly number[],
 ): Promise<readonly Figure[]> {
-  const { base_url: baseUrl } = node.sandbox;
-  const caller = companyOf(node.sandbox);
-  const plans = await fetchPlans(products, node.child, merchantOf(node.sandbox).uuid);
-  const each = Math.floor(plans.length / (roundCount(world) + 1));
-  const captured = Math.min(capturedAnswers, each);
-  await using floor = world.start("floor/serve.ts");
-  const floorPlan: FloorPlan = {
-    file: world.path("floor.db"),
-    ...(await captureAnswers(baseUrl, caller, plans.slice(0, captured))),
-  };
-  const floorTarget: LoadTarget = { host: "127.0.0.1", port: await floor.call<number>("listen", floorPlan) };
-  const side = (target: LoadTarget, child: Child) => async (round: number) => {
-    const some = plans.slice((round + 1) * each, (round + 2) * each);
-    return await measure(child, target, await makeRequests(baseUrl, caller, some));
-  };
-  const sides = { ours: side(targetOf(baseUrl), node.child), floor: side(floorTarget, floor) };
-  // The first part of the records warms both up, and is not requested again.
-  await sides.ours(-1);
-  await sides.floor(-1);
-  const rounds = await takeRounds(roundCount(world), sides);
-  const rates = rounds.map(({ ours, floor: bare }) => ({ ours: ours.rate, floor: bare.rate }));
-  const of = (side: "ours" | "floor", what: keyof Measured): string =>
-    median(rounds.map((round) => round[side][what])).toFixed(what.endsWith("Micros") ? 0 : 1);
-  return [
-    {
-      section: "fetch",
-      name: `distinct records, ${connections} connections`,
-      unit: "answers/s",
-      ...compare(rates),
-      goal: { atLeast: 0.7 },
-      note:
-        "Ed25519 verified on the main thread and signed off it, ours in one thread, the floor on the thread pool (4); the load comes from a process of its own. " +
-        `p50 ${of("ours", "p50Ms")} ms against ${of("floor", "p50Ms")} ms, p99 ${of("ours", "p99Ms")} against ${of("floor", "p99Ms")}; ` +
-        `processor time of an answer ${of("ours", "mainMicros")} µs against ${of("floor", "mainMicros")} on the main thread, ` +
-        `${of("ours", "allMicros")} µs against ${of("floor", "allMicros")} on all.`,
-    },
-  ];
-}
-
-function roundCount(world: World): number {
-  return world.size(7, 1);
+  const count = world.size(7, 1);
+  const plans = await fetchPlans(node, products);
+  const each = Math.floor(plans.length / (count + 1));
+  // The last part of the records warms both up.
+  const warming = plans.slice(count * each).slice(0, capturedAnswers);
+  await using floor = await openFetchFloor(world, await captureAnswers(node.baseUrl, node.caller, warming));
+  const load = loadOf(node, { plans, each, connections });
+  const rounds = await warmedUp(count, { ours: load(node), floor: load(floor) });
+  const note =
+    "Ed25519 verified on the main thread and signed off it, ours in one thread, the floor on the thread pool (4); the load comes from a process of its own. " +
+    `p50 ${sidesText(rounds, ({ p50Ms }) => p50Ms, 1)} ms, p99 ${sidesText(rounds, ({ p99Ms }) => p99Ms, 1)} ms; ${cpuText(rounds)}`;
+  const rates = compareBy(rounds, ({ rate }) => rate);
+  const name = `distinct records, ${connections} connections`;
+  return [figuresOf("fetch")(name, "answers/s", rates, { atLeast: 0.7 }, note)];
 }
 
 async function fetchPlans(
+  { child, sandbox }: OpenNode,
   products: readonly number[],
-  child: Child,
-  businessUuid: string,
 ): Promise<readonly RequestPlan[]> {
-  const localIds = products.map(productId);
-  const ids = await child.call<readonly string[]>("recordIds", { businessUuid, kind: "products", localIds });
-  return ids.map((id) => ({ method: "GET", path: `/v1/records/${id}`, tag: "svc-retrieval" }));
+  return (await recordIds(child, merchantOf(sandbox).uuid, products)).map(fetchPlan);
 }
 
-interface Measured {
-  readonly rate: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly allMicros: number;
-  readonly mainMicros: number;
+function openFetchFloor(world: World, captured: AnswerPlan) {
+  return world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
 }
 
-async function measure(child: Child, target: LoadTarget, requests: readonly Uint8Array[]): Promise<Measured> {
-  const cpuBefore = await child.call<CpuTimes>("cpuTimes", null);
-  const result = await sendAll(target, requests, connections);
-  const cpu = cpuBetween(cpuBefore, await child.call<CpuTimes>("cpuTimes", null));
-  return {
-    rate: (result.requests / result.elapsedMs) * 1_000,
-    p50Ms: quantile(result.latenciesMs, 0.5),
-    p99Ms: quantile(result.latenciesMs, 0.99),
-    allMicros: (cpu.allMs * 1_000) / result.requests,
-    mainMicros: (cpu.mainMs * 1_000) / result.requests,
+/** The same fetches of the nodes of two checkouts. */
+export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
+  await using opening = new AsyncDisposableStack();
+  const warmingTurns = 8;
+  const each = Math.min(capturedAnswers, Math.floor(fewProducts / (pairs + warmingTurns)));
+  const sideOf = async (world: World) => {
+    const node = opening.use(await world.openNode(await world.filledHome(fewProducts)));
+    const plans = await fetchPlans(node, numbersTo(fewProducts));
+    // Of both, so that both are equally warm, though only ours are what the floor answers.
+    const captured = await captureAnswers(node.baseUrl, node.caller, plans.slice(-each));
+    return { node, captured, load: loadOf(node, { plans, each, connections }) };
   };
+  const ours = await sideOf(present);
+  const theirs = await sideOf(other);
+  const floor = opening.use(await openFetchFloor(present, ours.captured));
+  const opened = opening.move();
+  return {
+    name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
+    warmingTurns,
+    ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+export async function measureAllowance(world: World): Promise<readonly Figure[]> {
+  await using node = await world.openNode(await world.filledHome(fewProducts));
+  const { child, sandbox, baseUrl, caller } = node;
+  const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
+  const ports = await child.call<{ readonly paid: number; readonly free: number }>("openAllowance", company);
+  const pairs = world.size(60, 4);
+  const each = world.size(500, 200);
+  const plans = await fetchPlans(node, numbersTo(fewProducts));
+  let next = 0;
+  const side = (port: number) => async () => {
+    const some = numbersTo(each).flatMap((at) => plans[(next + at) % plans.length] ?? []);
+    next += each;
+    const server = { child, target: { host: "127.0.0.1", port } };
+    return await timeLoad(server, await makeRequests(baseUrl, caller, some), connections);
+  };
+  const sides = { ours: side(ports.paid), floor: side(ports.free) };
+  await takeRounds(world.size(3, 1), sides);
+  const before = await child.call<number>("paidAnswers");
+  const rounds = await takeRounds(pairs, sides);
+  const paid = (await child.call<number>("paidAnswers")) - before;
+  if (paid !== pairs * each) throw new Error(`${paid} of ${pairs * each} fetches were paid for`);
+  const main = compareBy(rounds, ({ mainMicros }) => mainMicros);
+  const times = rounds.map(({ ours, floor }) => ({ ours: ours.micros, floor: floor.micros }));
+  const note =
+    `Elapsed time of a fetch while ${connections} are under way; the floor is the same node without the check. ${pairs} pairs of ${each} fetches; ` +
+    `the middle half of the ratios is ${middleHalf(times, 2)}. Processor time of the main thread ` +
+    `${main.ours.toFixed(0)} µs against ${main.floor.toFixed(0)} µs, ratio ${main.ratio.toFixed(3)}.`;
+  const name = `fetch with an allowance, ${connections} connections`;
+  const elapsed = compareBy(rounds, ({ micros }) => micros);
+  return [figuresOf("allowance")(name, "µs", elapsed, { atMost: 1.05 }, note)];
 }

@@ -1,19 +1,39 @@
-// Calls of the local tool server over stdio, against the same signed requests by the client library in this process.
+// The tool servers. Calls of the local one over stdio, against the same signed requests by the client library in this process; and
+// verifications through the hosted one, while a thousand sessions are open, against a bare HTTP server that does the same
+// verification, with what ten thousand sessions take.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { toolSessionLimits } from "../../api/tool-server/tool-sessions.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
 import type { Sandbox } from "../../node/sandbox/sandbox-file.ts";
-import { ToolProcess } from "../mcp/tool-process.ts";
-import type { Figure } from "../report.ts";
-import { compare, median, quantile, takeRounds } from "../rounds.ts";
-import type { World } from "../world.ts";
+import { toBase64, utf8 } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { exactMember } from "../../protocol/exact-member.ts";
+import { type StartedProcess, startProcess } from "../../tools/process.ts";
+import { fetchPlan } from "../catalogue.ts";
+import type { Child } from "../child.ts";
+import {
+  compare,
+  compareBy,
+  type Figure,
+  figuresOf,
+  median,
+  quantile,
+  sidesText,
+  takeRounds,
+} from "../figures.ts";
+import { ask, requestBytes, type Timed, timeLoad } from "../requests.ts";
+import type { OpenNode, World } from "../world.ts";
 
 const search = {
   ...{ q: "diamond", filter: { all: [{ country: "US" }] }, sort_by: "price_amount:asc", limit: 10 },
 } as const;
 const parallel = 8;
+const clientInfo = { name: "bench", version: "1" };
+const session = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
 const about = `Searches of ten rows over the samples. Ours is a message over stdio to svc-mcp, which signs and sends; the floor is the client library in the benchmark's process. Both reach the same node, and all run on the main thread of their process.`;
 
 export async function measureMcp(world: World): Promise<readonly Figure[]> {
@@ -22,10 +42,8 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
   await mkdir(home, { recursive: true });
   await writeFile(join(home, "sandbox.json"), JSON.stringify(node.sandbox));
   await using tool = await ToolProcess.start(home);
-  const sides = {
-    ours: () => tool.callTool("search_products", search),
-    floor: await bareSearch(node.sandbox),
-  };
+  const ours = () => tool.callTool("search_products", search);
+  const floor = await bareSearch(node.sandbox);
   const calls = world.size(200, 20);
   const alone = async (call: () => Promise<unknown>): Promise<number> => {
     const times = new Float64Array(calls);
@@ -43,51 +61,38 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
     const ms = await timed(() => Promise.all(Array.from({ length: parallel }, worker)));
     return (calls * 2_000) / ms;
   };
-  await alone(sides.ours);
-  await alone(sides.floor);
-  const rounds = world.size(7, 1);
-  const both = (measure: typeof alone) => ({
-    ours: () => measure(sides.ours),
-    floor: () => measure(sides.floor),
-  });
-  const single = await takeRounds(rounds, both(alone));
-  const rates = await takeRounds(rounds, both(together));
+  await alone(ours);
+  await alone(floor);
+  const takeAll = (measure: typeof alone) =>
+    takeRounds(world.size(7, 1), { ours: () => measure(ours), floor: () => measure(floor) });
+  const single = await takeAll(alone);
+  const rates = await takeAll(together);
   const starts: number[] = [];
-  for (let round = 0; round < world.size(5, 1); round += 1) starts.push(await firstAnswerMs(home));
-  return figuresOf(single, rates, starts);
-}
-
-type Rounds = readonly { readonly ours: number; readonly floor: number }[];
-
-function figuresOf(single: Rounds, rates: Rounds, starts: readonly number[]): readonly Figure[] {
-  const section = "mcp";
-  const { ours, floor } = compare(single);
+  for (let round = 0; round < world.size(5, 1); round += 1)
+    starts.push(
+      await timed(async () => {
+        await using started = await ToolProcess.start(home);
+        await started.callTool("search_products", search);
+      }),
+    );
+  const figure = figuresOf("mcp");
   return [
-    {
-      ...{ section, name: "what a tool call adds, p50, one at a time", unit: "ms", floor: null, ratio: null },
-      ours: median(single.map((round) => round.ours - round.floor)),
-      goal: { atMost: 2 },
-      note: `${about} p50 ${ours.toFixed(2)} ms against ${floor.toFixed(2)} ms.`,
-    },
-    {
-      ...{ section, name: `tool calls, ${parallel} at once`, unit: "answers/s", ...compare(rates) },
-      goal: { atLeast: 0.8 },
-      note: about,
-    },
-    {
-      ...{ section, name: "first answer of a new process", unit: "ms", floor: null, ratio: null },
-      ours: median(starts),
-      goal: { atMost: 1_000 },
-      note: "From the start of svc-mcp to the rows of its first search, the session's opening included.",
-    },
+    figure(
+      "what a tool call adds, p50, one at a time",
+      "ms",
+      median(single.map((round) => round.ours - round.floor)),
+      { atMost: 2 },
+      `${about} p50 ${sidesText(single, (ms) => ms, 2)} ms.`,
+    ),
+    figure(`tool calls, ${parallel} at once`, "answers/s", compare(rates), { atLeast: 0.8 }, about),
+    figure(
+      "first answer of a new process",
+      "ms",
+      median(starts),
+      { atMost: 1_000 },
+      "From the start of svc-mcp to the rows of its first search, the session's opening included.",
+    ),
   ];
-}
-
-async function firstAnswerMs(home: string): Promise<number> {
-  return await timed(async () => {
-    await using tool = await ToolProcess.start(home);
-    await tool.callTool("search_products", search);
-  });
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -110,4 +115,198 @@ async function bareSearch(sandbox: Sandbox): Promise<() => Promise<unknown>> {
     const { body } = await client.search(request);
     if (body.rows.length !== search.limit) throw new Error("A search found less than its limit.");
   };
+}
+
+interface Answer {
+  readonly id?: number;
+  readonly result?: { readonly isError?: boolean };
+  readonly error?: { readonly message: string };
+}
+
+const graceMs = 5_000;
+
+/** A process of the local tool server, spoken to in bare lines: no client library is measured with it. */
+class ToolProcess implements AsyncDisposable {
+  readonly #process: StartedProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
+  #ids = 0;
+
+  private constructor(home: string) {
+    const args = ["mcp/main.mjs", "--sandbox", "--home", home];
+    this.#process = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    const { stdout } = this.#process.child;
+    if (stdout === null) throw new Error("The tool server has no output.");
+    createInterface({ input: stdout }).on("line", (line) => this.#take(JSON.parse(line) as Answer));
+    void this.#process.ended.then(() => {
+      for (const { reject } of this.#waiting.values()) reject(new Error("The tool server ended."));
+    });
+  }
+
+  /** Starts a process and opens its session. */
+  static async start(home: string): Promise<ToolProcess> {
+    const started = new ToolProcess(home);
+    await started.#ask("initialize", session);
+    started.#write({ jsonrpc: "2.0", method: "notifications/initialized" });
+    return started;
+  }
+
+  /** Rejects unless the tool answers without an error. */
+  async callTool(name: string, args: object): Promise<void> {
+    const { result } = await this.#ask("tools/call", { name, arguments: args });
+    if (result?.isError === true) throw new Error(`The tool ${name} refused the call.`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.child.stdin?.end();
+    await this.#process.stop(graceMs);
+  }
+
+  async #ask(method: string, params: object): Promise<Answer> {
+    this.#ids += 1;
+    const id = this.#ids;
+    const waiting = Promise.withResolvers<Answer>();
+    this.#waiting.set(id, waiting);
+    this.#write({ jsonrpc: "2.0", id, method, params });
+    const answer = await waiting.promise;
+    if (answer.error !== undefined) throw new Error(answer.error.message);
+    return answer;
+  }
+
+  #take(answer: Answer): void {
+    const { id = 0 } = answer;
+    this.#waiting.get(id)?.resolve(answer);
+    this.#waiting.delete(id);
+  }
+
+  #write(message: object): void {
+    this.#process.child.stdin?.write(`${JSON.stringify(message)}\n`);
+  }
+}
+
+const connections = 32;
+const openSessions = 1_000;
+const openers = 32;
+const path = "/v1/mcp/public";
+const accept = "application/json, text/event-stream";
+const hosted = figuresOf("mcp-hosted");
+
+export async function measureMcpHosted(world: World): Promise<readonly Figure[]> {
+  await using node = await world.openNode(await world.seededHome());
+  const { child } = node;
+  const evidence = await evidenceOf(node);
+  const ports = await child.call<{ readonly tools: number; readonly bare: number }>("openTools");
+  const ids = await openAll(ports.tools, openSessions);
+  const call = {
+    ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+    params: { name: "verify", arguments: evidence },
+  };
+  const post = (port: number, at: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+    requestBytes("POST", new URL(`http://127.0.0.1:${port}${at}`), Buffer.from(JSON.stringify(body)), {
+      accept,
+      ...headers,
+    });
+  const each = world.size(1_000, 100);
+  const ours = Array.from({ length: each }, (_, at) =>
+    post(ports.tools, path, call, { "mcp-session-id": ids[at % ids.length] ?? "" }),
+  );
+  const theirs = Array.from({ length: each }, () => post(ports.bare, "/v1/verify", evidence));
+  const side = (port: number, requests: readonly Uint8Array[], isRight: (text: string) => boolean) => () =>
+    timeRight(child, port, requests, isRight);
+  const sides = {
+    ours: side(ports.tools, ours, isValidCall),
+    floor: side(ports.bare, theirs, (text) => text.startsWith('{"valid":true')),
+  };
+  await takeRounds(1, sides);
+  const rounds = await takeRounds(world.size(5, 1), sides);
+  return [
+    hosted(
+      `verify, ${connections} connections, ${openSessions} sessions`,
+      "answers/s",
+      compareBy(rounds, ({ rate }) => rate),
+      { atLeast: 0.5 },
+      "A call of the tool `verify` with a record, its seal, sidecar and row, each call in the next session; the floor is a bare `node:http` server in the same process, with the same verification and the same signed statement. " +
+        `Processor time of the main thread ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs an answer.`,
+    ),
+    await measureSessions(world, child, ports.tools),
+  ];
+}
+
+async function timeRight(
+  child: Child,
+  port: number,
+  requests: readonly Uint8Array[],
+  isRight: (text: string) => boolean,
+): Promise<Timed> {
+  let wrong = "";
+  const target = { host: "127.0.0.1", port };
+  const result = await timeLoad({ child, target }, requests, connections, (answer, index) => {
+    // The last one stands for all: reading each would slow down the side that is measured.
+    if (index === requests.length - 1 && !isRight(answer.body())) wrong = answer.body();
+  });
+  if (wrong !== "") throw new Error(`not verified: ${wrong.slice(0, 500)}`);
+  return result;
+}
+
+async function measureSessions(world: World, child: Child, port: number): Promise<Figure> {
+  const held = () => child.call<{ readonly sessions: number; readonly bytes: number }>("heldByTools");
+  const { sessionsMax } = toolSessionLimits;
+  const before = await held();
+  const wanted = world.size(sessionsMax, 2_000) - before.sessions;
+  await openAll(port, wanted);
+  const after = await held();
+  if (after.sessions !== before.sessions + wanted) throw new Error(`${after.sessions} sessions are open`);
+  if (after.sessions === sessionsMax) {
+    const { status } = await open(port);
+    if (status !== 503) throw new Error(`one session too many answered ${status}`);
+  }
+  return hosted(
+    `memory of a session, up to ${after.sessions}`,
+    "bytes",
+    (after.bytes - before.bytes) / wanted,
+    { atMost: 1_024 },
+    `Heap in use after a full collection, with ${before.sessions} and with ${after.sessions} sessions. One more than ${sessionsMax} is refused with 503.`,
+  );
+}
+
+async function open(port: number): Promise<{ readonly status: number; readonly id: string | null }> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: session }),
+  });
+  await answer.arrayBuffer();
+  return { status: answer.status, id: answer.headers.get("mcp-session-id") };
+}
+
+/** Opens sessions, each with a request of its own, and returns their ids. */
+async function openAll(port: number, count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let begun = 0;
+  const opener = async (): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      const { status, id } = await open(port);
+      if (id === null) throw new Error(`initialize answered ${status}`);
+      ids.push(id);
+    }
+  };
+  await Promise.all(Array.from({ length: openers }, opener));
+  return ids;
+}
+
+/** A record with everything that it is verified against, as a company was served it. */
+async function evidenceOf({ baseUrl, caller }: OpenNode): Promise<JsonObject> {
+  const query = { filter: { all: [{ country: "US" }] }, sort_by: "published_at:desc", limit: 1 };
+  const body = utf8(JSON.stringify(query));
+  const plan = { method: "POST", path: "/v1/products/search", tag: "svc-retrieval", body } as const;
+  const found = JSON.parse(await ask(baseUrl, caller, plan)) as { readonly rows: readonly JsonObject[] };
+  const row = found.rows[0] ?? {};
+  const text = await ask(baseUrl, caller, fetchPlan(String(row["record_id"])));
+  const { seal = null, sidecar = null } = JSON.parse(text) as JsonObject;
+  return { record_base64: toBase64(utf8(exactMember(text, "record") ?? "")), seal, sidecar, row };
+}
+
+function isValidCall(text: string): boolean {
+  const { result } = JSON.parse(text) as { readonly result?: { readonly content?: readonly JsonObject[] } };
+  return String(result?.content?.[0]?.["text"]).startsWith('{"valid":true');
 }

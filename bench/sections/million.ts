@@ -1,35 +1,82 @@
-// One machine on the embedded store with as many records as it is meant for: every kind of request, and what it costs.
-// Not part of a run that names no sections, because the home alone takes as long as everything else.
+// One machine on the embedded store: how soon it answers after its start, and every kind of request with as many records as it is
+// meant for. The latter is not part of a run that names no sections, because the home alone takes as long as everything else.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { sendOne } from "../load.ts";
-import { queryKinds } from "../queries.ts";
-import type { Figure, Goal } from "../report.ts";
-import { makeRequest, targetOf } from "../requests.ts";
-import { companyOf, type OpenNode, type World } from "../world.ts";
+import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
+import { startProcess } from "../../tools/process.ts";
+import { queryKinds, searchPlan } from "../catalogue.ts";
+import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
+import { refused, sendOne } from "../load.ts";
+import { makeRequest } from "../requests.ts";
+import type { OpenNode, World } from "../world.ts";
 import { measureFetchOf } from "./fetch.ts";
 import { measurePushInto } from "./push.ts";
 import { measureSearchOf } from "./search.ts";
-import { measureStartOf } from "./start.ts";
 
-const searchRounds = 3;
-const pushRounds = 3;
-const startRounds = 3;
+const host = "127.0.0.1";
+const pollMs = 5;
+const patienceMs = 300_000;
+
+export async function measureStart(world: World): Promise<readonly Figure[]> {
+  const prepared = await world.seededHome();
+  const rounds = world.size(5, 1);
+  return [
+    await measureStartOf("first answer, prepared home", rounds, () => prepared),
+    await measureStartOf("first answer, empty home", rounds, () => world.path("empty")),
+  ];
+}
+
+/** Measures starts with a home, which may be a different one each time. */
+async function measureStartOf(name: string, rounds: number, home: () => string): Promise<Figure> {
+  const compared = compare(
+    await takeRounds(rounds, { ours: () => firstAnswerMs(home()), floor: bareStartMs }),
+  );
+  const note = "`svc start` until GET /healthz answers, against `node -e 0` from start to end.";
+  return figuresOf("start")(name, "ms", compared, null, note);
+}
+
+async function firstAnswerMs(home: string): Promise<number> {
+  const portBase = await freePorts(surfacePorts);
+  const port = portBase + 4;
+  const startedMs = performance.now();
+  const started = startProcess(process.execPath, [
+    ...["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
+  ]);
+  try {
+    const request = Buffer.from(
+      `GET /healthz HTTP/1.1\r\nhost: ${host}:${port}\r\nconnection: close\r\n\r\n`,
+    );
+    while (performance.now() - startedMs < patienceMs) {
+      const answer = await sendOne({ host, port }, request).catch(() => null);
+      if (answer?.status === 200) return performance.now() - startedMs;
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    throw new Error("the node did not answer");
+  } finally {
+    started.signal("SIGTERM");
+    await started.ended;
+  }
+}
+
+async function bareStartMs(): Promise<number> {
+  const startedMs = performance.now();
+  await startProcess(process.execPath, ["-e", "0"]).ended;
+  return performance.now() - startedMs;
+}
+
 const megabyte = 1_000_000;
 const files = ["store.db", "rows.db"] as const;
+const figure = figuresOf("million");
 
 export async function measureMillion(world: World): Promise<readonly Figure[]> {
   const products = world.size(1_000_000, 20_000);
   const home = await world.filledHome(products);
   const disk = await diskOf(home, products);
-  const start = await measureStartOf({
-    name: "first answer",
-    home: () => home,
-    rounds: world.size(startRounds, 1),
-  });
-  const asked = await askNode(world, { home, products });
-  const pushed = await measurePushInto(world, world.size(pushRounds, 1), { home, products });
+  const rounds = world.size(3, 1);
+  const start = await measureStartOf("first answer", rounds, () => home);
+  const asked = await askNode(world, { home, products, rounds });
+  const pushed = await measurePushInto(world, rounds, { home, products });
   const figures = [{ ...start, goal: { atMost: 300 } }, ...asked, ...pushed, disk];
   return figures.map(({ section, name, ...rest }) => ({
     ...rest,
@@ -40,16 +87,13 @@ export async function measureMillion(world: World): Promise<readonly Figure[]> {
 
 async function askNode(
   world: World,
-  { home, products }: { readonly home: string; readonly products: number },
+  of: { readonly home: string; readonly products: number; readonly rounds: number },
 ): Promise<readonly Figure[]> {
+  const { home, products } = of;
   await using node = await world.openNode(home);
   const first = await firstSearch(node);
-  const { p50, p99, throughput } = await measureSearchOf(world, node, {
-    home,
-    products,
-    rounds: world.size(searchRounds, 1),
-    each: world.size(180, 60),
-  });
+  const searched = { ...of, each: world.size(180, 60) };
+  const { p50, p99, throughput } = await measureSearchOf(world, node, searched);
   // Spread over the whole catalogue, so that reads have no locality.
   const fetched = Math.min(products, world.size(80_000, 20_000));
   const numbers = Array.from({ length: fetched }, (_, index) => Math.floor((index * products) / fetched));
@@ -58,47 +102,34 @@ async function askNode(
 }
 
 /** The first search with a text since the start: until then no texts are in memory. */
-async function firstSearch({ sandbox }: OpenNode): Promise<Figure> {
-  const bytes = Buffer.from(JSON.stringify(queryKinds[0]?.body(0)));
-  const plan = { method: "POST", path: "/v1/search", tag: "svc-retrieval", body: bytes } as const;
-  const request = await makeRequest(sandbox.base_url, companyOf(sandbox), plan);
+async function firstSearch({ baseUrl, caller, target }: OpenNode): Promise<Figure> {
+  const request = await makeRequest(baseUrl, caller, searchPlan(queryKinds[0]?.body(0) ?? {}));
   const startedMs = performance.now();
-  const { status, body } = await sendOne(targetOf(sandbox.base_url), request);
-  if (status !== 200) throw new Error(`answer ${status}: ${body.slice(0, 500)}`);
-  return alone("first search with a text after the start", performance.now() - startedMs, {
-    unit: "ms",
-    goal: { atMost: 10_000 },
-    note: "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.",
-  });
+  const answer = await sendOne(target, request);
+  const tookMs = performance.now() - startedMs;
+  if (answer.status !== 200) throw refused("answer", answer);
+  return figure(
+    "first search with a text after the start",
+    "ms",
+    tookMs,
+    { atMost: 10_000 },
+    "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.",
+  );
 }
 
 async function memoryOf({ child }: OpenNode): Promise<readonly Figure[]> {
   const highest = await child.highestResidentBytes();
   const own = await child.ownBytes();
   if (highest === null || own === null) return [];
-  return [
-    alone("highest resident memory after all searches and fetches", highest / megabyte, {
-      unit: "MB",
-      goal: { atMost: 2_048 },
-      note: `${(own / megabyte).toFixed(0)} MB of it the process's own in the end; the rest are pages of the index file, which the system takes back when it needs them.`,
-    }),
-  ];
+  const note = `${(own / megabyte).toFixed(0)} MB of it the process's own in the end; the rest are pages of the index file, which the system takes back when it needs them.`;
+  const name = "highest resident memory after all searches and fetches";
+  return [figure(name, "MB", highest / megabyte, { atMost: 2_048 }, note)];
 }
 
 async function diskOf(home: string, products: number): Promise<Figure> {
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(home, name))).size));
   const each = files.map((name, index) => `${name} ${((sizes[index] ?? 0) / megabyte).toFixed(0)} MB`);
-  return alone("disk for each record", sizes.reduce((sum, size) => sum + size, 0) / products / 1_000, {
-    unit: "kB",
-    goal: null,
-    note: `${each.join(", ")}, for ${products.toLocaleString("en")} records.`,
-  });
-}
-
-function alone(
-  name: string,
-  ours: number,
-  rest: { readonly unit: string; readonly goal: Goal | null; readonly note: string },
-): Figure {
-  return { section: "million", name, ours, floor: null, ratio: null, ...rest };
+  const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / products / 1_000;
+  const note = `${each.join(", ")}, for ${count(products)} records.`;
+  return figure("disk for each record", "kB", kilobytes, null, note);
 }

@@ -1,45 +1,56 @@
 // The operators' surface of a node with many actors: how soon its pages are painted, what live updates leave behind, and what
 // watching costs the node.
 
-import type { Browser } from "playwright-core";
-import { firstPaintMs, openBrowser } from "../ops/browser.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { findBrowser } from "../../tools/browser.ts";
+import { count, type Figure, figuresOf, median } from "../figures.ts";
 import type { LedgerLoad } from "../ops/fill-ledgers.ts";
-import { aboutOf, type FilledNode, fillNode, touch } from "../ops/filled-node.ts";
-import { measureGrowth } from "../ops/growth.ts";
-import { measureWatching } from "../ops/watching.ts";
-import type { Figure } from "../report.ts";
-import { median } from "../rounds.ts";
+import { type FilledNode, measureWatching, touch } from "../ops/watching.ts";
 import type { World } from "../world.ts";
 
 const secondMs = 1_000;
+const megabyte = 1_000_000;
+const figure = figuresOf("ops");
 
 export async function measureOps(world: World): Promise<readonly Figure[]> {
   const products = world.size(10_000, 2_000);
   await using node = await world.openNode(await world.filledHome(products));
   const load: LedgerLoad = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
-  const filled = await fillNode(world, node, { products, load });
-  const figures: Figure[] = [];
-  const browser = await openBrowser();
-  if (browser === null) world.say("NOT MEASURED: pages, because there is no Chromium");
-  else
-    try {
-      figures.push(...(await paints(filled, browser)), ...(await measureGrowth(filled, browser)));
-    } finally {
-      await browser.close();
-    }
-  figures.push(
-    await reads(filled, "a page of the actors in memory", "/ops/actors?limit=200"),
-    await reads(
-      filled,
-      "a page of the known actors of a kind",
-      "/ops/actors?scope=known&kind=ledger&limit=200",
-    ),
-    ...(await measureWatching(filled)),
+  world.say(`ops: making ${load.known} actors`);
+  const { kind, id } = await node.child.call<{ readonly kind: string; readonly id: string }>(
+    "fillLedgers",
+    load,
   );
-  return figures;
+  const filled: FilledNode = { world, node, load, actor: `${kind}/${id}`, products };
+  const list = "/ops/actors?scope=known&kind=ledger&limit=200";
+  return [
+    ...(await measurePages(filled)),
+    await measureRead(filled, "a page of the actors in memory", "/ops/actors?limit=200"),
+    await measureRead(filled, "a page of the known actors of a kind", list),
+    ...(await measureWatching(filled)),
+  ];
 }
 
-async function paints(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
+async function measurePages(filled: FilledNode): Promise<readonly Figure[]> {
+  const executablePath = findBrowser();
+  if (executablePath === null) {
+    filled.world.say("NOT MEASURED: pages, because there is no Chromium");
+    return [];
+  }
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    return [...(await measurePaints(filled, browser)), ...(await measureGrowth(filled, browser))];
+  } finally {
+    await browser.close();
+  }
+}
+
+function aboutOf({ known, active }: LedgerLoad): string {
+  return `${count(known)} known accounts, ${count(active)} of them in memory`;
+}
+
+async function measurePaints(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
   const { world, node, load, actor } = filled;
   const pages = [
     ["the overview", "/ui/"],
@@ -55,16 +66,39 @@ async function paints(filled: FilledNode, browser: Browser): Promise<readonly Fi
     const tookMs: number[] = [];
     for (let turn = 0; turn < world.size(6, 3); turn += 1)
       tookMs.push(await firstPaintMs(browser, node.sandbox.ops_url + path));
-    figures.push({
-      ...{ section: "ops", name: `first contentful paint of ${name}`, unit: "ms", ours: median(tookMs) },
-      ...{ floor: null, ratio: null, goal: { atMost: secondMs } },
-      note: `In Chromium, with nothing in its cache; ${aboutOf(load)}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`,
-    });
+    const note = `In Chromium, with nothing in its cache; ${aboutOf(load)}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`;
+    const [what, goal] = [`first contentful paint of ${name}`, { atMost: secondMs }];
+    figures.push(figure(what, "ms", median(tookMs), goal, note));
   }
   return figures;
 }
 
-async function reads(filled: FilledNode, name: string, path: string): Promise<Figure> {
+function newContext(browser: Browser): Promise<BrowserContext> {
+  return browser.newContext({ viewport: { width: 1280, height: 900 } });
+}
+
+/** Waits for it, because a page may have loaded before it is painted. */
+const firstPaint = `new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const [entry] = list.getEntriesByName("first-contentful-paint");
+    if (entry !== undefined) resolve(entry.startTime);
+  }).observe({ type: "paint", buffered: true });
+})`;
+
+/** Milliseconds from the navigation until the browser paints the first content of the page; nothing is in its cache. */
+async function firstPaintMs(browser: Browser, url: string): Promise<number> {
+  const context = await newContext(browser);
+  try {
+    const page = await context.newPage();
+    const answer = await page.goto(url);
+    if (answer?.status() !== 200) throw new Error(`${url} answers ${answer?.status()}`);
+    return (await page.evaluate(firstPaint)) as number;
+  } finally {
+    await context.close();
+  }
+}
+
+async function measureRead(filled: FilledNode, name: string, path: string): Promise<Figure> {
   const { world, node, load } = filled;
   await touch(filled);
   const tookMs: number[] = [];
@@ -75,9 +109,117 @@ async function reads(filled: FilledNode, name: string, path: string): Promise<Fi
     if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
     tookMs.push(performance.now() - startedMs);
   }
-  return {
-    ...{ section: "ops", name, unit: "ms", ours: median(tookMs) },
-    ...{ floor: null, ratio: null, goal: { atMost: secondMs } },
-    note: `${aboutOf(load)}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`,
+  const note = `${aboutOf(load)}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`;
+  return figure(name, "ms", median(tookMs), { atMost: secondMs }, note);
+}
+
+/** How often the views follow, and what they show changes. An account takes 5,000 entries a month, which a run must not reach. */
+const everyMs = 10;
+const stirMs = 20;
+/** A view has some kilobytes, and so has what would be left of each. Less is the noise of compilers and caches. */
+const perUpdateMax = 1_000;
+/** The first of them fills what is bounded: caches, compiled code, and rings of recent events. */
+const stretches = 4;
+const stretchMs = 15_000;
+/** So long nothing changes before a reading, so that no page is in the middle of an update. */
+const restMs = 1_000;
+
+interface Held {
+  /** Bytes of the page's scripts and of its document, once what nobody needs has been collected. */
+  readonly bytes: number;
+  readonly nodes: number;
+  readonly listeners: number;
+  /** Number of views that have arrived. */
+  readonly updates: number;
+}
+
+interface Reading {
+  readonly node: number;
+  readonly overview: Held;
+  readonly actor: Held;
+}
+
+/** What live updates leave behind: in the heap of the node, and in the pages that follow it. */
+async function measureGrowth(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
+  const { world, actor } = filled;
+  const { child } = filled.node;
+  world.say("ops: live updates");
+  await touch(filled);
+  const url = await child.call<string>("openQuickSurface", everyMs);
+  await using overview = await followPage(browser, `${url}/ui/`, "counts");
+  await using one = await followPage(browser, `${url}/ui/actors/${actor}`, "actor");
+  const readings: Reading[] = [];
+  for (let stretch = 0; stretch < stretches; stretch += 1) {
+    await touch(filled);
+    await child.call("stirLedgers", stirMs);
+    await delay(world.size(stretchMs, 2_000));
+    await child.call("stopStirring");
+    await delay(restMs);
+    const held = await child.call<number>("heldBytes");
+    readings.push({ node: held, overview: await overview.held(), actor: await one.held() });
+  }
+  return growthFigures(readings);
+}
+
+function growthFigures(readings: readonly Reading[]): readonly Figure[] {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (first === undefined || last === undefined) throw new Error("nothing was read");
+  const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Figure => {
+    const all = readings.map((each) => (of(each) / megabyte).toFixed(2)).join(", ");
+    const note = `${count(updates)} updates. Megabytes in use, in the order of the readings: ${all}.${more}`;
+    const perUpdate = (of(last) - of(first)) / updates;
+    return figure(
+      `growth of ${name} with live updates`,
+      "B/update",
+      perUpdate,
+      { atMost: perUpdateMax },
+      note,
+    );
   };
+  const sent = (which: "overview" | "actor"): number => last[which].updates - first[which].updates;
+  const ofPage = (name: string, which: "overview" | "actor"): Figure => {
+    const list = (what: keyof Held): string => readings.map((each) => each[which][what]).join(", ");
+    const more = ` Nodes of the document: ${list("nodes")}; listeners: ${list("listeners")}.`;
+    return grown(`the heap of ${name}`, (reading) => reading[which].bytes, sent(which), more);
+  };
+  return [
+    grown(
+      "the node's heap",
+      ({ node }) => node,
+      sent("overview") + sent("actor"),
+      " An overview and one actor are open in Chromium, and all changes; what nobody needs is collected before each reading.",
+    ),
+    ofPage("the overview's page", "overview"),
+    ofPage("an actor's page", "actor"),
+  ];
+}
+
+interface FollowedPage extends AsyncDisposable {
+  held(): Promise<Held>;
+}
+
+/** Opens a page that follows the node, and counts the views that its browser receives. */
+async function followPage(browser: Browser, url: string, event: string): Promise<FollowedPage> {
+  const context = await newContext(browser);
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  let updates = 0;
+  session.on("Network.eventSourceMessageReceived", ({ eventName }) => {
+    if (eventName === event) updates += 1;
+  });
+  // The browser would keep what it receives, in case somebody asks for it.
+  await session.send("Network.enable", { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+  await page.goto(url);
+  const live = page.locator("[data-live=on]");
+  await live.waitFor();
+  const held = async (): Promise<Held> => {
+    if ((await live.count()) === 0) throw new Error("the page does not follow any more");
+    // What is collected first may be what kept something else.
+    await session.send("HeapProfiler.collectGarbage");
+    await session.send("HeapProfiler.collectGarbage");
+    const { usedSize, embedderHeapUsedSize } = await session.send("Runtime.getHeapUsage");
+    const { nodes, jsEventListeners } = await session.send("Memory.getDOMCounters");
+    return { bytes: usedSize + embedderHeapUsedSize, nodes, listeners: jsEventListeners, updates };
+  };
+  return { held, [Symbol.asyncDispose]: () => context.close() };
 }

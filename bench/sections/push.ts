@@ -1,32 +1,82 @@
-// A push of the largest batch, until it is complete and searchable, against the work that no implementation could skip.
+// Pushes of the largest batch and imports of bulk files, until they are complete and searchable, against the work that no
+// implementation could skip; and the memory that they take.
 
-import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
-import type { FloorPush, FloorPushResult, StoredRecord } from "../floor/push.ts";
-import { sendOne } from "../load.ts";
-import type { PreparedPush } from "../prepared-push.ts";
-import { recordSearch } from "../record-search.ts";
-import type { Figure } from "../report.ts";
-import { targetOf } from "../requests.ts";
-import { compare, median, takeRounds } from "../rounds.ts";
-import { readStoredRecords } from "../stored-records.ts";
-import { memorySampleMs, watchMemory } from "../watch-memory.ts";
-import { batchRecords, type OpenNode, preparePush, push, type World } from "../world.ts";
+import type { Contest } from "../against.ts";
+import type { CpuTimes } from "../answer-parent.ts";
+import { type Child, memorySampleMs, spend, watchMemory } from "../child.ts";
+import {
+  compareBy,
+  count,
+  type Figure,
+  figuresOf,
+  median,
+  type Rounds,
+  sidesText,
+  takeRounds,
+} from "../figures.ts";
+import type { FloorImport, FloorPush, FloorPushResult } from "../floor/push.ts";
+import { readStoredRecords } from "../floor/stored-records.ts";
+import { refused, sendOne } from "../load.ts";
+import {
+  type BulkFile,
+  batchRecords,
+  merchantOf,
+  prepareImport,
+  preparePush,
+  publish,
+  push,
+  recordSearch,
+  sendUpload,
+  writeBulkFile,
+} from "../publishing.ts";
+import type { OpenNode, World } from "../world.ts";
 
 const warmUpRecords = 500;
-const megabyte = 1_000_000;
-
-/** The measured push, with what the service stored for it. */
-interface Capture {
-  readonly prepared: PreparedPush;
-  readonly stored: readonly StoredRecord[];
-  readonly warmUp: { readonly prepared: PreparedPush; readonly stored: readonly StoredRecord[] };
-}
+const [megabyte, mebibyte] = [1_000_000, 1_048_576];
 
 interface Measured {
   readonly elapsedMs: number;
   readonly cpu: CpuTimes;
-  /** Peak resident memory during the push, minus that before; null where it cannot be read. */
+  /** Peak resident memory meanwhile, minus that before; null where it cannot be read, and for a floor. */
   readonly grownBytes: number | null;
+}
+
+/** Times what publishes `records`, from the first byte of its request to a search that finds the last of them. */
+async function timePublishing(
+  { child, sandbox, target }: OpenNode,
+  { records, last }: { readonly records: number; readonly last: Uint8Array },
+  work: () => Promise<void>,
+): Promise<Measured> {
+  const before = await child.call<number>("indexedProducts");
+  const search = await recordSearch(sandbox, last);
+  const memory = watchMemory(child);
+  const { result, elapsedMs, cpu } = await spend(child, async () => {
+    await work();
+    return await sendOne(target, search);
+  });
+  const grownBytes = await memory.stop();
+  const indexed = (await child.call<number>("indexedProducts")) - before;
+  if (indexed !== records || !result.body.includes(`"rows":[{`))
+    throw new Error(`${indexed} of ${records} records can be found: ${result.body.slice(0, 300)}`);
+  return { elapsedMs, cpu, grownBytes };
+}
+
+function cpuNote(rounds: Rounds<{ readonly cpu: CpuTimes }>): string {
+  return (
+    `Processor time of the main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
+    `of all threads ${sidesText(rounds, ({ cpu }) => cpu.allMs)} ms.`
+  );
+}
+
+function memoryFigure(
+  section: string,
+  rounds: Rounds<Measured>,
+  [unit, bytes, atMost]: readonly [string, number, number],
+): readonly Figure[] {
+  const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / bytes]));
+  if (grown.length === 0) return [];
+  const note = `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} ${unit}.`;
+  return [figuresOf(section)("growth of resident memory meanwhile", unit, median(grown), { atMost }, note)];
 }
 
 /** Target of a round's push: a home, and the number of the first product that is not in it. */
@@ -36,8 +86,7 @@ interface Place {
 }
 
 export function measurePush(world: World): Promise<readonly Figure[]> {
-  const place = async (): Promise<Place> => ({ home: await world.seededHome(), first: 0 });
-  return measurePushOf(world, world.size(5, 1), place);
+  return measurePushOf(world, world.size(5, 1), async () => ({ home: await world.seededHome(), first: 0 }));
 }
 
 /** Measures pushes into a home that already holds this many products; the pushed ones stay there. */
@@ -56,105 +105,206 @@ function recordsOf(world: World): number {
 
 async function measurePushOf(
   world: World,
-  count: number,
+  rounds: number,
   placeOf: (round: number) => Promise<Place>,
 ): Promise<readonly Figure[]> {
   const records = recordsOf(world);
-  let captured: Capture | null = null;
-  const rounds = await takeRounds(count, {
+  const floor = new PushFloor(world);
+  const measured = await takeRounds(rounds, {
     ours: async (round) => {
       world.say(`push, round ${round + 1}`);
-      const { measured, capture } = await pushToService(world, await placeOf(round), records);
-      captured ??= capture();
-      return measured;
+      const place = await placeOf(round);
+      const { pushes, ...ours } = await pushToService(world, place, records);
+      floor.capture(place.home, pushes);
+      return ours;
     },
-    floor: async () => {
-      if (captured === null) throw new Error("the first round begins with ours");
-      return { ...(await pushToFloor(world, captured)), grownBytes: null };
-    },
+    floor: () => floor.push(),
   });
-  const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / megabyte]));
-  const cpuOf = (side: "ours" | "floor", which: keyof CpuTimes): string =>
-    median(rounds.map((round) => round[side].cpu[which])).toFixed(0);
-  const time: Figure = {
-    section: "push",
-    name: `${records.toLocaleString("en")} records until complete and searchable`,
-    unit: "ms",
-    ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.elapsedMs, floor: floor.elapsedMs }))),
-    goal: { atMost: 1.5 },
-    note:
-      `Processor time of the main thread ${cpuOf("ours", "mainMs")} ms against ${cpuOf("floor", "mainMs")}, of all threads ${cpuOf("ours", "allMs")} ms against ${cpuOf("floor", "allMs")}. ` +
-      `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records, ours with a search for the last of them too. ` +
-      "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.",
-  };
-  if (grown.length === 0) return [time];
-  const memory: Figure = {
-    section: "push",
-    name: "growth of resident memory meanwhile",
-    unit: "MB",
-    ours: median(grown),
-    floor: null,
-    ratio: null,
-    goal: { atMost: 200 },
-    note: `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} MB.`,
-  };
-  return [time, memory];
+  const note =
+    `${cpuNote(measured)} ` +
+    `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records, ours with a search for the last of them too. ` +
+    "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.";
+  const times = compareBy<Measured>(measured, ({ elapsedMs }) => elapsedMs);
+  const name = `${count(records)} records until complete and searchable`;
+  return [
+    figuresOf("push")(name, "ms", times, { atMost: 1.5 }, note),
+    ...memoryFigure("push", measured, ["MB", megabyte, 200]),
+  ];
 }
 
+type Prepared = Awaited<ReturnType<typeof preparePush>>;
+
+/** Pushes in a new process that has handled one small push before. */
 async function pushToService(
   world: World,
   { home, first }: Place,
   records: number,
-): Promise<{ measured: Measured; capture: () => Capture }> {
-  let measured: Measured;
-  let warmUp: PreparedPush;
-  let prepared: PreparedPush;
-  {
-    await using node = await world.openNode(home);
-    warmUp = await preparePush(node.sandbox, { first, count: warmUpRecords });
-    prepared = await preparePush(node.sandbox, { first: first + warmUpRecords, count: records });
-    await push(node, warmUp);
-    await sendOne(targetOf(node.sandbox.base_url), await lastSearch(node, warmUp));
-    measured = await timePush(node, prepared);
+): Promise<Measured & { readonly pushes: readonly Prepared[] }> {
+  await using node = await world.openNode(home);
+  const publisher = merchantOf(node.sandbox);
+  const prepare = (range: Parameters<typeof preparePush>[2]) =>
+    preparePush(node.businessUrl, publisher, range);
+  const lastOf = (prepared: Prepared): Uint8Array => prepared.records.at(-1) ?? new Uint8Array();
+  const warmUp = await prepare({ first, count: warmUpRecords });
+  const measured = await prepare({ first: first + warmUpRecords, count: records });
+  await push(node, warmUp);
+  await sendOne(node.target, await recordSearch(node.sandbox, lastOf(warmUp)));
+  const times = await timePublishing(node, { records, last: lastOf(measured) }, () => push(node, measured));
+  return { ...times, pushes: [warmUp, measured] };
+}
+
+/** Repeats what the first pushes stored. */
+class PushFloor {
+  readonly #world: World;
+  #captured: readonly Omit<FloorPush, "file">[] | null = null;
+
+  constructor(world: World) {
+    this.#world = world;
   }
-  const storedOf = (each: PreparedPush) => ({
-    prepared: each,
-    stored: readStoredRecords(home, each.batch.push_id),
-  });
-  return { measured, capture: () => ({ ...storedOf(prepared), warmUp: storedOf(warmUp) }) };
-}
 
-/** Times a push from the first byte of the request to a search that finds the last record. */
-async function timePush(node: OpenNode, prepared: PreparedPush): Promise<Measured> {
-  const records = prepared.records.length;
-  const productsBefore = await node.child.call<number>("indexedProducts", null);
-  const search = await lastSearch(node, prepared);
-  const memory = watchMemory(node.child);
-  const cpuBefore = await node.child.call<CpuTimes>("cpuTimes", null);
-  const startedMs = performance.now();
-  await push(node, prepared);
-  const found = await sendOne(targetOf(node.sandbox.base_url), search);
-  const elapsedMs = performance.now() - startedMs;
-  const cpu = cpuBetween(cpuBefore, await node.child.call<CpuTimes>("cpuTimes", null));
-  const measured = { elapsedMs, cpu, grownBytes: await memory.stop() };
-  const indexed = (await node.child.call<number>("indexedProducts", null)) - productsBefore;
-  if (indexed !== records || !found.body.includes(`"rows":[{`)) {
-    throw new Error(`${indexed} of ${records} records can be found: ${found.body.slice(0, 300)}`);
+  /** The node of the home has ended. */
+  capture(home: string, pushes: readonly Prepared[]): void {
+    this.#captured ??= pushes.map(({ body, batch: { push_id: pushId } }) => ({
+      ...{ pushId, body, stored: readStoredRecords(home, pushId) },
+    }));
   }
-  return measured;
+
+  async push(): Promise<Measured> {
+    const [warmUp, measured] = this.#captured ?? [];
+    if (warmUp === undefined || measured === undefined) throw new Error("the first round begins with ours");
+    await using child = this.#world.startFloor("push");
+    const file = this.#world.path("floor.db");
+    await child.call("run", { file, ...warmUp } satisfies FloorPush);
+    const result = await child.call<FloorPushResult>("run", { file, ...measured } satisfies FloorPush);
+    return { ...result, grownBytes: null };
+  }
 }
 
-function lastSearch({ sandbox }: OpenNode, { records }: PreparedPush): Promise<Uint8Array> {
-  return recordSearch(sandbox, records.at(-1) ?? new Uint8Array());
-}
-
-async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture): Promise<FloorPushResult> {
-  await using child = world.start("floor/push.ts");
-  const file = world.path("floor.db");
-  const run = (each: PreparedPush, of: readonly StoredRecord[]): Promise<FloorPushResult> => {
-    const params: FloorPush = { file, pushId: each.batch.push_id, body: each.body, stored: of };
-    return child.call<FloorPushResult>("run", params);
+/** The same pushes into nodes of two checkouts, each into a new home. */
+export async function contestOfPushes(present: World, other: World): Promise<Contest> {
+  const records = 2_000;
+  const floor = new PushFloor(present);
+  const costOf = ({ elapsedMs, cpu }: Measured) => {
+    const micros = (ms: number): number => (ms * 1_000) / records;
+    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
   };
-  await run(warmUp.prepared, warmUp.stored);
-  return await run(prepared, stored);
+  const side = (world: World) => async () => {
+    const home = await world.seededHome();
+    const { pushes, ...measured } = await pushToService(world, { home, first: 0 }, records);
+    if (world === present) floor.capture(home, pushes);
+    return costOf(measured);
+  };
+  return {
+    // Each turn is a new process.
+    warmingTurns: 1,
+    name: `push: a record of a push of ${count(records)} until complete and searchable`,
+    ...{ present: side(present), other: side(other) },
+    floor: async () => costOf(await floor.push()),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+interface Imported extends Measured {
+  readonly pushId: string;
+  /** The request that uploaded the file. */
+  readonly upload: Uint8Array;
+  /** Part of the time: until the upload was answered. */
+  readonly uploadMs: number;
+}
+
+/** What a round of ours stored, for the floor to store again. */
+interface StoredImports {
+  readonly home: string;
+  readonly imports: readonly Imported[];
+}
+
+export async function measureImport(world: World): Promise<readonly Figure[]> {
+  const records = world.bulkRecords;
+  world.say(`writing a file of ${records} records`);
+  const files = [
+    await writeBulkFile(world.path("warm-up.txt"), { first: 0, count: warmUpRecords }),
+    await writeBulkFile(world.path("file.txt"), { first: warmUpRecords, count: records }),
+  ];
+  let stored: StoredImports | null = null;
+  const rounds = await takeRounds(world.size(3, 1), {
+    ours: async (round) => {
+      world.say(`import, round ${round + 1}`);
+      const { measured, ...ours } = await importIntoService(world, files);
+      stored ??= ours;
+      return measured;
+    },
+    floor: async () => {
+      if (stored === null) throw new Error("the first round begins with ours");
+      return await importIntoFloor(world, files, stored);
+    },
+  });
+  const uploadMs = median(rounds.map(({ ours }) => ours.uploadMs));
+  const note =
+    `Until the upload was answered ${uploadMs.toFixed(0)} ms of it. ${cpuNote(rounds)} ` +
+    `From the first byte of the upload to a search that finds the last record; the floor takes the same upload and then reads the file from the disk. Both sides in a new process each round, warmed up with a file of ${warmUpRecords} records. Threads as in a push.`;
+  const times = compareBy<Measured>(rounds, ({ elapsedMs }) => elapsedMs);
+  const name = `a file of ${count(records)} records until complete and searchable`;
+  return [
+    figuresOf("import")(name, "ms", times, { atMost: 1.5 }, note),
+    ...memoryFigure("import", rounds, ["MiB", mebibyte, 256]),
+  ];
+}
+
+async function importIntoService(
+  world: World,
+  files: readonly BulkFile[],
+): Promise<StoredImports & { readonly measured: Imported }> {
+  const home = await world.seededHome();
+  await using node = await world.openNode(home);
+  const imports: Imported[] = [];
+  for (const file of files) imports.push(await timeImport(node, file));
+  const measured = imports.at(-1);
+  if (measured === undefined) throw new Error("nothing was imported");
+  return { home, imports, measured };
+}
+
+async function timeImport(node: OpenNode, file: BulkFile): Promise<Imported> {
+  const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
+  const { pushId, upload, records } = prepared;
+  let uploadMs = 0;
+  const measured = await timePublishing(node, { records, last: file.lastRecord }, async () => {
+    const startedMs = performance.now();
+    await sendUpload(prepared);
+    uploadMs = performance.now() - startedMs;
+    await publish(node, prepared.request, prepared);
+  });
+  return { ...measured, pushId, upload, uploadMs };
+}
+
+async function importIntoFloor(
+  world: World,
+  files: readonly BulkFile[],
+  { home, imports }: StoredImports,
+): Promise<Measured> {
+  await using child = world.startFloor("push");
+  const file = world.path("floor.db");
+  let last: Measured | null = null;
+  for (const [at, { pushId, upload }] of imports.entries()) {
+    const path = files[at]?.path ?? "";
+    const uploaded = await spend(child, () => uploadToFloor(child, world.path("floor.upload"), upload));
+    const params: FloorImport = { file, path, pushId, home };
+    const { elapsedMs, cpu } = await child.call<FloorPushResult>("runFile", params);
+    const { mainMs, allMs } = uploaded.cpu;
+    last = {
+      elapsedMs: uploaded.result + elapsedMs,
+      cpu: { mainMs: mainMs + cpu.mainMs, allMs: allMs + cpu.allMs },
+      grownBytes: null,
+    };
+  }
+  if (last === null) throw new Error("nothing was imported");
+  return last;
+}
+
+/** Returns the milliseconds until the upload was answered. */
+async function uploadToFloor(child: Child, path: string, upload: Uint8Array): Promise<number> {
+  const port = await child.call<number>("receiveUpload", path);
+  const startedMs = performance.now();
+  const answer = await sendOne({ host: "127.0.0.1", port }, upload);
+  if (answer.status !== 201) throw refused("the floor's upload", answer);
+  return performance.now() - startedMs;
 }

@@ -1,12 +1,11 @@
 // An AI company's own receipts of a month with a million of them: the first page of a window, and the usage of the month.
 
+import { compare, count, type Figure, figuresOf, median, quantile, takeRounds } from "../figures.ts";
 import type { PagesLoad, ReceiptsLoad } from "../receipts/reads.ts";
-import type { Figure } from "../report.ts";
-import { compare, median, quantile, takeRounds } from "../rounds.ts";
 import type { World } from "../world.ts";
 
 const program = "receipts/reads.ts";
-const section = "receipts";
+const figure = figuresOf("receipts");
 
 export async function measureReceipts(world: World): Promise<readonly Figure[]> {
   const month = await prepareMonth(world, world.size(1_000_000, 20_000));
@@ -22,8 +21,7 @@ async function prepareMonth(world: World, size: number): Promise<ReceiptsLoad> {
   const folder = await world.prepared(`receipts-${size}`, async (made) => {
     world.say(`preparing a month of ${size} receipts`);
     await using child = world.start(program);
-    const load: ReceiptsLoad = { folder: made, size };
-    await child.call("build", load);
+    await child.call("build", { folder: made, size } satisfies ReceiptsLoad);
   });
   return { folder, size };
 }
@@ -44,15 +42,12 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
     return median(times);
   };
   const rounds = await takeRounds(world.size(5, 1), { ours: side("pages"), floor: side("bare") });
-  const of = `a month of ${month.size.toLocaleString("en")} receipts`;
+  const name = `first page in a month of ${count(month.size)} receipts`;
   const note =
     "Fifty receipts from anywhere in the month, one in ten of a search with fifty rows, one page after another, from the system's page cache on both sides. Ours finds them by company and instant and says of each what it is; the floor reads as many envelopes by their place in the same file.";
   return [
-    { section, name: `first page in ${of}`, unit: "ms", ...compare(rounds), goal: { atMost: 4 }, note },
-    {
-      ...{ section, name: `first page in ${of}, p99`, unit: "ms", ours: median(slowest) },
-      ...{ floor: null, ratio: null, goal: { atMost: 50 }, note: "The same pages." },
-    },
+    figure(name, "ms", compare(rounds), { atMost: 4 }, note),
+    figure(`${name}, p99`, "ms", median(slowest), { atMost: 50 }, "The same pages."),
   ];
 }
 
@@ -60,28 +55,22 @@ async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> 
   const times: number[] = [];
   for (let round = 0; round < world.size(5, 1); round += 1) {
     await using child = world.start(program);
-    const { ms, requests } = await child.call<{ readonly ms: number; readonly requests: number }>(
-      "usage",
-      month,
-    );
-    if (requests !== month.size) throw new Error(`the usage counts ${requests} receipts of ${month.size}`);
-    times.push(ms);
+    const usage = await child.call<{ readonly ms: number; readonly requests: number }>("usage", month);
+    if (usage.requests !== month.size)
+      throw new Error(`the usage counts ${usage.requests} receipts of ${month.size}`);
+    times.push(usage.ms);
   }
-  return {
-    ...{ section, name: "usage of the whole month", unit: "ms", ours: median(times) },
-    ...{ floor: null, ratio: null, goal: { atMost: 50 } },
-    note: "In a new process, by day, key, kind, collection and country; it counts every receipt, or the run ends.",
-  };
+  const note =
+    "In a new process, by day, key, kind, collection and country; it counts every receipt, or the run ends.";
+  return figure("usage of the whole month", "ms", median(times), { atMost: 50 }, note);
 }
 
 async function measureHeap(world: World, month: ReceiptsLoad, small: ReceiptsLoad): Promise<Figure> {
   const heap = async (of: ReceiptsLoad): Promise<number> => {
-    await using child = world.start(program, ["--expose-gc"]);
+    await using child = world.start(program);
     return (await child.call<number>("heapAfter", windows(of, world.size(500, 50)))) / 1_000_000;
   };
-  return {
-    ...{ section, name: "heap in use, largest month less smallest", unit: "MB" },
-    ...{ ours: (await heap(month)) - (await heap(small)), floor: null, ratio: null, goal: { atMost: 3 } },
-    note: `After as many pages of ${month.size.toLocaleString("en")} receipts, less that of ${small.size.toLocaleString("en")}.`,
-  };
+  const note = `After as many pages of ${count(month.size)} receipts, less that of ${count(small.size)}.`;
+  const grown = (await heap(month)) - (await heap(small));
+  return figure("heap in use, largest month less smallest", "MB", grown, { atMost: 3 }, note);
 }

@@ -1,51 +1,57 @@
 // How well searches by relevance answer the judged queries over the sample catalogues, on each engine.
 
-import type { RowIndex } from "../../storage/row-index.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import { readGenerations, removeGeneration } from "../../storage/elasticsearch/generations.ts";
+import { rebuildIndex } from "../../storage/elasticsearch/rebuild.ts";
+import { ElasticRowIndex } from "../../storage/elasticsearch/row-index.ts";
+import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
-import { openElasticIndex } from "../relevance/elastic-index.ts";
-import { type JudgedAnswer, judgeIndex, meanOf, meansBy } from "../relevance/judge-index.ts";
-import type { Figure } from "../report.ts";
+import { openEngines } from "../cluster/engines.ts";
+import { type Figure, figuresOf } from "../figures.ts";
+import { type JudgedAnswer, judgeIndex, meanOf, meansBy, ndcgGoal } from "../relevance/judge-index.ts";
 import type { World } from "../world.ts";
-
-/** The mean over all queries that must be reached on every engine; relevance.test.ts asserts it. */
-export const ndcgGoal = 0.97;
 
 export async function measureRelevance(world: World): Promise<readonly Figure[]> {
   const embedded = new SqliteRowIndex(world.path("relevance.db"));
-  const ofEmbedded = await measureOn("the embedded store", embedded).finally(() => embedded.close());
-  await using elastic = await openElasticIndex((what) => world.say(what));
-  if (elastic === null) return [ofEmbedded.figure];
-  const ofElastic = await measureOn("Elasticsearch", elastic.index);
-  return [ofEmbedded.figure, withSame(ofElastic, ofEmbedded.answers)];
+  const answers = await judgeIndex(embedded).finally(() => embedded.close());
+  const ofEmbedded = figureOf("the embedded store", answers, "");
+  const say = (what: string): void => world.say(what);
+  await using engines = await openEngines("one", "relevance on Elasticsearch", say);
+  if (engines === null) return [ofEmbedded];
+  const found = await judgeElastic(engines.elastic[0] ?? "", judgeIndex);
+  const rowsOf = (answer: JudgedAnswer | undefined): string => JSON.stringify(answer?.found);
+  const same = found.filter((answer, at) => rowsOf(answer) === rowsOf(answers[at])).length;
+  const more = ` ${same} of ${found.length} answers are the same rows in the same order as the embedded store's.`;
+  return [ofEmbedded, figureOf("Elasticsearch", found, more)];
 }
 
-interface Measured {
-  readonly figure: Figure;
-  readonly answers: readonly JudgedAnswer[];
-}
-
-async function measureOn(engine: string, index: RowIndex): Promise<Measured> {
-  const answers = await judgeIndex(index);
+function figureOf(engine: string, answers: readonly JudgedAnswer[], more: string): Figure {
   const parts = (nameOf: Parameters<typeof meansBy>[1]): string =>
     [...meansBy(answers, nameOf)].map(([name, mean]) => `${name} ${mean.toFixed(3)}`).join(", ");
-  const figure: Figure = {
-    section: "relevance",
-    name: `nDCG@10, ${answers.length} judged queries, ${engine}`,
-    unit: "",
-    ours: meanOf(answers),
-    floor: null,
-    ratio: null,
-    goal: { atLeast: ndcgGoal },
-    note: `By language: ${parts(({ language }) => language)}; by kind: ${parts(({ kind }) => kind)}; by collection: ${parts(({ collection }) => collection)}.`,
-  };
-  return { figure, answers };
+  return figuresOf("relevance")(
+    `nDCG@10, ${answers.length} judged queries, ${engine}`,
+    "",
+    meanOf(answers),
+    { atLeast: ndcgGoal },
+    `By language: ${parts(({ language }) => language)}; by kind: ${parts(({ kind }) => kind)}; by collection: ${parts(({ collection }) => collection)}.${more}`,
+  );
 }
 
-/** Says also how many of the answers are those of the embedded store, row by row. */
-function withSame({ figure, answers }: Measured, others: readonly JudgedAnswer[]): Figure {
-  const same = answers.filter(
-    ({ found }, index) => JSON.stringify(found) === JSON.stringify(others[index]?.found),
-  );
-  const note = `${figure.note} ${same.length} of ${answers.length} answers are the same rows in the same order as the embedded store's.`;
-  return { ...figure, note };
+async function* noRows(): AsyncGenerator<RowChange> {}
+
+/** Judges an empty index, which is removed at the end. */
+async function judgeElastic<T>(url: string, judge: (index: RowIndex) => Promise<T>): Promise<T> {
+  const prefix = `svc-relevance-${process.pid.toString(36)}${Date.now().toString(36)}-`;
+  const index = new ElasticRowIndex({ nodes: [url], prefix, replicas: 0 });
+  try {
+    for (const collection of collectionNames)
+      await rebuildIndex(index, { collection, source: noRows(), nowMs: Date.now });
+    return await judge(index);
+  } finally {
+    for (const collection of collectionNames) {
+      const { serving } = await readGenerations(index.engine, index.namesOf(collection));
+      if (serving !== null) await removeGeneration(index.engine, serving);
+    }
+    await index.close();
+  }
 }

@@ -1,27 +1,31 @@
-// Searches over a large catalogue against the same statements asked of SQLite directly plus a bare server.
+// Searches over a large catalogue against the same statements asked of SQLite directly plus a bare server; and the same searches
+// while a bulk file is uploaded and imported, against those while nothing else happens.
 
 import { join } from "node:path";
+import type { Contest } from "../against.ts";
+import { type PlannedQuery, planQueries, queryKinds, rowsWanted, Searches } from "../catalogue.ts";
 import type { Child } from "../child.ts";
+import {
+  compareBy,
+  count,
+  type Figure,
+  figuresOf,
+  median,
+  quantile,
+  type Rounds,
+  takeRounds,
+} from "../figures.ts";
 import type { DirectTimes } from "../floor/search.ts";
 import type { FloorPlan } from "../floor/serve.ts";
-import { captureAnswers } from "../floor-plan.ts";
-import { Connection, type LoadTarget, sendAll } from "../load.ts";
-import { queryKinds } from "../queries.ts";
-import type { Figure } from "../report.ts";
-import { type Caller, makeRequests, type RequestPlan, targetOf } from "../requests.ts";
-import { compare, median, quantile, takeRounds } from "../rounds.ts";
-import { companyOf, type OpenNode, type World } from "../world.ts";
+import { Connection, sendAll, sendPaced } from "../load.ts";
+import { merchantOf, prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
+import { captureAnswers, loadOf, makeRequests, type Server, warmedUp } from "../requests.ts";
+import type { OpenNode, World } from "../world.ts";
 
 const connections = 16;
-const rowsWanted = 50;
 const capturedAnswers = 90;
 
-interface Query {
-  /** Index in {@link queryKinds}. */
-  readonly kind: number;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly plan: RequestPlan;
-}
+type Query = PlannedQuery<{ readonly rows: number }>;
 
 interface Side {
   readonly p50Ms: number;
@@ -31,48 +35,10 @@ interface Side {
   readonly rate: number;
 }
 
-export async function measureSearch(world: World): Promise<readonly Figure[]> {
-  const home = await world.filledHome();
-  await using node = await world.openNode(home);
-  const { p50, throughput } = await measureSearchOf(world, node, {
-    home,
-    products: world.products,
-    rounds: world.size(5, 1),
-    each: world.size(600, 60),
-  });
-  return [p50, throughput];
-}
-
-/** Measures searches of a node over a home with this many products. */
-export async function measureSearchOf(
-  world: World,
-  node: OpenNode,
-  { home, products, rounds: count, each }: SearchedHome,
-): Promise<SearchFigures> {
-  await using direct = world.start("floor/search.ts");
-  world.say("making plain tables of the index");
-  await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
-  const { base_url: baseUrl } = node.sandbox;
-  const caller = companyOf(node.sandbox);
-  const queries = await planQueries(direct, (count + 1) * each);
-  await using floor = world.start("floor/serve.ts");
-  const plans = queries.map(({ plan }) => plan);
-  const floorPlan: FloorPlan = {
-    file: world.path("floor.db"),
-    ...(await captureAnswers(baseUrl, caller, plans.slice(0, Math.min(capturedAnswers, each)))),
-  };
-  const floorTarget: LoadTarget = { host: "127.0.0.1", port: await floor.call<number>("listen", floorPlan) };
-  const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
-  const ours = (round: number): Promise<Side> =>
-    askServer(targetOf(baseUrl), { baseUrl, caller, queries: some(round) });
-  const bare = async (round: number): Promise<Combined> => {
-    const server = await askServer(floorTarget, { baseUrl, caller, queries: some(round) });
-    return combine(await askDirectly(direct, some(round)), server);
-  };
-  await ours(count);
-  await bare(count);
-  const rounds = await takeRounds(count, { ours, floor: bare });
-  return figuresOf(rounds, products);
+/** The floor: SQLite asked directly, and then the bare server. */
+interface Combined extends Side {
+  readonly direct: Side;
+  readonly server: Side;
 }
 
 export interface SearchedHome {
@@ -83,44 +49,97 @@ export interface SearchedHome {
   readonly each: number;
 }
 
-/** Maximum number of candidates tried for each query wanted of a kind. */
-const triesMax = 4;
-
-/** Distinct queries that each return a full page, alternating between the kinds. */
-async function planQueries(direct: Child, count: number): Promise<readonly Query[]> {
-  const each = Math.ceil(count / queryKinds.length);
-  const ofKind: (readonly Query[])[] = [];
-  for (const [kind, { name, body: bodyOf }] of queryKinds.entries()) {
-    const queries: Query[] = [];
-    for (let first = 0; queries.length < each && first < each * triesMax; first += each) {
-      const bodies = Array.from({ length: each }, (_, index) => bodyOf(first + index));
-      const counts = await direct.call<readonly number[]>("countRows", { bodies });
-      queries.push(
-        ...bodies.filter((_, index) => counts[index] === rowsWanted).map((body) => queryOf(kind, body)),
-      );
-    }
-    if (queries.length < each)
-      throw new Error(`${name}: only ${queries.length} of ${each} queries answer ${rowsWanted} rows`);
-    ofKind.push(queries);
-  }
-  return Array.from({ length: each }, (_, index) => ofKind.flatMap((queries) => queries[index] ?? []))
-    .flat()
-    .slice(0, count);
+export interface SearchFigures {
+  readonly p50: Figure;
+  readonly p99: Figure;
+  readonly throughput: Figure;
 }
 
-function queryOf(kind: number, body: Query["body"]): Query {
-  const bytes = Buffer.from(JSON.stringify(body));
-  return { kind, body, plan: { method: "POST", path: "/v1/search", tag: "svc-retrieval", body: bytes } };
+export async function measureSearch(world: World): Promise<readonly Figure[]> {
+  const home = await world.filledHome();
+  await using node = await world.openNode(home);
+  const sizes = { rounds: world.size(5, 1), each: world.size(600, 60) };
+  const { p50, throughput } = await measureSearchOf(world, node, {
+    home,
+    products: world.products,
+    ...sizes,
+  });
+  return [p50, throughput];
 }
 
-interface Asking {
-  readonly baseUrl: string;
-  readonly caller: Caller;
-  readonly queries: readonly Query[];
+/** Measures searches of a node over a home with this many products. */
+export async function measureSearchOf(
+  world: World,
+  node: OpenNode,
+  { home, products, rounds: count, each }: SearchedHome,
+): Promise<SearchFigures> {
+  await using direct = await openDirect(world, home);
+  const queries = await planQueries((count + 1) * each, (bodies) =>
+    direct.call<readonly { readonly rows: number }[]>("countRows", { bodies }),
+  );
+  await using floor = await openSearchFloor(world, node, queries.slice(0, each));
+  const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
+  const rounds = await warmedUp(count, {
+    ours: (round) => askServer(node, node, some(round)),
+    floor: async (round) =>
+      combine(await askDirectly(direct, some(round)), await askServer(node, floor, some(round))),
+  });
+  return searchFigures(rounds, products);
+}
+
+async function openDirect(world: World, home: string): Promise<Child> {
+  const direct = world.startFloor("search");
+  world.say("making plain tables of the index");
+  await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
+  return direct;
+}
+
+async function openSearchFloor(world: World, { baseUrl, caller }: OpenNode, queries: readonly Query[]) {
+  const plans = queries.slice(0, capturedAnswers).map(({ plan }) => plan);
+  const captured = await captureAnswers(baseUrl, caller, plans);
+  return await world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
+}
+
+/** The same searches of the nodes of two checkouts, many at once. */
+export async function contestOfSearches(present: World, other: World, pairs: number): Promise<Contest> {
+  await using opening = new AsyncDisposableStack();
+  const [home, each, warmingTurns] = [await present.filledHome(), 150, 4];
+  const [ours, theirs] = [
+    opening.use(await present.openNode(home)),
+    opening.use(await other.openNode(await other.filledHome())),
+  ];
+  const direct = opening.use(await openDirect(present, home));
+  const queries = await planQueries((pairs + warmingTurns) * each, (bodies) =>
+    direct.call<readonly { readonly rows: number }[]>("countRows", { bodies }),
+  );
+  const floor = opening.use(await openSearchFloor(present, ours, queries));
+  // As many of theirs, so that both are equally warm.
+  await captureAnswers(
+    theirs.baseUrl,
+    theirs.caller,
+    queries.slice(0, capturedAnswers).map(({ plan }) => plan),
+  );
+  const load = { plans: queries.map(({ plan }) => plan), each, connections };
+  const bare = loadOf(ours, load)(floor);
+  const opened = opening.move();
+  return {
+    name: `search: distinct queries, ${connections} connections, ${each} in each turn`,
+    warmingTurns,
+    ...{ present: loadOf(ours, load)(ours), other: loadOf(theirs, load)(theirs) },
+    floor: async (turn) => {
+      const { rate } = await askDirectly(direct, queries.slice(turn * each, (turn + 1) * each));
+      return { micros: 1_000_000 / rate + (await bare(turn)).micros };
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }
 
 /** The same queries one at a time, for the latency, then many at once, for the throughput. */
-async function askServer(target: LoadTarget, { baseUrl, caller, queries }: Asking): Promise<Side> {
+async function askServer(
+  { baseUrl, caller }: OpenNode,
+  { target }: Server,
+  queries: readonly Query[],
+): Promise<Side> {
   const plans = queries.map(({ plan }) => plan);
   const tookMs: number[] = [];
   const connection = await Connection.open(target);
@@ -147,9 +166,8 @@ function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<S
 
 /** Uses the faster way for each kind. */
 async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Side> {
-  const { plainMs, indexMs } = await direct.call<DirectTimes>("run", {
-    bodies: queries.map(({ body }) => body),
-  });
+  const bodies = queries.map(({ body }) => body);
+  const { plainMs, indexMs } = await direct.call<DirectTimes>("run", { bodies });
   const totalOf = (times: Float64Array, kind: number): number =>
     times.reduce((sum, ms, index) => (queries[index]?.kind === kind ? sum + ms : sum), 0);
   const faster = queryKinds.map((_, kind) =>
@@ -172,72 +190,88 @@ function combine(direct: Side, server: Side): Combined {
   };
 }
 
-interface Combined extends Side {
-  readonly direct: Side;
-  readonly server: Side;
-}
-
-interface Round {
-  readonly ours: Side;
-  readonly floor: Side;
+function searchFigures(rounds: Rounds<Side, Combined>, products: number): SearchFigures {
+  const figure = figuresOf("search");
+  const parts = (pick: (part: Side) => number, digits: number) => {
+    const of = (side: (floor: Combined) => Side) =>
+      median(rounds.map(({ floor }) => pick(side(floor)))).toFixed(digits);
+    return { direct: of(({ direct }) => direct), server: of(({ server }) => server) };
+  };
+  const latency = (name: string, pick: (side: Side) => number, atMost: number, more: string): Figure => {
+    const { direct, server } = parts(pick, 2);
+    const note = `SQLite directly ${direct} ms, the bare server ${server} ms.${more}`;
+    return figure(`${name}, one at a time, ${what}`, "ms", compareBy<Side>(rounds, pick), { atMost }, note);
+  };
+  const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
+  const rates = parts(({ rate }) => rate, 0);
+  return {
+    p50: latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),
+    p99: latency("p99", ({ p99Ms }) => p99Ms, 2, ""),
+    throughput: figure(
+      `throughput, ${connections} connections, ${what}`,
+      "answers/s",
+      compareBy<Side>(rounds, ({ rate }) => rate),
+      { atLeast: 0.7 },
+      `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
+        "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
+    ),
+  };
 }
 
 /** The result of each kind of query. */
-function kindsText(rounds: readonly Round[]): string {
+function kindsText(rounds: Rounds<Side>): string {
   const kinds = queryKinds.map(({ name }, kind) => {
-    const { ours, floor, ratio } = compare(
-      rounds.map((round) => ({ ours: round.ours.kindsMs[kind] ?? 0, floor: round.floor.kindsMs[kind] ?? 0 })),
-    );
+    const { ours, floor, ratio } = compareBy(rounds, ({ kindsMs }) => kindsMs[kind] ?? 0);
     return `${name} ${ours.toFixed(2)} ms against ${floor.toFixed(2)} (${ratio.toFixed(2)})`;
   });
   return `By kind, a third each: ${kinds.join("; ")}.`;
 }
 
-export interface SearchFigures {
-  readonly p50: Figure;
-  readonly p99: Figure;
-  readonly throughput: Figure;
-}
+const perSecond = 20;
+/** More than are sent during the longest import: all of them are signed beforehand. */
+const searchesMax = 4_000;
 
-function figuresOf(
-  rounds: readonly { readonly ours: Side; readonly floor: Combined }[],
-  products: number,
-): SearchFigures {
-  const parts = rounds.map(({ floor }) => floor);
-  const of = (pick: (part: Combined) => number, digits: number): string =>
-    median(parts.map(pick)).toFixed(digits);
-  const compared = (pick: (side: Side) => number) =>
-    compare(rounds.map(({ ours, floor }) => ({ ours: pick(ours), floor: pick(floor) })));
-  const what = `${products.toLocaleString("en")} rows, distinct queries, ${rowsWanted}-row answers`;
-  const section = "search";
-  return {
-    p50: {
-      section,
-      name: `p50, one at a time, ${what}`,
-      unit: "ms",
-      ...compared((side) => side.p50Ms),
-      goal: { atMost: 1.3 },
-      note:
-        `SQLite directly ${of(({ direct }) => direct.p50Ms, 2)} ms, the bare server ${of(({ server }) => server.p50Ms, 2)} ms. ` +
-        kindsText(rounds),
-    },
-    p99: {
-      section,
-      name: `p99, one at a time, ${what}`,
-      unit: "ms",
-      ...compared((side) => side.p99Ms),
-      goal: { atMost: 2 },
-      note: `SQLite directly ${of(({ direct }) => direct.p99Ms, 2)} ms, the bare server ${of(({ server }) => server.p99Ms, 2)} ms.`,
-    },
-    throughput: {
-      section,
-      name: `throughput, ${connections} connections, ${what}`,
-      unit: "answers/s",
-      ...compared((side) => side.rate),
-      goal: { atLeast: 0.7 },
-      note:
-        `SQLite directly ${of(({ direct }) => direct.rate, 0)} queries/s in one thread, the bare server ${of(({ server }) => server.rate, 0)} answers/s; ` +
-        "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
-    },
+export async function measureMeanwhile(world: World): Promise<readonly Figure[]> {
+  const records = world.bulkRecords;
+  await using node = await world.openNode(await world.filledHome());
+  const idle = world.size(400, 40);
+  const searches = new Searches();
+  const send = async (count: number, until: AbortSignal | null, meanwhile: () => Promise<void>) => {
+    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(count));
+    const [tookMs] = await Promise.all([
+      sendPaced({ target: node.target, requests, perSecond, until }),
+      meanwhile(),
+    ]);
+    return { p50Ms: quantile(tookMs, 0.5), p99Ms: quantile(tookMs, 0.99), searches: tookMs.length };
   };
+  const undisturbed = () => send(idle, null, async () => {});
+  await undisturbed();
+  const rounds = await takeRounds(world.size(3, 1), {
+    ours: async (round) => {
+      world.say(`meanwhile, round ${round + 1}`);
+      const range = { first: world.products + round * records, count: records };
+      const file = await writeBulkFile(world.path("file.txt"), range);
+      const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
+      const ended = new AbortController();
+      return await send(searchesMax, ended.signal, async () => {
+        try {
+          await sendUpload(prepared);
+          await publish(node, prepared.request, prepared);
+        } finally {
+          ended.abort();
+        }
+      });
+    },
+    floor: undisturbed,
+  });
+  const during = median(rounds.map(({ ours }) => ours.searches));
+  const figure = figuresOf("meanwhile");
+  const note =
+    `The column of the floor is the same node with nothing else to do. ${perSecond} searches a second, each counted from when it was due; ${during} in a round during the import, ${idle} without. ` +
+    `${count(world.products)} products at first, and ${count(records)} more after each import.`;
+  const [p99, p50] = [compareBy(rounds, ({ p99Ms }) => p99Ms), compareBy(rounds, ({ p50Ms }) => p50Ms)];
+  return [
+    figure("p99 of searches during a bulk import", "ms", p99, { atMost: 3 }, note),
+    figure("p50 of searches during a bulk import", "ms", p50, null, ""),
+  ];
 }

@@ -2,21 +2,27 @@
 // through the service as if they had come in over HTTP, without the requests.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { createSigner } from "../../crypto/file-signer.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
-import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
-import { adPublishingOf } from "../../node/publishing-surface.ts";
-import type { NodeServices } from "../../node/services.ts";
-import { toBase64, utf8 } from "../../protocol/bytes.ts";
-import { payloadTypes } from "../../protocol/dsse.ts";
-import { hashOf } from "../../protocol/hash.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { sealPayload } from "../../protocol/seal.ts";
-import { createGrantedKeys } from "../../service/granted-keys.ts";
-import { signEnvelope } from "../../service/sign-envelope.ts";
-import { adKeywords } from "./keywords.ts";
+import { createSigner } from "../crypto/file-signer.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { adPublishingOf } from "../node/publishing-surface.ts";
+import type { NodeServices } from "../node/services.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { sealPayload } from "../protocol/seal.ts";
+import { createGrantedKeys } from "../service/granted-keys.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
 
 export const adsOfCampaign = 100;
+const subjects = "trail winter leather canvas summer cotton travel office garden city".split(" ");
+const things = ["shoes", "boots", "jackets", "bags", "gloves"];
+
+/** What ads name and pools ask for: fifty, of which each ad names three. */
+export const adKeywords: readonly string[] = subjects.flatMap((subject) =>
+  things.map((thing) => `${subject} ${thing}`),
+);
 
 const dayMs = 86_400_000;
 const campaignId = "bench";

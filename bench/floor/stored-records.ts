@@ -2,12 +2,12 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { collections } from "../collections/collections.ts";
-import { indexDocument } from "../collections/index-document.ts";
-import { parseBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
-import { pae, payloadTypes } from "../protocol/dsse.ts";
-import type { StoredRecord } from "./floor/push.ts";
+import { collections } from "../../collections/collections.ts";
+import { indexDocument } from "../../collections/index-document.ts";
+import { parseBase64 } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { pae, payloadTypes } from "../../protocol/dsse.ts";
+import type { StoredRecord } from "./push.ts";
 
 /** Everything stored for a push, in leaf order, from the home of a node that is not running. */
 export function readStoredRecords(home: string, pushId: string): readonly StoredRecord[] {

@@ -1,0 +1,310 @@
+// Child process: the smallest possible actor, whose cost is the cost of the system, as a journaled and as an in-memory kind, in an
+// actor system that is composed as in a node. Durable calls run on a store that syncs to disk or on Cassandra, and the commits
+// that they produce are recorded on request, for the floor to repeat. The floor of in-memory messages is here as well, because it
+// is the same machine's transition function.
+
+import { randomUUID } from "node:crypto";
+import { type AnyMachineSnapshot, type AnyStateMachine, assign, setup } from "xstate";
+import type { ActorRef } from "../../actors/messages/refs.ts";
+import { defineActor, type TypedKind } from "../../actors/system/definition.ts";
+import type { ActorLimits } from "../../actors/system/limits.ts";
+import { createActorSystem } from "../../actors/system/runtime.ts";
+import { nodeTimers } from "../../node/node-timers.ts";
+import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
+import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../answer-parent.ts";
+import type { EnginePlace } from "../floor/engine-serve.ts";
+import { withCommit } from "./watched-store.ts";
+
+interface Added {
+  readonly type: "added";
+  readonly by: number;
+}
+
+interface CounterProtocol {
+  add(command: { readonly by: number }): number;
+}
+
+interface CounterProtocols {
+  readonly "durable-counter": CounterProtocol;
+  readonly "memory-counter": CounterProtocol;
+}
+
+const add = { type: "add", by: 1 } as const;
+
+const counterMachine = setup({
+  types: { context: {} as { readonly n: number }, events: {} as Added },
+}).createMachine({
+  id: "counter",
+  context: () => ({ n: 0 }),
+  on: { added: { actions: assign({ n: ({ context, event }) => context.n + event.by }) } },
+});
+
+type Kind<K extends string> = TypedKind<K, CounterProtocol, typeof counterMachine>;
+
+const counterKind: Omit<Kind<string>, "kind" | "durability"> = {
+  schemaVersion: 1,
+  machine: counterMachine,
+  input: () => ({}),
+  decide: {
+    add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
+  },
+  effects: {},
+};
+
+const durable: Kind<"durable-counter"> = { ...counterKind, kind: "durable-counter", durability: "journal" };
+const memory: Kind<"memory-counter"> = { ...counterKind, kind: "memory-counter", durability: "memory" };
+
+function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = {}) {
+  return createActorSystem<CounterProtocols>({
+    store,
+    definitions: [
+      defineActor<"durable-counter", typeof counterMachine, CounterProtocols>(durable),
+      defineActor<"memory-counter", typeof counterMachine, CounterProtocols>(memory),
+    ],
+    activities: {},
+    clock: { now: Date.now },
+    timers: nodeTimers,
+    entropy: { newOperationId: randomUUID },
+    owner: `bench/${process.pid}`,
+    limits,
+    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
+  });
+}
+
+function durableRef(id: string): ActorRef<"durable-counter"> {
+  return { kind: "durable-counter", id };
+}
+
+/** Durable calls by a number of callers, spread evenly over counters, each waiting for its answer. */
+export interface CallLoad {
+  /** The store: a file, or a keyspace. */
+  readonly at: string | EnginePlace;
+  readonly actors: number;
+  /** Calls in flight at any time. */
+  readonly callers: number;
+  readonly calls: number;
+}
+
+export interface CallResult {
+  readonly elapsedMs: number;
+  readonly commits: number;
+  readonly cpu: CpuTimes;
+}
+
+/** `onBegin` is called when all actors are in memory and the clock starts. */
+async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}): Promise<CallResult> {
+  const system = counterSystem(store);
+  const run = randomUUID();
+  const refs = Array.from({ length: load.actors }, (_, index) => durableRef(`${run}/${index}`));
+  // Load all actors into memory before the clock starts: their first call claims them.
+  await Promise.all(refs.map((ref) => system.ask(ref, add)));
+  const commitsBefore = system.stats().commits;
+  let called = 0;
+  const caller = async (): Promise<void> => {
+    while (called < load.calls) {
+      const ref = refs[called % refs.length];
+      called += 1;
+      if (ref !== undefined) await system.ask(ref, add);
+    }
+  };
+  onBegin();
+  const cpuBefore = cpuTimes();
+  const startedMs = performance.now();
+  await Promise.all(Array.from({ length: load.callers }, caller));
+  const elapsedMs = performance.now() - startedMs;
+  const cpu = cpuBetween(cpuBefore, cpuTimes());
+  const commits = system.stats().commits - commitsBefore;
+  await system.drain(1_000);
+  return { elapsedMs, commits, cpu };
+}
+
+async function run(load: CallLoad): Promise<CallResult> {
+  if (typeof load.at !== "string") return await withEngine(load.at, (store) => drive(load, store));
+  await using database = SqliteDatabase.open(load.at);
+  return await drive(load, openSqliteActorStore(database, { now: Date.now }));
+}
+
+/** The commits in order, grouped by the transaction that they shared. On Cassandra they are one group, without those of first calls. */
+export type RecordedCommits = readonly (readonly ActorCommit[])[];
+
+async function record(load: CallLoad): Promise<RecordedCommits> {
+  const { at } = load;
+  if (typeof at === "string") return await recordInFile(load, at);
+  return await withEngine(at, async (store) => {
+    const commits: ActorCommit[] = [];
+    let isRecording = false;
+    const recording = withCommit(store, (commit) => {
+      if (isRecording) commits.push(commit);
+      return store.commit(commit);
+    });
+    await drive(load, recording, () => {
+      isRecording = true;
+    });
+    return [commits];
+  });
+}
+
+async function withEngine<T>(place: EnginePlace, work: (store: ActorStore) => Promise<T>): Promise<T> {
+  const { openCassandraSession } = await import("../../storage/cassandra/session.ts");
+  const { openCassandraActorStore } = await import("../../storage/cassandra/actor-store.ts");
+  const { cassandra, region, keyspace } = place;
+  const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
+  try {
+    return await work(openCassandraActorStore(session, { region, now: Date.now }));
+  } finally {
+    await session.close();
+  }
+}
+
+async function recordInFile(load: CallLoad, path: string): Promise<RecordedCommits> {
+  await using database = SqliteDatabase.open(path);
+  const groups: ActorCommit[][] = [];
+  const store = openSqliteActorStore(database, { now: Date.now });
+  let commitToWrite: ActorCommit | null = null;
+  const write = database.write.bind(database);
+  database.write = (work) => {
+    const commit = commitToWrite;
+    return write((db) => {
+      if (commit !== null) groupOfNow(groups).push(commit);
+      return work(db);
+    });
+  };
+  const recording = withCommit(store, (commit) => {
+    commitToWrite = commit;
+    const outcome = store.commit(commit);
+    commitToWrite = null;
+    return outcome;
+  });
+  await drive(load, recording);
+  return groups;
+}
+
+let isGroupOpen = false;
+
+/** Work of one transaction runs without a microtask in between (storage/sqlite/database.ts, D4). */
+function groupOfNow(groups: ActorCommit[][]): ActorCommit[] {
+  const last = groups.at(-1);
+  if (isGroupOpen && last !== undefined) return last;
+  isGroupOpen = true;
+  queueMicrotask(() => {
+    isGroupOpen = false;
+  });
+  const group: ActorCommit[] = [];
+  groups.push(group);
+  return group;
+}
+
+/** Messages to in-memory actors for which no sender waits. */
+export interface MessageLoad {
+  readonly actors: number;
+  readonly messages: number;
+}
+
+/** Messages queued before they are processed: well below the capacity of a mailbox. */
+const burstPerActor = 40;
+
+/** Milliseconds until all messages were handled. */
+async function messages({ actors, messages: total }: MessageLoad): Promise<number> {
+  await using database = SqliteDatabase.open(":memory:");
+  const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
+  const refs = Array.from(
+    { length: actors },
+    (_, index) => ({ kind: "memory-counter", id: String(index) }) as const,
+  );
+  const sendAll = async (each: number): Promise<void> => {
+    const target = system.stats().commandsHandled + each * actors;
+    for (let turn = 0; turn < each; turn += 1) {
+      for (const ref of refs) if (!system.tell(ref, add)) throw new Error("a message was refused");
+    }
+    while (system.stats().commandsHandled < target) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await sendAll(burstPerActor);
+  const startedMs = performance.now();
+  for (let left = total / actors; left > 0; left -= burstPerActor)
+    await sendAll(Math.min(left, burstPerActor));
+  const elapsedMs = performance.now() - startedMs;
+  await system.drain(1_000);
+  return elapsedMs;
+}
+
+type Scope = Parameters<AnyStateMachine["transition"]>[2];
+
+/** Floor of in-memory messages: milliseconds that the machine's transition function takes, with one scope for all calls. */
+function transitions({ actors, messages: total }: MessageLoad): number {
+  const machine: AnyStateMachine = counterMachine;
+  const scope = inertScope();
+  const event: Added = { type: "added", by: 1 };
+  const snapshots: AnyMachineSnapshot[] = Array.from({ length: actors }, () =>
+    machine.getInitialSnapshot(scope),
+  );
+  const turn = (): void => {
+    for (let actor = 0; actor < actors; actor += 1) {
+      const snapshot = snapshots[actor];
+      if (snapshot !== undefined) snapshots[actor] = machine.transition(snapshot, event, scope);
+    }
+  };
+  for (let warming = 0; warming < burstPerActor; warming += 1) turn();
+  const startedMs = performance.now();
+  for (let done = 0; done < total; done += actors) turn();
+  return performance.now() - startedMs;
+}
+
+/** A scope in which a machine without effects or children runs. */
+function inertScope(): Scope {
+  const nothing = (): void => {};
+  const system = { _sendInspectionEvent: nothing };
+  const self = { id: "", sessionId: "", system, send: nothing };
+  const scope = { self, system, id: "", sessionId: "", logger: nothing, defer: nothing, emit: nothing };
+  return { ...scope, stopChild: nothing, actionExecutor: nothing } as unknown as Scope;
+}
+
+/** The cost of actors that were used once and have since been passivated. */
+export interface PassiveLoad {
+  /** Path of the store file. */
+  readonly file: string;
+  /** Actors before the first reading: they warm up everything that does not grow with the number of actors. */
+  readonly warmUp: number;
+  readonly actors: number;
+}
+
+export interface PassiveResult {
+  readonly addedBytes: number;
+  readonly addedHeapBytes: number;
+  readonly elapsedMs: number;
+}
+
+const callsAtOnce = 2_000;
+
+async function passive(load: PassiveLoad): Promise<PassiveResult> {
+  // Surviving a power failure does not matter here.
+  await using database = SqliteDatabase.open(load.file, { synchronous: "NORMAL" });
+  // The page cache is bounded whatever the number of actors; it is kept small, because it would mask what is measured.
+  database.db.exec("PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;");
+  const limits = { idleMs: 1_000, idleSweepMs: 500 };
+  const system = counterSystem(openSqliteActorStore(database, { now: Date.now }), limits);
+  let created = 0;
+  const create = async (count: number): Promise<void> => {
+    const end = created + count;
+    const worker = async (): Promise<void> => {
+      while (created < end) {
+        created += 1;
+        await system.ask(durableRef(`passive/${created}`), add);
+      }
+    };
+    await Promise.all(Array.from({ length: callsAtOnce }, worker));
+    while (system.stats().active > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  await create(load.warmUp);
+  const before = heldMemory();
+  const startedMs = performance.now();
+  await create(load.actors);
+  const elapsedMs = performance.now() - startedMs;
+  const after = heldMemory();
+  await system.drain(1_000);
+  const addedHeapBytes = after.heapUsed - before.heapUsed;
+  return { addedBytes: after.rss - before.rss, addedHeapBytes, elapsedMs };
+}
+
+answerParent({ run, record, messages, transitions, passive });

@@ -1,0 +1,164 @@
+// What the benchmark publishes and asks for: products, which are stones of the sandbox's sample, varied so that no two are alike,
+// and searches over them, of three kinds, no two alike. The same number always gives the same product and the same search.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { toRowQuery } from "../collections/row-query.ts";
+import { parseSearchRequest } from "../collections/search-request.ts";
+import { stoneShop } from "../node/sandbox/diamond-merchant.ts";
+import { diamondProduct, parseStones, type Stone } from "../node/sandbox/diamonds.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import type { RowQuery } from "../storage/row-index.ts";
+import type { RequestPlan } from "./requests.ts";
+
+const slice = join(import.meta.dirname, "../node/sandbox/data/diamonds-slice.csv");
+let stones: readonly Stone[] | null = null;
+/** Distinct from the sample's own numbers. */
+const shop = { ...stoneShop, idPrefix: "LB-" };
+
+/** Exact record bytes of product `index` (from 0). */
+export function productBytes(index: number): Uint8Array {
+  stones ??= parseStones(readFileSync(slice, "utf8"));
+  const stone = pick(stones, index);
+  const round = Math.floor(index / stones.length);
+  const carat = (Number(stone.carat) + (round % 40) / 100).toFixed(2);
+  const price = String(Number(stone.price) + ((round * 37) % 4_001));
+  return canonicalBytes(diamondProduct({ ...stone, carat, price }, index, shop));
+}
+
+/** `business_product_id` of product `index`. */
+export function productId(index: number): string {
+  return `${shop.idPrefix}${String(index + 1).padStart(6, "0")}`;
+}
+
+export type QueryBody = Readonly<Record<string, JsonValue>>;
+
+export interface QueryKind {
+  readonly name: string;
+  /** Request body of query `index` of this kind. */
+  readonly body: (index: number) => QueryBody;
+}
+
+const cuts = ["ideal", "premium", "very good", "good"];
+const colours = ["D", "E", "F", "G", "H", "I", "J"];
+const clarities = ["SI1", "VS2", "SI2", "VS1", "VVS2"];
+const countries = ["US", "GB", "CA"];
+
+/** A price from 300 to 799 that no other query of the same kind names. */
+function lowPrice(index: number): number {
+  return Math.round((300 + (index % 500) + Math.floor(index / 500) / 100) * 100) / 100;
+}
+
+function cheapIn(index: number): readonly [QueryBody, QueryBody] {
+  return [{ country: pick(countries, index) }, { price_amount: { gte: lowPrice(index) } }];
+}
+
+export const queryKinds: readonly QueryKind[] = [
+  {
+    name: "text, filter and price order",
+    body: (index) => ({
+      collection: "products",
+      q: `${pick(cuts, index)} diamond ${pick(colours, index)}`,
+      query_by: ["product_name", "short_description"],
+      filter: { all: cheapIn(index) },
+      sort_by: "price_amount:asc",
+    }),
+  },
+  {
+    name: "filters only",
+    body: (index) => {
+      const [country, price] = cheapIn(index);
+      const tags = `clarity ${pick(clarities, index)}`;
+      return {
+        collection: "products",
+        filter: { all: [country, { tags }, { availability: "in_stock" }, price] },
+        sort_by: "price_amount:asc",
+      };
+    },
+  },
+  {
+    name: "text by relevance",
+    body: (index) => ({
+      collection: "products",
+      q: `${pick(cuts, index)} ${pick(clarities, index)} ${pick(colours, index)}`,
+      query_by: ["product_name", "tags"],
+      filter: { all: cheapIn(index) },
+      sort_by: "_text_match:desc",
+    }),
+  },
+];
+
+export function searchPlan(body: QueryBody): RequestPlan {
+  return {
+    ...{ method: "POST", path: "/v1/search", tag: "svc-retrieval" },
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+/** A search as an index is asked for it. */
+export function rowQueryOf(body: JsonValue): RowQuery {
+  const request = parseSearchRequest(body, null);
+  if (!request.ok) throw new Error(`${request.code} ${request.detail}`);
+  return toRowQuery(request.value);
+}
+
+export function fetchPlan(recordId: string): RequestPlan {
+  return { method: "GET", path: `/v1/records/${recordId}`, tag: "svc-retrieval" };
+}
+
+/** Searches of the kinds in turn, of which no two are alike, whatever they find. */
+export class Searches {
+  #made = 0;
+
+  next(count: number): readonly RequestPlan[] {
+    return Array.from({ length: count }, () => {
+      const { body } = pick(queryKinds, this.#made);
+      this.#made += 1;
+      return searchPlan(body(Math.floor((this.#made - 1) / queryKinds.length)));
+    });
+  }
+}
+
+/** Rows of a full page. */
+export const rowsWanted = 50;
+/** Maximum number of candidates tried for each query wanted of a kind. */
+const triesMax = 4;
+
+export interface PlannedQuery<Found> {
+  /** Index in {@link queryKinds}. */
+  readonly kind: number;
+  readonly body: QueryBody;
+  readonly plan: RequestPlan;
+  readonly found: Found;
+}
+
+/** Distinct queries that each return a full page, alternating between the kinds. `ask` says what bodies find. */
+export async function planQueries<Found extends { readonly rows: number }>(
+  count: number,
+  ask: (bodies: readonly QueryBody[]) => Promise<readonly Found[]>,
+): Promise<readonly PlannedQuery<Found>[]> {
+  const each = Math.ceil(count / queryKinds.length);
+  const ofKind: (readonly PlannedQuery<Found>[])[] = [];
+  for (const [kind, { name, body: bodyOf }] of queryKinds.entries()) {
+    const queries: PlannedQuery<Found>[] = [];
+    for (let first = 0; queries.length < each && first < each * triesMax; first += each) {
+      const bodies = Array.from({ length: each }, (_, index) => bodyOf(first + index));
+      for (const [at, found] of (await ask(bodies)).entries()) {
+        const body = pick(bodies, at);
+        if (found.rows === rowsWanted) queries.push({ kind, body, plan: searchPlan(body), found });
+      }
+    }
+    if (queries.length < each)
+      throw new Error(`${name}: only ${queries.length} of ${each} queries answer ${rowsWanted} rows`);
+    ofKind.push(queries);
+  }
+  return Array.from({ length: each }, (_, index) => ofKind.flatMap((queries) => queries[index] ?? []))
+    .flat()
+    .slice(0, count);
+}
+
+function pick<T>(list: readonly T[], index: number): T {
+  const item = list[index % list.length];
+  if (item === undefined) throw new Error("there is nothing to pick from");
+  return item;
+}

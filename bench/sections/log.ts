@@ -1,0 +1,164 @@
+// The transparency log: appends until they are sequenced, against Tessera's POSIX storage; and inclusion reads in trees of several
+// sizes, against bare reads of the tiles that they need.
+
+import { execFile } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { promisify } from "node:util";
+import { buildGoPrograms } from "../../tools/go-programs.ts";
+import { compare, count, type Figure, figuresOf, type Goal, median, takeRounds } from "../figures.ts";
+import type { AppendLoad, AppendResult } from "../log/append.ts";
+import type { BuildLoad, ProofLoad, ReadMemory } from "../log/proofs.ts";
+import type { World } from "../world.ts";
+
+const run = promisify(execFile);
+const warmUp = 2_048;
+const megabyte = 1_000_000;
+
+export async function measureLogAppend(world: World): Promise<readonly Figure[]> {
+  const built = await buildGoPrograms({ append: "./append-floor" });
+  if (built === null) {
+    world.say("NOT MEASURED: log-append, because its floor is a program in Go");
+    return [];
+  }
+  try {
+    const figures: Figure[] = [];
+    for (const [writers, entries] of [
+      [16, world.size(2_000, 64)],
+      [256, world.size(20_000, 512)],
+      [1_024, world.size(40_000, 2_048)],
+    ] as const)
+      figures.push(...(await measureWriters(world, built.paths.append, { writers, entries })));
+    return figures;
+  } finally {
+    await rm(built.folder, { recursive: true });
+  }
+}
+
+async function measureWriters(
+  world: World,
+  program: string,
+  { writers, entries }: { readonly writers: number; readonly entries: number },
+): Promise<readonly Figure[]> {
+  world.say(`log-append: ${writers} writers`);
+  const results: AppendResult[] = [];
+  const rounds = await takeRounds(world.size(5, 1), {
+    ours: async () => {
+      const folder = world.path("log-append");
+      await mkdir(folder);
+      await using child = world.start("log/append.ts");
+      const load: AppendLoad = { folder, writers, warmUp, entries };
+      const result = await child.call<AppendResult>("run", load);
+      results.push(result);
+      return (entries / result.elapsedMs) * 1_000;
+    },
+    floor: async () => {
+      const folder = world.path("log-append-floor");
+      const { stdout } = await run(program, [folder, String(writers), String(warmUp), String(entries)]);
+      return (entries / Number(stdout)) * 1_000;
+    },
+  });
+  const perHead = Math.round(entries / median(results.map(({ heads }) => heads)));
+  const figure = figuresOf("log-append");
+  return [
+    figure(
+      `leaves sequenced, ${count(writers)} writers`,
+      "leaves/s",
+      compare(rounds),
+      { atLeast: 1 },
+      "Each writer waits until the committed tree head contains its leaf. Ours acknowledges a leaf durably before it is sequenced, refuses doubles and " +
+        `publishes each head; Tessera does neither. One thread and those of the file system, against all cores. ${perHead} leaves a head.`,
+    ),
+    figure(
+      `heap that ${count(entries)} more leaves keep, ${count(writers)} writers`,
+      "MB",
+      median(results.map(({ addedHeapBytes }) => addedHeapBytes)) / megabyte,
+      { atMost: 5 },
+      "Heap in use after a collection, less that after the warm-up.",
+    ),
+  ];
+}
+
+interface Tree {
+  readonly size: number;
+  readonly folder: string;
+}
+
+const proofs = "log/proofs.ts";
+const proofFigure = figuresOf("log-proof");
+
+export async function measureLogProof(world: World): Promise<readonly Figure[]> {
+  const trees: Tree[] = [];
+  for (const size of [1_000, 32_000, world.size(1_000_000, 64_000)])
+    trees.push({ size, folder: await prepareLog(world, size) });
+  const figures: Figure[] = [];
+  for (const tree of trees) figures.push(await measureProofs(world, tree, tree === trees.at(-1)));
+  figures.push(growthOf(figures, trees));
+  return [...figures, ...(await measureMemory(world, trees))];
+}
+
+function prepareLog(world: World, size: number): Promise<string> {
+  return world.prepared(`log-${size}`, async (folder) => {
+    world.say(`preparing a log of ${size} leaves`);
+    await using child = world.start(proofs);
+    await child.call("build", { folder, size } satisfies BuildLoad);
+  });
+}
+
+/** Leaves spread over the whole tree, in an order that has no locality. */
+function spread({ size, folder }: Tree, reads: number): ProofLoad {
+  const step = 7_919;
+  return { folder, indexes: Array.from({ length: reads }, (_, at) => (at * step * 31 + at) % size) };
+}
+
+async function measureProofs(world: World, tree: Tree, isGoal: boolean): Promise<Figure> {
+  world.say(`log-proof: ${tree.size} leaves`);
+  const reads = world.size(4_000, 200);
+  const load = spread(tree, reads);
+  const side = (name: "prove" | "readTiles") => async (): Promise<number> => {
+    await using child = world.start(proofs);
+    return ((await child.call<number>(name, load)) / reads) * 1_000;
+  };
+  const sides = { ours: side("prove"), floor: side("readTiles") };
+  return proofFigure(
+    `inclusion read at ${count(tree.size)} leaves`,
+    "µs",
+    compare(await takeRounds(world.size(5, 1), sides)),
+    isGoal ? { atMost: 3 } : null,
+    "One after another, from the system's page cache on both sides. Ours finds the leaf in the index, reads the checkpoint, the tiles and the bundle, and answers in JSON; the floor reads the tiles alone.",
+  );
+}
+
+/** The largest tree against the smallest: a proof has log2(size) hashes. */
+function growthOf(figures: readonly Figure[], trees: readonly Tree[]): Figure {
+  const [first, last] = [figures[0]?.ours ?? Number.NaN, figures.at(-1)?.ours ?? Number.NaN];
+  const [small, large] = [trees[0]?.size ?? Number.NaN, trees.at(-1)?.size ?? Number.NaN];
+  const longer = Math.log2(large) / Math.log2(small);
+  return proofFigure(
+    "growth of an inclusion read from the smallest tree to the largest",
+    "times",
+    last / first,
+    { atMost: longer },
+    `The largest has ${count(large / small)} times as many leaves, and proofs ${longer.toFixed(1)} times as long.`,
+  );
+}
+
+async function measureMemory(world: World, trees: readonly Tree[]): Promise<readonly Figure[]> {
+  world.say("log-proof: memory");
+  const samples = trees.map((): ReadMemory[] => []);
+  for (let round = 0; round < world.size(3, 1); round += 1)
+    for (const [at, tree] of trees.entries()) {
+      await using child = world.start(proofs, ["--max-semi-space-size=1"]);
+      samples[at]?.push(await child.call<ReadMemory>("memory", spread(tree, world.size(4_000, 200))));
+    }
+  const read = (some: readonly ReadMemory[] | undefined, name: keyof ReadMemory): number =>
+    median(some?.map((each) => each[name]) ?? []);
+  const grown = (what: string, name: keyof ReadMemory, goal: Goal | null): Figure =>
+    proofFigure(
+      `${what}, largest tree less smallest`,
+      "MB",
+      (read(samples.at(-1), name) - read(samples[0], name)) / megabyte,
+      goal,
+      "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.",
+    );
+  return [grown("heap in use", "heapBytes", { atMost: 3 }), grown("resident memory", "residentBytes", null)];
+}

@@ -1,0 +1,183 @@
+// Child process: calls from one process to another, by a node's transport or, as its floor, by plain `ws`, where a message is one
+// JSON text with the call's number and the answer another; nothing is authenticated, bounded, timed or kept alive. The process
+// answers or calls, at maximum throughput and at a steady rate.
+
+import type { AddressInfo } from "node:net";
+import { WebSocket, WebSocketServer } from "ws";
+import { openWsTransport } from "../transport/ws/transport.ts";
+import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "./answer-parent.ts";
+import { quantile } from "./figures.ts";
+
+/** As long as a nonce claim, the most frequent call between nodes. */
+interface CallCommand {
+  readonly type: string;
+  readonly n: number;
+  readonly nonce: string;
+  readonly key_id: string;
+  readonly expires_at_ms: number;
+}
+
+interface CallAnswer {
+  readonly n: number;
+  readonly status: string;
+  readonly claimed_at_ms: number;
+}
+
+/** Makes one call, and resolves with its answer. */
+type CallOnce = (command: CallCommand) => Promise<unknown>;
+
+export interface SaturatingLoad {
+  readonly calls: number;
+  /** Calls in flight at any time. */
+  readonly callers: number;
+}
+
+export interface PacedLoad {
+  readonly calls: number;
+  readonly perSecond: number;
+}
+
+export interface CallsResult {
+  readonly perSecond: number;
+  /** Median and 99th percentile of one call; for a paced one measured from when it was due. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Processor time of the calling process. */
+  readonly cpu: CpuTimes;
+}
+
+/** Maximum paced calls in flight: more accumulate only when a process was suspended, and would be refused. */
+const openMax = 4_096;
+const keyId = "k".repeat(43);
+const host = "127.0.0.1";
+const timeoutMs = 30_000;
+const to = { kind: "integration-key", id: `${keyId}@eu-west1` };
+
+let call: CallOnce = () => Promise.reject(new Error("nobody to call"));
+let close: () => unknown = () => {};
+
+function commandOf(n: number): CallCommand {
+  const nonce = n.toString(36).padStart(32, "n");
+  return { type: "nonce.claim", n, nonce, key_id: keyId, expires_at_ms: 1_767_225_600_000 + n };
+}
+
+function answerOf({ n, expires_at_ms: at }: CallCommand): CallAnswer {
+  return { n, status: "claimed", claimed_at_ms: at - 60_000 };
+}
+
+async function openTransport(incarnation: string) {
+  const transport = await openWsTransport({
+    ...{ host, port: 0, cluster: "bench", secret: new Uint8Array(32).fill(7) },
+    ...{ self: { incarnation, region: "eu-west1", address: "127.0.0.1:1" }, protocol: { min: 1, max: 1 } },
+    handlers: {
+      // A node passes the command to its actors, which know its type.
+      ask: async (_to, command) => answerOf(command as CallCommand),
+      deliver: async (_to, _from, messages) => messages.at(-1)?.seq ?? 0,
+    },
+    log: ({ level, event, detail }) => {
+      if (level !== "info") console.error(`[bench] ${event}: ${detail}`);
+    },
+  });
+  close = () => transport.close();
+  return transport;
+}
+
+/** Starts to listen and returns the address. */
+async function listen(): Promise<string> {
+  return (await openTransport("answering")).address;
+}
+
+async function connect(address: string): Promise<void> {
+  const target = (await openTransport("calling")).target(address, "answering");
+  call = (command) => target.ask(to, command, timeoutMs);
+}
+
+/** Starts to listen with plain `ws` and returns the address. */
+async function listenBare(): Promise<string> {
+  const server = new WebSocketServer({ host, port: 0, perMessageDeflate: false });
+  close = () => server.close();
+  server.on("connection", (socket) => {
+    socket.on("message", (data: Buffer) => {
+      const { id, command } = JSON.parse(data.toString()) as { id: number; command: CallCommand };
+      Promise.resolve(answerOf(command)).then((value) => socket.send(JSON.stringify({ id, value })));
+    });
+  });
+  await new Promise((resolve) => server.once("listening", resolve));
+  return `${host}:${(server.address() as AddressInfo).port}`;
+}
+
+async function connectBare(address: string): Promise<void> {
+  const socket = new WebSocket(`ws://${address}`, { perMessageDeflate: false });
+  close = () => socket.terminate();
+  await new Promise((resolve) => socket.once("open", resolve));
+  const waiting = new Map<number, (value: unknown) => void>();
+  let lastId = 0;
+  socket.on("message", (data: Buffer) => {
+    const { id, value } = JSON.parse(data.toString()) as { id: number; value: unknown };
+    waiting.get(id)?.(value);
+    waiting.delete(id);
+  });
+  call = (command) =>
+    new Promise((resolve) => {
+      lastId += 1;
+      waiting.set(lastId, resolve);
+      socket.send(JSON.stringify({ id: lastId, command }));
+    });
+}
+
+/** Makes as many calls as possible with a number of callers, each of which waits for its answer. */
+async function saturate({ calls, callers }: SaturatingLoad): Promise<CallsResult> {
+  const latenciesMs = new Float64Array(calls);
+  const cpuBefore = cpuTimes();
+  const startedMs = performance.now();
+  let next = 0;
+  const run = async (): Promise<void> => {
+    while (next < calls) {
+      const n = next;
+      next += 1;
+      const sentMs = performance.now();
+      assertAnswer(n, await call(commandOf(n)));
+      latenciesMs[n] = performance.now() - sentMs;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, run));
+  return resultOf(latenciesMs, startedMs, cpuBefore);
+}
+
+/** Makes calls at a steady rate, whether or not answers come; while `openMax` are unanswered the next ones are late. */
+async function pace({ calls, perSecond }: PacedLoad): Promise<CallsResult> {
+  const latenciesMs = new Float64Array(calls);
+  const cpuBefore = cpuTimes();
+  const startedMs = performance.now();
+  const dueMs = (n: number): number => startedMs + (n * 1_000) / perSecond;
+  let answered = 0;
+  const one = async (n: number): Promise<void> => {
+    assertAnswer(n, await call(commandOf(n)));
+    latenciesMs[n] = performance.now() - dueMs(n);
+    answered += 1;
+  };
+  const made: Promise<void>[] = [];
+  // Busy loop, so that a call leaves when it is due instead of when a timer fires.
+  while (made.length < calls) {
+    while (made.length < calls && made.length - answered < openMax && dueMs(made.length) <= performance.now())
+      made.push(one(made.length));
+    await new Promise(setImmediate);
+  }
+  await Promise.all(made);
+  return resultOf(latenciesMs, startedMs, cpuBefore);
+}
+
+function assertAnswer(n: number, answer: unknown): void {
+  if ((answer as Partial<CallAnswer>).n !== n) throw new Error(`call ${n} got another's answer`);
+}
+
+function resultOf(latenciesMs: Float64Array, startedMs: number, cpuBefore: CpuTimes): CallsResult {
+  const perSecond = (latenciesMs.length / (performance.now() - startedMs)) * 1_000;
+  const cpu = cpuBetween(cpuBefore, cpuTimes());
+  latenciesMs.sort();
+  return { perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99), cpu };
+}
+
+answerParent({ listen, connect, listenBare, connectBare, saturate, pace }, async () => {
+  await close();
+});

@@ -33,7 +33,12 @@ const withEngines = { pool: "forks", testTimeout: 120_000, hookTimeout: 120_000 
 /** Each file has its own names in the engines. More files at a time would be too much for these. */
 const together = { ...withEngines, maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
 /** One file at a time, when the others are over. */
-const oneByOne = { ...withEngines, fileParallelism: false, env: { SVC_TEST_RUNS_ALONE: "yes" } } as const;
+const oneByOne = {
+  ...withEngines,
+  fileParallelism: false,
+  sequence: { groupOrder: 2 },
+  env: { SVC_TEST_RUNS_ALONE: "yes" },
+} as const;
 const unlimited = {
   SVC_KEY_REQUESTS_PER_SECOND: "0",
   SVC_KEY_QUERY_COST_PER_MINUTE: "0",

@@ -139,13 +139,16 @@ describe("GET /v1/verify/{record_id}", () => {
     const { json } = await page({ origin: origin() });
     const sinceMs = Date.parse((json as unknown as Page).version.ended_at);
     const served = await services.records.readServed(String(world.row["record_id"]));
-    const command: BusinessCommand = {
-      type: "record.remove",
+    const withdrawal = {
       record_id: String(world.row["record_id"]),
       action: "withdraw",
       at: timestamp(Date.now()),
+    } as const;
+    const command: BusinessCommand = {
+      type: "record.remove",
+      ...withdrawal,
       document_hash: "of a document",
-      sealed: sealedRemoval,
+      sealed: { ...sealedRemoval, document: JSON.stringify(withdrawal) },
     };
     await services.actors.ask(businessRef(uuid), command);
     // The removal continues after it was decided.

@@ -8,6 +8,8 @@ import { businessRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { SealedBatch } from "../client/batch.ts";
 import { publishBody } from "../client/batch.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { loadConfig } from "./config.ts";
 import { jsonOf, product, publish, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
@@ -157,7 +159,7 @@ async function withdraw(services: NodeServices, business: TestBusiness, localId:
     record_id: services.recordIdOf(uuid, "products", localId),
     action: "withdraw",
     at: new Date(services.clock.now()).toISOString(),
-    document_hash: `sha256:${"0".repeat(64)}`,
+    document_hash: hashOf(utf8(localId)),
     sealed: sealedRemoval,
   } as const;
   await until(async () => {

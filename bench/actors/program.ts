@@ -1,81 +1,16 @@
-// Child process: the smallest possible actor, whose cost is the cost of the system, as a journaled and as an in-memory kind, in an
-// actor system that is composed as in a node. Durable calls run on a store that syncs to disk or on Cassandra, and the commits
+// Child process: calls of the smallest possible actor (counter.ts). Durable calls run on a store that syncs to disk or on Cassandra, and the commits
 // that they produce are recorded on request, for the floor to repeat. The floor of in-memory messages is here as well, because it
 // is the same machine's transition function.
 
 import { randomUUID } from "node:crypto";
-import { type AnyMachineSnapshot, type AnyStateMachine, assign, setup } from "xstate";
-import type { ActorRef } from "../../actors/messages/refs.ts";
-import { defineActor, type TypedKind } from "../../actors/system/definition.ts";
-import type { ActorLimits } from "../../actors/system/limits.ts";
-import { createActorSystem } from "../../actors/system/runtime.ts";
-import { nodeTimers } from "../../node/node-timers.ts";
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../answer-parent.ts";
 import type { EnginePlace } from "../floor/engine-serve.ts";
+import { type Added, add, counterMachine, counterSystem, durableRef } from "./counter.ts";
 import { withCommit } from "./watched-store.ts";
-
-interface Added {
-  readonly type: "added";
-  readonly by: number;
-}
-
-interface CounterProtocol {
-  add(command: { readonly by: number }): number;
-}
-
-interface CounterProtocols {
-  readonly "durable-counter": CounterProtocol;
-  readonly "memory-counter": CounterProtocol;
-}
-
-const add = { type: "add", by: 1 } as const;
-
-const counterMachine = setup({
-  types: { context: {} as { readonly n: number }, events: {} as Added },
-}).createMachine({
-  id: "counter",
-  context: () => ({ n: 0 }),
-  on: { added: { actions: assign({ n: ({ context, event }) => context.n + event.by }) } },
-});
-
-type Kind<K extends string> = TypedKind<K, CounterProtocol, typeof counterMachine>;
-
-const counterKind: Omit<Kind<string>, "kind" | "durability"> = {
-  schemaVersion: 1,
-  machine: counterMachine,
-  input: () => ({}),
-  decide: {
-    add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
-  },
-  effects: {},
-};
-
-const durable: Kind<"durable-counter"> = { ...counterKind, kind: "durable-counter", durability: "journal" };
-const memory: Kind<"memory-counter"> = { ...counterKind, kind: "memory-counter", durability: "memory" };
-
-function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = {}) {
-  return createActorSystem<CounterProtocols>({
-    store,
-    definitions: [
-      defineActor<"durable-counter", typeof counterMachine, CounterProtocols>(durable),
-      defineActor<"memory-counter", typeof counterMachine, CounterProtocols>(memory),
-    ],
-    activities: {},
-    clock: { now: Date.now },
-    timers: nodeTimers,
-    entropy: { newOperationId: randomUUID },
-    owner: `bench/${process.pid}`,
-    limits,
-    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
-  });
-}
-
-function durableRef(id: string): ActorRef<"durable-counter"> {
-  return { kind: "durable-counter", id };
-}
 
 /** Durable calls by a number of callers, spread evenly over counters, each waiting for its answer. */
 export interface CallLoad {

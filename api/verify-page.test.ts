@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sealedRemoval } from "../actors/facts.fixture.ts";
-import type { BusinessCommand } from "../actors/messages/business.ts";
-import { businessRef } from "../actors/messages/refs.ts";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
@@ -133,24 +131,17 @@ describe("GET /v1/verify/{record_id}", () => {
     });
   });
 
-  it("cannot tell when a version ended that was withdrawn", async () => {
+  it("cannot tell when a version ended that was withdrawn before the next was published", async () => {
     const { services } = world.surfaces;
-    const uuid = world.business.party.uuid;
+    const record_id = String(world.row["record_id"]);
     const { json } = await page({ origin: origin() });
     const sinceMs = Date.parse((json as unknown as Page).version.ended_at);
-    const served = await services.records.readServed(String(world.row["record_id"]));
-    const withdrawal = {
-      record_id: String(world.row["record_id"]),
-      action: "withdraw",
-      at: timestamp(Date.now()),
-    } as const;
-    const command: BusinessCommand = {
-      type: "record.remove",
-      ...withdrawal,
-      document_hash: "of a document",
-      sealed: { ...sealedRemoval, document: JSON.stringify(withdrawal) },
-    };
-    await services.actors.ask(businessRef(uuid), command);
+    const served = await services.records.readServed(record_id);
+    const { business } = world;
+    const claims = { ai_policy_version: 1 };
+    const document = { record_id, action: "withdraw" } as const;
+    const withdrawal = await sealRemoval(business, document, business.signingKey, claims);
+    await removeBy(services, business, "withdraw", withdrawal);
     // The removal continues after it was decided.
     while ((await page({ origin: origin() })).json["status"] !== "withdrawn");
     const withdrawn = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
@@ -158,7 +149,7 @@ describe("GET /v1/verify/{record_id}", () => {
       status: "withdrawn",
       valid: true,
       version: { generation: 3, ended_at: null },
-      checks: { served_at: "unknown" },
+      checks: { served_at: "within" },
     });
     await publish(4, {});
     const between = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });

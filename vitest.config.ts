@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { testSeed } from "./tools/test-seed.ts";
 import { pureFolders } from "./tools/tidy/import-table.ts";
@@ -53,8 +54,8 @@ const patientWithProcesses = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig(({ mode }) => ({
   test: {
-    // Much of the time a test waits for what it started, so no core is kept free.
-    maxWorkers: "100%",
+    // Half of the time a test waits for the disk, a timer or what it started.
+    maxWorkers: 2 * availableParallelism(),
     // Tests ask more of a node than its limits let one caller ask; those that are about the limits set them.
     env: { ...unlimited, SVC_TEST_SEED: String(seed) },
     setupFiles: ["./tools/test-set-up.ts"],

@@ -6,7 +6,6 @@ import type { AdCampaignEvent } from "../machines/ad-campaign.ts";
 import type { AdPoolEvent } from "../machines/ad-pool.ts";
 import type { AdSessionEvent } from "../machines/ad-session.ts";
 import type { LedgerEvent } from "../machines/ledger.ts";
-import { dose } from "../tools/test-dose.ts";
 import { adCampaignActor } from "./ad-campaign/definition.ts";
 import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
@@ -82,7 +81,7 @@ describe("the driver of the machines", () => {
         fc.property(events, (each) => {
           for (const visited of compare(definition, each)) passed.add(visited);
         }),
-        { numRuns: dose(500) },
+        { numRuns: 500 },
       );
       expect([...passed]).toEqual(expect.arrayContaining([...restingStates(definition)]));
     },

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { dose } from "../tools/test-dose.ts";
+import { dose, isFullDose } from "../tools/test-dose.ts";
 import { type Answer, type Path, prepare, type Sent, send } from "./sealing-attempt.fixture.ts";
 import { findingOfPublished, findingOfSent } from "./sealing-evidence.fixture.ts";
 import {
@@ -294,7 +294,8 @@ describe("the rule of sealing", () => {
       fc.asyncProperty(scenarios, (scenario) => hold(scenario, tally)),
       { numRuns: dose(randomRuns) },
     );
-    for (const path of paths) {
+    // A small dose has too few of each path to say how many are accepted.
+    for (const path of isFullDose() ? paths : []) {
       const total = [...tally].reduce(
         (sum, [name, each]) => sum + (name.startsWith(`${path}:`) ? each : 0),
         0,

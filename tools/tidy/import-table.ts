@@ -111,7 +111,7 @@ export const importTable: readonly ImportRow[] = [
   { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },
   { of: "bench", may: ["*"], packages: ["*", "node:*"] },
   { of: "tools", may: ["*"], packages: ["*", "node:*"] },
-  { of: "vitest.config.ts", may: ["tools"], packages: ["vitest/config"] },
+  { of: "vitest.config.ts", may: ["tools"], packages: ["vitest/config", "node:os"] },
 ];
 
 /** Folders without a platform: they use neither `node:*` nor clocks, randomness or timers of their own. */

@@ -2,27 +2,29 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bulkUploadRef } from "../actors/messages/refs.ts";
 import { boundary, formOf } from "../node/bulk.fixture.ts";
+import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
 import { openSurfaces, type TestSurfaces } from "./surfaces.fixture.ts";
 
 let surfaces: TestSurfaces;
+let business: TestBusiness;
 beforeAll(async () => {
   const limits = { bodyGraceMs: 200, bodyBytesPerSecondMin: 1_000_000, fileBytesPerSecondMin: 20_000 };
   surfaces = await openSurfaces(limits);
+  business = await openBusiness(surfaces.services);
 });
 afterAll(() => surfaces[Symbol.asyncDispose]());
-
-const business = "00000000-0000-4000-8000-00000000f11e";
 
 /** The answer to a file that arrives at this rate for a second. */
 async function answerAt(bytesPerSecond: number, upload_id: string): Promise<string> {
   const { actors, uploadTokens } = surfaces.services;
-  await actors.ask(bulkUploadRef(business, upload_id), {
+  const { uuid } = business.party;
+  await actors.ask(bulkUploadRef(uuid, upload_id), {
     type: "upload.issue",
     record_type: "products",
     valid_ms: 60_000,
-    key_id: "k",
+    key_id: business.key.key_id,
   });
-  const upload_token = uploadTokens.tokenOf(business, upload_id);
+  const upload_token = uploadTokens.tokenOf(uuid, upload_id);
   const file = "YQ==\n".repeat(bytesPerSecond / 5);
   const form = formOf([
     ["upload_id", upload_id],

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sealedRemoval } from "../actors/facts.fixture.ts";
-import type { BusinessCommand } from "../actors/messages/business.ts";
-import { businessRef } from "../actors/messages/refs.ts";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { removeBy, sealRemoval } from "../node/removal.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
@@ -134,23 +132,16 @@ describe("GET /v1/verify/{record_id}", () => {
   });
 
   it("cannot tell when a version ended that was withdrawn", async () => {
-    const { services } = world.surfaces;
-    const uuid = world.business.party.uuid;
-    const { json } = await page({ origin: origin() });
-    const sinceMs = Date.parse((json as unknown as Page).version.ended_at);
+    const { business, surfaces } = world;
+    const { services } = surfaces;
     const served = await services.records.readServed(String(world.row["record_id"]));
-    const command: BusinessCommand = {
-      type: "record.remove",
-      record_id: String(world.row["record_id"]),
-      action: "withdraw",
-      at: timestamp(Date.now()),
-      document_hash: "of a document",
-      sealed: sealedRemoval,
-    };
-    await services.actors.ask(businessRef(uuid), command);
+    const document = { record_id: String(world.row["record_id"]), action: "withdraw" } as const;
+    const sealed = await sealRemoval(business, document, business.signingKey, { ai_policy_version: 1 });
+    await removeBy(services, business, "withdraw", sealed);
     // The removal continues after it was decided.
     while ((await page({ origin: origin() })).json["status"] !== "withdrawn");
-    const withdrawn = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
+    const after = timestamp(Date.now());
+    const withdrawn = await page({ origin: served?.head.hash ?? "", served_at: after });
     expect(withdrawn.json).toMatchObject({
       status: "withdrawn",
       valid: true,
@@ -158,7 +149,7 @@ describe("GET /v1/verify/{record_id}", () => {
       checks: { served_at: "unknown" },
     });
     await publish(4, {});
-    const between = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
+    const between = await page({ origin: served?.head.hash ?? "", served_at: after });
     expect(between.json).toMatchObject({
       status: "superseded",
       version: { generation: 3, ended_at: null },
@@ -203,6 +194,9 @@ describe("GET /v1/verify/{record_id}", () => {
       status: 400,
       json: { code: "request_invalid", pointer },
     });
+    const html = await page({ ...query, format: "html" });
+    expect([html.status, html.headers.get("content-type")]).toEqual([400, "text/html; charset=utf-8"]);
+    expect(html.text).toContain("The address is not complete");
   });
 });
 

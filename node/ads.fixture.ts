@@ -143,6 +143,7 @@ export const wrongPools: readonly (readonly [string, object, string])[] = [
   ["with a keyword that is an address", { keywords: ["a@b.example"] }, "keyword_not_allowed"],
   ["with a question", { keywords: ["which shoes should i buy for mud"] }, "keyword_not_allowed"],
   ["with 21 ads", { limit: 21 }, "request_invalid"],
+  ["for a country that there is not", { country: "UK" }, "request_invalid"],
   ["without a country", { country: undefined }, "request_invalid"],
   ["for a part of another country", { subdivision: "GB-ENG" }, "request_invalid"],
   ["with a label of a person's length", { session_ref: "x".repeat(129) }, "request_invalid"],

@@ -9,6 +9,7 @@ import { foldKeyword, keywordFault } from "../protocol/ad-keyword.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { adRenderMs, poolAdsMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
+import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type PoolRequest, poolRequest } from "../protocol/wire/ad-requests.ts";
@@ -92,6 +93,10 @@ function readRequest(body: Uint8Array): Asked | Refused {
 }
 
 function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused | null {
+  if (!countries.codes.has(country))
+    return refused(
+      problem("request_invalid", "country must be a code of ISO 3166-1 alpha-2.", { pointer: "/country" }),
+    );
   if (subdivision !== undefined && !subdivision.startsWith(`${country}-`))
     return refused(
       problem("request_invalid", `subdivision must be one of ${country}.`, { pointer: "/subdivision" }),

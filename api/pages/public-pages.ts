@@ -7,7 +7,7 @@ import { selfContainedHeaders } from "../../web/document.ts";
 import { verdict } from "../../web/parts.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { certificatePage, noCertificatePage, type PageTexts } from "./certificate-page.ts";
-import { noRecordPage, recordPage } from "./record-page.ts";
+import { noRecordPage, recordPage, wrongAddressPage } from "./record-page.ts";
 
 export type PageFormat = "json" | "html";
 
@@ -29,7 +29,9 @@ export async function readCertificate(
   if (format === "json") return verification.certificate(uuid);
   const found = await verification.issuances(uuid);
   const texts = textsOf(isSandbox);
-  return isRefused(found) ? notFound(found, noCertificatePage(texts)) : shown(certificatePage(found, texts));
+  return isRefused(found)
+    ? notShown(found, texts, noCertificatePage(texts))
+    : shown(certificatePage(found, texts));
 }
 
 export async function readRecord(
@@ -40,7 +42,7 @@ export async function readRecord(
   if (format === "json") return verifyPage.answer(request);
   const found = await verifyPage.find(request);
   const texts = textsOf(isSandbox);
-  return isRefused(found) ? notFound(found, noRecordPage(texts)) : shown(recordPage(found, texts));
+  return isRefused(found) ? notShown(found, texts, noRecordPage(texts)) : shown(recordPage(found, texts));
 }
 
 function shown(body: string): Answer {
@@ -48,8 +50,11 @@ function shown(body: string): Answer {
   return { kind: "answer", status: 200, headers, body };
 }
 
-/** What is not there is said on a page; any other refusal is a problem document, as it is for machines. */
-function notFound(refusal: Refused, body: string): Outcome {
-  if (refusal.problem.code !== "not_found") return refusal;
-  return { kind: "answer", status: 404, headers: { ...selfContainedHeaders, vary: "accept" }, body };
+/** What is not there, or not whole, is said on a page; any other refusal is a problem document, as it is for machines. */
+function notShown({ problem, ...refusal }: Refused, texts: PageTexts, missing: string): Outcome {
+  const { code, status, detail } = problem;
+  const isWrong = code === "request_invalid";
+  if (!isWrong && code !== "not_found") return { ...refusal, problem };
+  const body = isWrong ? wrongAddressPage(detail, texts) : missing;
+  return { kind: "answer", status, headers: { ...selfContainedHeaders, vary: "accept" }, body };
 }

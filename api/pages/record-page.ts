@@ -36,6 +36,15 @@ export function noRecordPage({ language, record: { notFound }, mark }: PageTexts
   return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence), mark });
 }
 
+/** Of an address that was cut off or changed; `detail` says what it lacks. */
+export function wrongAddressPage(
+  detail: string,
+  { language, record: { wrongAddress }, mark }: PageTexts,
+): string {
+  const content = [paragraph(wrongAddress.sentence), paragraph(detail)];
+  return selfContainedPage({ title: wrongAddress.title, language, content, mark });
+}
+
 function recordSection(
   findings: Findings,
   { about, removal: removed }: Texts["record"],

@@ -58,6 +58,10 @@ export const record = {
     title: "Not found",
     sentence: "No record with this id and these exact bytes is known.",
   },
+  wrongAddress: {
+    title: "The address is not complete",
+    sentence: "Open the address again, whole, as it stands in the source line after “verify=”.",
+  },
   about: {
     heading: "The record",
     record: "Record",

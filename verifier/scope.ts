@@ -25,8 +25,9 @@ export interface ScopeEvidence {
 /**
  * Judges the authority of the sealing key. For an integration key it is the mandate or, where that is not available,
  * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Refuses with
- * `out_of_scope` and the reasons of a mandate; without either piece of evidence the state is `not_checked` (or refused, if
- * whoever gives the evidence knows that there never was a mandate), and so it is under a mandate that covers the rest if neither the record nor a sidecar shows the countries.
+ * `out_of_scope` and the reasons of a mandate. Without either piece of evidence the state is `not_checked`, or it is refused if
+ * there is known never to have been a mandate; it is `not_checked` too under a mandate that covers the rest if neither the
+ * record nor a sidecar shows the countries.
  */
 export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" | "not_checked"> {
   const { payload, key, sidecar, content } = evidence;

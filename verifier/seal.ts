@@ -59,8 +59,8 @@ export interface SealEvidence {
    */
   readonly expectedHash?: string;
   /**
-   * The mandate envelope of an integration key, and when it was revoked; null if whoever gives the evidence knows all its
-   * mandates, and this one is not among them.
+   * The mandate envelope of an integration key, and when it was revoked; null if it is known never to have
+   * had one, or not the one that the sidecar names.
    */
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null } | null;
   /** The sidecar envelope; see {@link verifySeal} for when it counts. */

@@ -103,7 +103,8 @@ function headFault({ headers }: FastifyRequest): Problem | null {
     const detail = "A message is JSON: Content-Type must be application/json.";
     return problem("media_type_unsupported", detail, { pointer: "/headers/content-type" });
   }
-  const accepted = new Negotiator({ headers: { accept: headers.accept ?? "" } }).mediaTypes();
+  // Types of media are the same in any case of letters (RFC 9110 §8.3.1).
+  const accepted = new Negotiator({ headers: { accept: headers.accept?.toLowerCase() ?? "" } }).mediaTypes();
   if (["application/json", "text/event-stream"].every((type) => accepted.includes(type))) return null;
   return problem(
     "not_acceptable",

@@ -40,7 +40,7 @@ export const certificateDoc: RouteDoc = {
       headers: ["Cache-Control", "Vary"],
     },
   },
-  pages: [200, 404],
+  pages: [200, 400, 404],
   problems: ["not_found", "request_invalid", "rate_limited"],
 };
 export const keysDoc: RouteDoc = {
@@ -107,7 +107,7 @@ export const verifyPageDoc: RouteDoc = {
       headers: ["Cache-Control", "Vary"],
     },
   },
-  pages: [200, 404],
+  pages: [200, 400, 404],
   problems: ["not_found", "request_invalid", "rate_limited"],
 };
 export const verifyDoc: RouteDoc = {

@@ -105,6 +105,21 @@ describe("the reads of a business", () => {
     });
   });
 
+  it("say on every page of a sandbox that it is one", async () => {
+    const { business, row } = world;
+    const certificates = "/v1/certificates";
+    const record = `/v1/verify/${row["record_id"]}?format=html&origin=`;
+    for (const path of [
+      `${certificates}/${business.party.uuid}?format=html`,
+      `${certificates}/${nobody}?format=html`,
+      `${record}${row["adl_origin"]}`,
+      `${record}sha256:${"0".repeat(64)}`,
+    ]) {
+      const { text } = await world.get(path);
+      expect(text, path).toMatch(/<main>.*This is a page of a sandbox\..*<h1>/s);
+    }
+  });
+
   it("give a page to a person, without script, with everything escaped", async () => {
     const uuid = "00000000-0000-4000-8000-0000000000bb";
     const facts = { uuid, kind: "business", legal_name: '<script>"&', country: "GB" } as const;

@@ -40,6 +40,8 @@ export interface VerificationRoutesDeps {
   readonly verification: Verification;
   readonly verify: Verify;
   readonly verifyPage: VerifyPage;
+  /** Whether pages for people say that they are a sandbox's. */
+  readonly isSandbox: boolean;
   readonly edge: Edge;
   /** Bounds for the work that one address can cause here. */
   readonly addressRates: AddressRates;
@@ -80,7 +82,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       looked((request, query) => {
         const format = pageFormat(request, query.format);
         return typeof format === "string"
-          ? readCertificate(verification, parameter(request, "uuid"), format)
+          ? readCertificate(verification, parameter(request, "uuid"), { format, isSandbox: deps.isSandbox })
           : format;
       }),
     ),
@@ -104,7 +106,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       "/v1/verify/:record_id",
       verifyPageDoc,
       ["origin", "cert", "served_at", "format"],
-      looked((request, query) => readVerifyPage(deps.verifyPage, request, query)),
+      looked((request, query) => readVerifyPage(deps, request, query)),
     ),
     verifyRoute(deps),
   ];
@@ -137,7 +139,7 @@ function pageFormat(request: FastifyRequest, format: string | null): PageFormat 
 }
 
 function readVerifyPage(
-  verifyPage: VerifyPage,
+  { verifyPage, isSandbox }: Pick<VerificationRoutesDeps, "verifyPage" | "isSandbox">,
   request: FastifyRequest,
   query: Query<"origin" | "cert" | "served_at" | "format">,
 ): Promise<Outcome> | Outcome {
@@ -147,7 +149,7 @@ function readVerifyPage(
   return readRecord(
     verifyPage,
     { recordId: parameter(request, "record_id"), origin, cert, servedAt },
-    format,
+    { format, isSandbox },
   );
 }
 

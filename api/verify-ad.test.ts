@@ -52,7 +52,7 @@ async function servedAd(): Promise<JsonObject> {
   return adItemOf({
     ...{ ad: parsed.record, bytes, signed, bitsText: policyBitsText(1, policyBits(policy)) },
     policy: { version: 1, record: policy as unknown as JsonValue, seal: world.policy.seal },
-    advertiser: "Harrier Sports",
+    advertiser: party.legal_name,
     certificate: certificate["certificate"] as JsonValue,
     keys: keys["signed"] as JsonValue,
   });

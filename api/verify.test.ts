@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseSigningKey } from "../client/signing-key.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { product, seal, sealHosted } from "../node/publishing.fixture.ts";
+import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -173,6 +177,78 @@ describe("POST /v1/verify", () => {
       ai_policy_bits: { ...bits, action: (bits["action"] ?? 0) & ~8 },
     });
     expect(purchaseWithheld.json).toMatchObject({ valid: true, ai_policy_bits: { purchase_withheld: true } });
+  });
+
+  it("refuses what a key sealed that never had a mandate", async () => {
+    const { business, surfaces } = world;
+    const { services } = surfaces;
+    const parsed = await parseSigningKey(generatePrivateJwk("Ed25519"));
+    if (!parsed.ok) throw new Error(parsed.detail);
+    const { keyId, publicJwk } = parsed.value;
+    await services.parties.registerKey({
+      ...{ key_id: keyId, party_uuid: business.party.uuid, role: "integration", alg: "Ed25519" },
+      ...{ public_key: rubbish(publicJwk), cose: null, valid_until: null, revoked_at: null },
+      ...{ valid_from: business.key.valid_from, compromised_from: null },
+    });
+    const bytes = product("without a mandate");
+    const { batch_seal } = await seal({ ...business, signingKey: parsed.value }, [bytes], {
+      aiPolicyVersion: 1,
+    });
+    const sealed = { batch_seal, leaf_index: 0, tree_size: 1, proof: [] };
+    const answer = await verify({ record_base64: toBase64(bytes), seal: sealed });
+    expect(answer.json).toMatchObject({
+      valid: false,
+      seal: { reason: "out_of_scope", checks: { certificate: "ok", ai_policy: "ok", scope: "failed" } },
+    });
+    // Whether it also covers what is not at hand makes no difference.
+    const elsewhere = await verify({ record_base64: toBase64(product("another")), seal: sealed });
+    expect(elsewhere.json["seal"]).toMatchObject({ checks: { scope: "failed" } });
+  });
+
+  it("refuses an AI policy that is not what the register accepted as that version", async () => {
+    const { business, policy, surfaces } = world;
+    const who = { uuid: business.party.uuid, certId: business.certId };
+    const accepted = await verify({ record_base64: toBase64(policy.record), seal: policy.seal });
+    expect(accepted.json).toMatchObject({ valid: true, seal: { checks: { ai_policy: "ok" } } });
+    const all = <N extends string>(names: readonly N[]) =>
+      Object.fromEntries(names.map((name) => [name, true])) as Record<N, boolean>;
+    const record = aiPolicyBytes({
+      ...{ schema: "svc/ai_policy/1", ai_policy_schema: 2 },
+      ...{ use: all(useNames), action: all(actionNames), blocked: all(blockedNames) },
+    });
+    const bits = world.row["ai_policy_bits"];
+    for (const [bytes, version] of [
+      [record, 1],
+      [record, 9],
+      [policy.record, 9],
+    ] as const) {
+      const about = { record: bytes, record_type: "ai_policy", ai_policy_version: version };
+      const sealed = await sealHosted(surfaces.services, who, about);
+      const answer = await verify({ record_base64: toBase64(bytes), seal: sealed, ai_policy_bits: bits });
+      expect(answer.json, `version ${version}`).toMatchObject({
+        valid: false,
+        seal: { reason: "ai_policy_version_mismatch", checks: { ai_policy: "failed", scope: "ok" } },
+        ai_policy_bits: { valid: false, reason: "ai_policy_version_mismatch" },
+      });
+    }
+  });
+
+  it("refuses a seal from more than five minutes ahead", async () => {
+    const { business, surfaces } = world;
+    const who = { uuid: business.party.uuid, certId: business.certId };
+    const about = { record: product("ahead"), record_type: "products", ai_policy_version: 1 };
+    const verdictAhead = async (aheadMs: number): Promise<JsonObject> => {
+      const clock = { now: () => surfaces.services.clock.now() + aheadMs };
+      const sealed = await sealHosted({ ...surfaces.services, clock }, who, about);
+      const { json } = await verify({ record_base64: toBase64(about.record), seal: sealed });
+      return json["seal"] as JsonObject;
+    };
+    expect(await verdictAhead(290_000)).toMatchObject({ valid: true, checks: { certificate: "ok" } });
+    for (const aheadMs of [330_000, 60 * 86_400_000])
+      expect(await verdictAhead(aheadMs)).toMatchObject({
+        ...{ valid: false, reason: "certificate_not_in_force" },
+        checks: { certificate: "failed", ai_policy: "not_checked", scope: "not_checked" },
+      });
   });
 
   it.each<readonly [string, object, string | undefined, string | undefined]>([

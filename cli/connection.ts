@@ -139,6 +139,8 @@ export interface Config {
   readonly country?: string;
   readonly sandbox_key_grant?: string;
   readonly owner?: OwnerConfig;
+  /** For the tool server, relative to the configuration. */
+  readonly anchors_file?: string;
 }
 
 /** Sandbox only: the owner's passkey of a business of one's own, and where its assertions are made. */
@@ -160,6 +162,7 @@ const configMembers = [
   "country",
   "sandbox_key_grant",
   "owner",
+  "anchors_file",
 ];
 
 async function connectConfigured(file: string, context: CommandContext): Promise<Connection> {

@@ -1,8 +1,9 @@
 // A newcomer's first minutes with a key of their own: a grant, a push and a search in a fresh sandbox.
 
 import { readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, matchesGlob } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { root } from "../tools/process.ts";
 import { type RunningSandbox, startSandbox } from "./running-sandbox.fixture.ts";
 
 let sandbox: RunningSandbox;
@@ -59,6 +60,25 @@ it("publishes and searches with keys of its own", async () => {
   const [, data = ""] = config["sandbox_key_grant"]?.split(".") ?? [];
   const { party } = JSON.parse(Buffer.from(data, "base64url").toString()) as { party: { uuid: string } };
   expect(rows[0]).toMatchObject({ product_name: loaf.product_name, business_uuid: party.uuid });
+});
+
+it("gives the tool server a configuration that it takes, with the anchors by which it verifies", async () => {
+  const checked = await sandbox.svc("mcp", "--config", file("company.json"), "--check");
+  expect(checked.code, checked.output).toBe(0);
+  expect(checked.output).toContain("verified under the anchors");
+});
+
+it("writes private keys under names that git ignores", async () => {
+  const ignored = (await readFile(join(root, ".gitignore"), "utf8"))
+    .split("\n")
+    .filter((line) => /^[^#]/.test(line));
+  for (const name of ["business.key.json", "business.owner.json", "company.key.json"]) {
+    expect((await stat(file(name))).isFile()).toBe(true);
+    expect(
+      ignored.some((pattern) => matchesGlob(name, pattern)),
+      name,
+    ).toBe(true);
+  }
 });
 
 it("gets a further key for the same party, with which it publishes too", async () => {

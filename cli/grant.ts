@@ -11,7 +11,15 @@ import {
 } from "../client/sandbox-grant.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
-import { type Config, homeOf, loadConfig, loadKey, loadSandbox, type OwnerConfig } from "./connection.ts";
+import {
+  type Config,
+  homeOf,
+  loadConfig,
+  loadKey,
+  loadSandbox,
+  type OwnerConfig,
+  readText,
+} from "./connection.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 import { algorithmOf } from "./keygen.ts";
 import { giveOwner, ownerFileOf, sameOwner } from "./owner.ts";
@@ -50,20 +58,29 @@ export const grant: Command = {
 
 type Addresses = Pick<Config, "api_base_url" | "business_base_url" | "public_base_url">;
 
+/** The sandbox that gives the grant. */
+interface Target {
+  readonly addresses: Addresses;
+  /** The text of its anchors; null if the configuration that names the sandbox names none. */
+  readonly anchors: string | null;
+}
+
 async function runGrant(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, grant);
   const role = roleOf(args);
   const out = resolve(context.cwd, needed(args, "out", "Name the configuration to write with --out FILE."));
   const keyFile = keyFileOf(args, context, out);
   const ownerFile = ownerFileOf(out);
+  const anchorsFile = besideOf(out, "anchors");
   const newFiles = [
     ...(args.text("key") === null ? [out, keyFile] : [out]),
     ...(role === "integration" && !args.flag("join") ? [ownerFile] : []),
+    ...(role === "retrieval" ? [anchorsFile] : []),
   ];
   const taken = newFiles.find((path) => existsSync(path));
   if (taken !== undefined)
     throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
-  const addresses = await addressesOf(args, context);
+  const { addresses, anchors } = await targetOf(args, context);
   const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
   if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
   const { key, made } = await keyOf(args, context, keyFile);
@@ -77,7 +94,7 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   const config: Config = {
     version: 1,
     environment: "sandbox",
-    ...addresses,
+    ...(role === "integration" ? addresses : await forCompany(addresses, anchors, anchorsFile)),
     key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
     country: party.country,
     sandbox_key_grant: text,
@@ -89,6 +106,17 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
   terminal.note(nextStep(role, args.text("out") ?? ""));
   return exitCodes.done;
+}
+
+/** What an AI company needs instead of the address for businesses: the tool server takes the same file, and verifies by anchors. */
+async function forCompany(
+  { api_base_url = "", public_base_url = api_base_url }: Addresses,
+  anchors: string | null,
+  anchorsFile: string,
+): Promise<Partial<Config>> {
+  if (anchors === null) return { api_base_url, public_base_url };
+  await writePrivate(anchorsFile, anchors);
+  return { api_base_url, public_base_url, anchors_file: basename(anchorsFile) };
 }
 
 interface Granted {
@@ -134,22 +162,33 @@ function roleOf(args: Arguments): GrantRole {
 function keyFileOf(args: Arguments, context: CommandContext, out: string): string {
   const named = args.text("key");
   if (named !== null) return resolve(context.cwd, named);
-  return join(dirname(out), `${basename(out, ".json")}.key.json`);
+  return besideOf(out, "key");
 }
 
-async function addressesOf(args: Arguments, context: CommandContext): Promise<Addresses> {
+function besideOf(out: string, what: string): string {
+  return join(dirname(out), `${basename(out, ".json")}.${what}.json`);
+}
+
+async function targetOf(args: Arguments, context: CommandContext): Promise<Target> {
   const config = args.text("config");
   if (config === null) {
     if (args.flag("join")) throw new UsageError("Name the configuration of the party with --config FILE.");
     const sandbox = await loadSandbox(homeOf(args, context));
     const { base_url, business_url, verify_url } = sandbox;
-    return { api_base_url: base_url, business_base_url: business_url, public_base_url: verify_url };
+    return {
+      addresses: { api_base_url: base_url, business_base_url: business_url, public_base_url: verify_url },
+      anchors: `${JSON.stringify(sandbox.anchors, null, 2)}\n`,
+    };
   }
-  const { environment, ...members } = await loadConfig(resolve(context.cwd, config));
+  const path = resolve(context.cwd, config);
+  const { environment, ...members } = await loadConfig(path);
   if (environment !== "sandbox")
     throw new UsageError(`${config} is not for a sandbox; only a sandbox gives grants.`);
   const names = ["api_base_url", "business_base_url", "public_base_url"] as const;
-  return Object.fromEntries(names.flatMap((name) => (members[name] ? [[name, members[name]]] : [])));
+  return {
+    addresses: Object.fromEntries(names.flatMap((name) => (members[name] ? [[name, members[name]]] : []))),
+    anchors: members.anchors_file ? await readText(resolve(dirname(path), members.anchors_file)) : null,
+  };
 }
 
 /** `made` is the private JWK of a newly created key. */

@@ -1,14 +1,20 @@
 // The client as a package: built, packed and installed into an empty folder without a network, where the program of its README
-// runs against a sandbox, on every Node at hand that the package supports.
+// runs against a sandbox and its verifier judges the public test vectors, on every Node at hand that the package supports.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../cli/running-sandbox.fixture.ts";
-import { buildClientPackage, clientManifest, importedPackages, npmCommand } from "../tools/client-package.ts";
+import {
+  buildClientPackage,
+  clientManifest,
+  compileInto,
+  importedPackages,
+  npmCommand,
+} from "../tools/client-package.ts";
 import { root, run, runNode } from "../tools/process.ts";
 import { binOf } from "../tools/steps.ts";
 
@@ -68,12 +74,36 @@ async function npm(cwd: string, ...words: readonly string[]): Promise<string> {
   return ended.output;
 }
 
-/** The Node that runs this test, and the one that the shell would start. */
-function nodes(): readonly string[] {
-  const found = spawnSync("node", ["--version"], { encoding: "utf8" });
-  const major = Number(/^v([0-9]+)/.exec(found.stdout ?? "")?.[1] ?? 0);
-  return major >= 20 ? [process.execPath, "node"] : [process.execPath];
+/** The Node that runs this test, and every other one in the search path; one of each version, from 20 on. */
+function nodes(): readonly (readonly [version: string, node: string])[] {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const found = new Map([[process.version, process.execPath]]);
+  for (const node of folders.map((each) => join(each, "node"))) {
+    const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout?.trim() ?? "";
+    const major = Number(/^v([0-9]+)/.exec(version)?.[1] ?? 0);
+    if (major >= 20 && !found.has(version)) found.set(version, node);
+  }
+  return [...found];
 }
+
+/** Judges all the vectors in the folder that it is given, and says which ones it finds otherwise. */
+const vectorsProgram = `
+import { readFileSync } from "node:fs";
+import { makeJudge } from "./node_modules/svc-client/dist/tools/vectors/judge.js";
+import { verifySignature } from "./node_modules/svc-client/dist/protocol/signatures.js";
+import { sha256 } from "./node_modules/svc-client/dist/protocol/hash.js";
+const read = (path) => JSON.parse(readFileSync(process.argv[2] + "/" + path, "utf8"));
+const judge = makeJudge(read("trust.json").trust, { verify: verifySignature, sha256 });
+const cases = read("index.json").files.flatMap(({ path }) => read(path).cases ?? []);
+const sorted = (found) => JSON.stringify(found, (_, each) =>
+  each?.constructor === Object ? Object.fromEntries(Object.entries(each).sort()) : each);
+const outcome = (each) => {
+  try { return sorted(judge.judge(each)); } catch (error) { return String(error); }
+};
+const differing = cases.filter((each) => outcome(each) !== sorted(each.expected));
+for (const each of differing) console.log(each.name, outcome(each));
+console.log(cases.length, "judged,", differing.length, "otherwise");
+`;
 
 describe("the package", () => {
   it("declares what it imports, in the versions that are tested here", async () => {
@@ -106,7 +136,21 @@ describe("the package", () => {
     expect((await compile(mistaken)).output).toContain("businessUrl");
   });
 
-  it.each(nodes())("runs the program of its README on %s", async (node) => {
+  it("has a verifier that finds what the public test vectors say, on every Node", async () => {
+    // The judge asks what is installed: of its own compilation only files that the package does not have are added.
+    const judging = join(folder, "judging");
+    await mkdir(judging);
+    await compileInto(judging, "tools/vectors/judge.ts");
+    const installed = join(app(), "node_modules", "svc-client", "dist");
+    await cp(join(judging, "dist"), installed, { recursive: true, force: false });
+    await writeFile(join(app(), "vectors.js"), vectorsProgram);
+    for (const [version, node] of nodes()) {
+      const ended = await run(node, ["vectors.js", join(root, "vectors")], { cwd: app() });
+      expect(ended.output, version).toMatch(/^[1-9][0-9]* judged, 0 otherwise\n$/);
+    }
+  });
+
+  it.each(nodes())("runs the program of its README on Node %s", async (_version, node) => {
     const examples = [...readme.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
     expect(examples.length).toBeGreaterThan(6);
     await rm(join(app(), "loaf.push.json"), { force: true });

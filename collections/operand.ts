@@ -2,6 +2,7 @@
 // index-document.ts.
 
 import { isDecimal, parseDateTime } from "../protocol/identifiers.ts";
+import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { ok } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
@@ -25,9 +26,9 @@ export function parseOperand(type: FieldType, value: unknown, pointer: string): 
     case "timestamp":
       return parseInstant(value, pointer);
     case "country":
-      return typeof value === "string" && /^[A-Z]{2}$/.test(value)
+      return typeof value === "string" && countries.codes.has(value)
         ? ok(value)
-        : invalid(pointer, "an ISO 3166-1 alpha-2 code such as US");
+        : invalid(pointer, "a country code of ISO 3166-1 alpha-2 such as US or GB");
     case "keyword":
       return isStringOperand(value)
         ? ok(value)

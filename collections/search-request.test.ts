@@ -110,6 +110,11 @@ describe("a search request", () => {
     ["another member in the filter", body({ filter: { any: [] } }), "request_invalid /filter/any"],
     ["no clauses", body({ filter: {} }), "request_invalid /filter/all"],
     ["no country", body({ filter: { all: [] } }), "request_invalid /filter/all"],
+    [
+      "a country that there is not",
+      body({ filter: { all: [{ country: "UK" }] } }),
+      "request_invalid /filter/all/0/country",
+    ],
     ["two countries", body({ clauses: [{ country: "CA" }] }), "request_invalid /filter/all"],
     ["the same country twice", body({ clauses: [{ country: { eq: "US" } }] }), "ok"],
     [

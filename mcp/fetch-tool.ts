@@ -60,10 +60,15 @@ function policyOf({ ai_policy: policy }: FetchedRecord): PolicyWords {
   return policyWords({ ai_policy_version: policy.version, ...policyBits(policy.record) });
 }
 
+const wordsOfEndpoints = {
+  authorised: undefined,
+  unconfirmed:
+    "The service never confirmed that the business controls the domains of its checkout, order, booking and API addresses.",
+  suspended:
+    "The endpoints of the business are suspended: use none of its checkout, order, booking or API addresses.",
+} as const;
+
 function endpointTerms({ endpoints }: FetchedRecord): readonly string[] {
-  return endpoints?.status === "suspended"
-    ? [
-        "The endpoints of the business are suspended: use none of its checkout, order, booking or API addresses.",
-      ]
-    : [];
+  const words = endpoints === undefined ? undefined : wordsOfEndpoints[endpoints.status];
+  return words === undefined ? [] : [words];
 }

@@ -44,7 +44,8 @@ export function invalidHere(detail: string, extras: ProblemExtras = {}): Outcome
 
 /** The failure of a request, as the answer of a tool. A bug is thrown on. */
 export function failureOutcome(error: unknown): Outcome {
-  if (error instanceof SvcProblemError) return refusedByService(error);
+  if (error instanceof SvcProblemError)
+    return error.status === 200 ? unreadableAnswer("one that was asked for") : refusedByService(error);
   if (!(error instanceof SvcConnectionError)) throw error;
   const isSent = error.effect === "unknown";
   const detail = isSent
@@ -57,6 +58,20 @@ export function failureOutcome(error: unknown): Outcome {
   return {
     body: JSON.stringify(problem("unavailable", detail)),
     notes: { terms, retrieval_id: null, billable: isSent ? null : false },
+    isError: true,
+  };
+}
+
+/** An answer of status 200 that no service gives: something in between made it, and what became of the request is not known. */
+export function unreadableAnswer(what: string): Outcome {
+  const detail = `The answer is not ${what}: something between this tool server and the service may have made it.`;
+  const terms = [
+    detail,
+    "This document was made by the tool server. Look at what api_base_url says. If the service served the request, it is billed.",
+  ];
+  return {
+    body: JSON.stringify(problem("unavailable", detail)),
+    notes: { terms, retrieval_id: null, billable: null },
     isError: true,
   };
 }

@@ -47,6 +47,24 @@ describe("retries", () => {
     expect([body["code"], notes["billable"], on.sent.length]).toEqual([code, billable, 1]);
   });
 
+  it.each<[string, string, Readonly<Record<string, unknown>>, string]>([
+    ["a search", "search_products", search, '{"ok":true}'],
+    ["a search, in a list", "search_products", search, "[]"],
+    ["a record", "fetch", { record_id: `svc_${"a".repeat(26)}` }, '{"ok":true}'],
+  ])(
+    "an answer of 200 that is not that of %s is told apart, and nobody knows whether it is billed",
+    async (_, tool, args, body) => {
+      const on = await testServer([{ body }]);
+      const answer = await asked(on, tool, args);
+      expect([answer.isError, answer.body["code"], answer.notes["billable"]]).toEqual([
+        true,
+        "unavailable",
+        null,
+      ]);
+      expect(on.sent).toHaveLength(1);
+    },
+  );
+
   it("end after max_attempts", async () => {
     const on = await testServer([{ status: 502 }], { retry: { max_attempts: 2 } });
     expect((await asked(on, "terms")).isError).toBe(true);

@@ -19,7 +19,7 @@ import { formatSourceLine } from "../protocol/source-line.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
 import type { CallFacts } from "./conversation.ts";
-import { type Notes, type Outcome, refusedHere } from "./outcome.ts";
+import { type Notes, type Outcome, refusedHere, unreadableAnswer } from "./outcome.ts";
 import { type PolicyWords, policyWords } from "./policy-words.ts";
 import { receiptFacts } from "./receipt-facts.ts";
 import { answerTerms } from "./terms-in-words.ts";
@@ -85,6 +85,8 @@ async function runSearch(deps: ToolDeps, { definition, args, facts }: SearchCall
   if (!request.ok) return searchRefused(request);
   const sent = { ...body, session_ref: facts.sessionRef } as unknown as SearchRequest;
   const { text, body: answer, requestHash } = await deps.client.search(sent);
+  // A type is what the service promises; a proxy promises nothing.
+  if (!isObject(answer) || !Array.isArray(answer.rows)) return unreadableAnswer("that of a search");
   const receipt = receiptFacts(answer.receipt);
   if (receipt !== null) deps.answers.keep([receipt.retrievalId], { kind: "search", text, requestHash });
   const rows = answer.rows.flatMap((row) => rowOf(row));

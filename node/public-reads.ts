@@ -11,7 +11,10 @@ import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeServices } from "./services.ts";
 
-export type PublicReads = Pick<VerificationRoutesDeps, "verification" | "verify" | "verifyPage"> &
+export type PublicReads = Pick<
+  VerificationRoutesDeps,
+  "verification" | "verify" | "verifyPage" | "isSandbox"
+> &
   Pick<ToolsDeps, "log" | "published">;
 
 export function publicReadsOf(services: NodeServices, verifyUrl: string): PublicReads {
@@ -29,6 +32,7 @@ export function publicReadsOf(services: NodeServices, verifyUrl: string): Public
       log: services.logStore,
     }),
     verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl }),
+    isSandbox: keys.environment === "sandbox",
     log: createLogReads({
       ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
       policy: services.logWitnesses.policy,

@@ -2,7 +2,7 @@
 // seal is judged against the key as it was (specification, «Published keys of a business»). Nothing in it identifies a
 // person.
 
-import { parseBase64 } from "./bytes.ts";
+import { parseBase64, toBase64 } from "./bytes.ts";
 import { coseKeyOf } from "./cose-key.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
@@ -92,6 +92,12 @@ export function openBusinessKeys(envelope: Envelope, sha256?: Sha256): Verdict<B
   return payload.ok ? parseBusinessKeys(payload.value, sha256) : payload;
 }
 
+/** The COSE key that belongs to a JWK, as base64; null when there is none. */
+function coseTextOf(jwk: BusinessKey["public_key"]): string | null {
+  const cose = coseKeyOf(jwk);
+  return cose === null ? null : toBase64(cose);
+}
+
 function keyFault(key: BusinessKey, pointer: string, sha256?: Sha256): Fault | null {
   if ((key.kind === "system") !== (key.purpose === "integration")) {
     return malformed("A system's key is for integration, every other key for sealing.", `${pointer}/kind`);
@@ -102,7 +108,7 @@ function keyFault(key: BusinessKey, pointer: string, sha256?: Sha256): Fault | n
   if ((key.cose !== undefined) !== (key.kind === "passkey")) {
     return malformed("A passkey has a COSE key, and no other key has one.", `${pointer}/cose`);
   }
-  if (key.cose !== undefined && key.cose !== coseKeyOf(key.public_key)?.toBase64()) {
+  if (key.cose !== undefined && key.cose !== coseTextOf(key.public_key)) {
     return malformed("The COSE key differs from the JWK.", `${pointer}/cose`);
   }
   return null;

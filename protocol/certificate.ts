@@ -117,17 +117,24 @@ export function certificateStatement(certificate: Certificate): string {
     verified_since: since,
     status_effective_from: from,
   } = certificate;
-  const kind = certificate.subject.kind === "business" ? "business" : "AI company";
+  const isSealer = certificate.subject.kind === "business";
+  const kind = isSealer ? "business" : "AI company";
+  // An AI company seals nothing.
+  const before = isSealer ? " What it sealed before stays valid." : "";
   const verified = `${name} (${place}) is the real ${kind}: verified since ${since.slice(0, 10)}.`;
   const day = from.slice(0, 10);
   switch (certificate.status) {
     case "active":
       return `${verified} Its certificate is active.`;
-    case "revoked":
-      return `${name} (${place}) was verified, but its certificate was revoked: nothing sealed from ${day} on stands.`;
+    case "revoked": {
+      const revoked = `${name} (${place}) was verified, but its certificate was revoked`;
+      return isSealer
+        ? `${revoked}: nothing sealed from ${day} on stands.`
+        : `${revoked} with effect from ${day}.`;
+    }
     case "closed":
-      return `${name} (${place}) closed on ${day}. What it sealed before stays valid.`;
+      return `${name} (${place}) closed on ${day}.${before}`;
     case "withdrawn":
-      return `The verification of ${name} (${place}) was withdrawn with effect from ${day} (${certificate.status_reason}). What it sealed before stays valid.`;
+      return `The verification of ${name} (${place}) was withdrawn with effect from ${day} (${certificate.status_reason}).${before}`;
   }
 }

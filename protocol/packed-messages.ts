@@ -1,7 +1,7 @@
 // Messages to be signed, concatenated in one byte string: a push creates tens of thousands of them, and as separate arrays
 // each would be allocated, copied and collected individually.
 
-import { utf8 } from "./bytes.ts";
+import { toBase64, utf8 } from "./bytes.ts";
 import { paeHead } from "./dsse.ts";
 
 export interface PackedMessages {
@@ -39,7 +39,7 @@ export class MessagePacker {
     this.#append(payload);
     if (this.#length - payloadStart !== payload.length) return this.#addLongEnvelope(start, type, payload);
     this.#ends.push(this.#length);
-    return this.#bytes.subarray(payloadStart, this.#length).toBase64();
+    return toBase64(this.#bytes.subarray(payloadStart, this.#length));
   }
 
   pack(): PackedMessages {
@@ -52,7 +52,7 @@ export class MessagePacker {
     const bytes = utf8(payload);
     this.#append(paeHead(type, bytes.length) + payload);
     this.#ends.push(this.#length);
-    return bytes.toBase64();
+    return toBase64(bytes);
   }
 
   #append(text: string): void {

@@ -8,6 +8,7 @@ import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import type { CertificateFacts, PolicyFacts } from "../actors/messages/business.ts";
 import { parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { decimalOf } from "../protocol/money.ts";
@@ -229,18 +230,25 @@ function rowFactsOf(row: string): AdRowFacts {
 
 async function readAdvertiser(deps: AdItemDeps, uuid: string): Promise<Advertiser | null> {
   const readAtMs = deps.clock.now();
-  const party = await deps.register.party(uuid);
   // Before the certificates: the one that the keys name must be among them.
   const keys = await deps.verification.businessKeys(uuid);
   const certificates = await deps.register.certificates(uuid);
-  if (certificates.length === 0 || party === null || keys.kind === "problem") return null;
+  if (certificates.length === 0 || keys.kind === "problem") return null;
   const text = bodyText(keys.body);
   const signed = exactMember(text, "signed");
   if (signed === null) return null;
   const published = JSON.parse(text) as { readonly keys: readonly { readonly key_id: string }[] };
   const keyIds = new Set(published.keys.map(({ key_id }) => key_id));
-  const label = JSON.stringify({ text: labelText, advertiser: party.legal_name });
+  const label = JSON.stringify({ text: labelText, advertiser: certifiedName(certificates[0]) });
   return { label, certificates, keys: signed, keyIds, readAtMs, closings: new Map() };
+}
+
+/** The name under which an item shows its advertiser is on the certificate in the item, where a verifier finds it. */
+function certifiedName(facts: CertificateFacts | undefined): string {
+  const envelope = parseEnvelope(JSON.parse(facts?.envelope ?? "null") as JsonValue);
+  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  if (!opened.ok) throw new Error(`The stored certificate ${facts?.cert_id} cannot be read.`);
+  return opened.value.certificate.legal_name;
 }
 
 function hasSealer({ certificates, keyIds }: Advertiser, { certId, keyId }: Sealer): boolean {

@@ -5,10 +5,11 @@
 import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { foldKeyword } from "../protocol/ad-keyword.ts";
+import { foldKeyword, keywordFault } from "../protocol/ad-keyword.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { adRenderMs, poolAdsMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
+import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type PoolRequest, poolRequest } from "../protocol/wire/ad-requests.ts";
@@ -26,7 +27,6 @@ import { type Receipts, type Retrieval, receiptRow, type Served } from "./receip
 import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
-import { screenTopic } from "./topic-screening.ts";
 
 export interface AdPoolDeps {
   readonly book: Pick<AdBook, "find">;
@@ -93,6 +93,10 @@ function readRequest(body: Uint8Array): Asked | Refused {
 }
 
 function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused | null {
+  if (!countries.codes.has(country))
+    return refused(
+      problem("request_invalid", "country must be a code of ISO 3166-1 alpha-2.", { pointer: "/country" }),
+    );
   if (subdivision !== undefined && !subdivision.startsWith(`${country}-`))
     return refused(
       problem("request_invalid", `subdivision must be one of ${country}.`, { pointer: "/subdivision" }),
@@ -103,13 +107,10 @@ function judgeRequest({ country, subdivision, keywords }: PoolRequest): Refused 
     if (seen.has(foldKeyword(keyword)))
       return refused(problem("request_invalid", "Each keyword is named once.", { pointer }));
     seen.add(foldKeyword(keyword));
-    if (screenTopic(keyword) === null)
+    const fault = keywordFault(keyword);
+    if (fault !== null)
       return refused(
-        problem(
-          "keyword_not_allowed",
-          "A keyword is a subject of up to four words, and nothing that may be personal, generated or a question.",
-          { pointer },
-        ),
+        problem("keyword_not_allowed", `A keyword is a subject, and must not be ${fault}.`, { pointer }),
       );
   }
   return null;

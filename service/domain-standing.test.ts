@@ -20,7 +20,10 @@ describe("what is shown of endpoints", () => {
       { domain: "a.example", status: "unconfirmed", since: null, confirmed_at: null },
       facts("b.example", "confirmed", later),
     ]);
-    expect(endpointsStatus(shown)).toBe("authorised");
+    expect(endpointsStatus(shown)).toBe("unconfirmed");
+    expect(endpointsStatus(domainsShown(["b.example"], party))).toBe("authorised");
+    expect(endpointsStatus(domainsShown(["a.example", "x.example"], party))).toBe("suspended");
+    expect(endpointsStatus([])).toBe("authorised");
     expect(endpointsStatus(domainsShown(["b.example", "x.example"], party))).toBe("suspended");
   });
 

@@ -4,9 +4,14 @@ import type { PartyFacts } from "../actors/messages/business.ts";
 import type { DomainFacts } from "../actors/messages/domains.ts";
 import { parseUtf8 } from "../protocol/bytes.ts";
 import { endpointDomains } from "../protocol/domain-control.ts";
+import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
 
-/** `suspended`: control of one of the domains was confirmed, and is lost. */
-export type EndpointsStatus = "authorised" | "suspended";
+/**
+ * `suspended`: control of one of the domains was confirmed, and is lost. `unconfirmed`: none is lost, and one was never
+ * confirmed, so the business may have named somebody else's.
+ */
+export type EndpointsStatus = Endpoints["status"];
+type Endpoints = NonNullable<VerifyPageAnswer["endpoints"]>;
 
 export type ShownDomain = Omit<DomainFacts, "since"> & { readonly since: string | null };
 
@@ -28,7 +33,10 @@ export function domainsShown(
 }
 
 export function endpointsStatus(shown: readonly Pick<ShownDomain, "status">[]): EndpointsStatus {
-  return shown.some(({ status }) => status === "suspended") ? "suspended" : "authorised";
+  const worst = (["suspended", "unconfirmed"] as const).find((bad) =>
+    shown.some(({ status }) => status === bad),
+  );
+  return worst ?? "authorised";
 }
 
 /** Since when control of all of them is confirmed without a later look; null if one was never confirmed, or if there is none. */

@@ -324,7 +324,7 @@ describe("a fetched business file", () => {
     const answer = JSON.parse(text) as Record<string, Record<string, unknown>>;
     expect(Object.keys(answer["represent_us"] ?? {})).toEqual([...representUsNames]);
     expect(answer["represent_us"]).toEqual(record["represent_us"]);
-    expect(answer["endpoints"]).toEqual({ status: "authorised", items: record["endpoints"] });
+    expect(answer["endpoints"]).toEqual({ status: "unconfirmed", items: record["endpoints"] });
     expect(exactMember(text, "record")).toBe(new TextDecoder().decode(bytes));
     expect(exactMember(text, "seal")).toBe('{"seal":1}');
     expect(exactMember(text, "ai_policy", "record")).toBe('{"schema" : "svc/ai_policy/1"}');
@@ -341,16 +341,17 @@ describe("a fetched business file", () => {
     };
     for (const before of ["unconfirmed", "confirmed"] as const) {
       know(domain, before);
-      for (let turn = 0; turn < 3; turn += 1) expect(await status()).toBe("authorised");
+      const said = before === "confirmed" ? "authorised" : "unconfirmed";
+      for (let turn = 0; turn < 3; turn += 1) expect(await status()).toBe(said);
     }
     know(domain, "suspended");
     for (let turn = 0; turn < 3; turn += 1) expect(await status()).toBe("suspended");
     know(domain, "confirmed");
     expect(await status()).toBe("authorised");
     know("another.example", "suspended");
-    expect(await status()).toBe("authorised");
+    expect(await status()).toBe("unconfirmed");
     state.party = null;
-    expect(await status()).toBe("authorised");
+    expect(await status()).toBe("unconfirmed");
   });
 
   it("has no AI policy before one is sealed", async () => {

@@ -1,9 +1,11 @@
 // What the service knows about a business, in the form in which evidence is judged: its certificates, verified as by
 // anyone else, its keys, AI policy versions and mandates.
 
-import type { MandateFacts } from "../actors/messages/business.ts";
+import type { MandateFacts, PolicyFacts } from "../actors/messages/business.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
+import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
@@ -30,6 +32,12 @@ export function certificateWarnings(standing: Standing | null): readonly string[
   if (today === undefined || today.status === "active") return [];
   const { status, status_effective_from: from, subject } = today;
   return [`The certificate of business ${subject.uuid} is ${status} from ${from} on.`];
+}
+
+function policyHash({ record_base64: text }: PolicyFacts, { sha256 }: Pick<Trust, "sha256">): string {
+  const bytes = parseBase64(text);
+  if (bytes === null) throw new Error("The register has an AI policy that is not base64.");
+  return hashOf(bytes, sha256);
 }
 
 const historiesMax = 10_000;
@@ -80,6 +88,7 @@ export function createStandings(deps: StandingsDeps): Standings {
         policies: {
           versions: policies.map(({ version, live_from }) => ({ version, live_from })),
           isComplete: true,
+          records: new Map(policies.map((each) => [each.version, policyHash(each, deps.trust())])),
         },
         mandates,
       };

@@ -3,7 +3,8 @@
 //   P1. A subject is up to `wordsMax` words of letters, digits and a few joining signs, folded like the words of a search.
 //   P2. It has no sign of an address or a handle (`@`, `#`, `://`, `www.`, a dot between letters), and at most
 //       `digitsMax` digits, whatever stands between them.
-//   P3. No word of it looks generated: hexadecimal of 8 or more with a digit, or letters and digits mixed in a long word.
+//   P3. No word of it looks generated: hexadecimal of 8 or more with a digit, letters and digits mixed in a long word, or a
+//       long word that nobody could pronounce. Compound words of letters may be long.
 //   P4. It does not speak of a person: no given name beside another word, no title before a name, no word in the first
 //       or second person, not even in letters that only look like those.
 
@@ -19,6 +20,8 @@ const keptLengthMax = 64;
 export const topicLimits = {
   wordsMax: 4,
   wordLengthMax: 24,
+  /** For a word of letters alone: many languages join words. */
+  compoundLengthMax: 48,
   /** For a text without spaces in a script that needs none. */
   unspacedMax: 12,
   digitsMax: 5,
@@ -30,6 +33,9 @@ const address = /[@#]|:\/\/|www\.|\p{L}\.\p{L}/u;
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu;
 const separators = /[ '’&+./-]+/u;
+
+/** No compound word has so many consonants in a row; a generated one of more than two dozen letters nearly always has. */
+const unpronounceable = /[b-df-hj-np-tv-xz]{6,}.*[b-df-hj-np-tv-xz]{6,}|[b-df-hj-np-tv-xz]{9,}/;
 
 const titles = wordSet(
   "mr mrs ms dr prof madam herr frau fraulein monsieur madame mlle mme sra srta senor senora signor signora dott mevr dhr",
@@ -72,8 +78,10 @@ function wordsOf(text: string): readonly string[] {
 }
 
 function isGenerated(word: string): boolean {
-  const { wordLengthMax, mixedLengthMax } = topicLimits;
-  if (word.length > wordLengthMax) return true;
+  const { wordLengthMax, compoundLengthMax, mixedLengthMax } = topicLimits;
+  if (word.length > compoundLengthMax) return true;
+  if (word.length > wordLengthMax && (!/^[\p{L}\p{M}]+$/u.test(word) || unpronounceable.test(word)))
+    return true;
   if (/^[0-9a-f]{8,}$/.test(word) && /[0-9]/.test(word)) return true;
   return word.length > mixedLengthMax && /[0-9]\D+[0-9]/.test(word);
 }

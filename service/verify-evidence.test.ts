@@ -79,7 +79,8 @@ function mandateOf(
   const logged = { seal: { kind: "absent" }, keyEvent: { kind: "absent" } } as const;
   // Its mandates are not envelopes: none of them gets as far as being verified.
   const receipt = receivedAt === undefined ? undefined : { received_at: receivedAt, isPublished: true };
-  return sealEvidence({} as Trust, input, { claimed, standing, logged }, receipt).mandate?.envelope;
+  const facts = { claimed, standing, logged, at: seal.sealed_at };
+  return sealEvidence({} as Trust, input, facts, receipt).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {

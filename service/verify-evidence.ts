@@ -76,7 +76,7 @@ export async function findStanding(
 
 /**
  * The evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the
- * sealing.
+ * sealing. `at` is when the verdict is given.
  */
 export function sealEvidence(
   trust: Trust,
@@ -85,7 +85,13 @@ export function sealEvidence(
     claimed,
     standing,
     logged,
-  }: { readonly claimed: Claimed; readonly standing: Standing; readonly logged: LoggedSeal },
+    at,
+  }: {
+    readonly claimed: Claimed;
+    readonly standing: Standing;
+    readonly logged: LoggedSeal;
+    readonly at: string;
+  },
   receipt?: SealReceipt | null,
 ): SealEvidence {
   const receivedAt = receipt?.received_at ?? null;
@@ -99,10 +105,12 @@ export function sealEvidence(
     policies: standing.policies,
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
     ...(receipt === undefined ? {} : { received: { at: receivedAt } }),
-    ...(mandate === null
-      ? {}
-      : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
+    mandate:
+      mandate === null
+        ? null
+        : { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at },
     keyEvent: { found: logged.keyEvent.kind === "proven", isRequired: input.keyEvents === "require" },
+    judgedAt: at,
   };
 }
 

@@ -46,6 +46,8 @@ export interface Judged {
   readonly claimed: Claimed;
   readonly standing: Standing | null;
   readonly logged: LoggedSeal;
+  /** When the verdict is given. */
+  readonly at: string;
   /** What the service itself received of the seal; undefined if nothing depended on it, or it could not be determined. */
   readonly receipt: SealReceipt | null | undefined;
   readonly warnings: string[];
@@ -61,11 +63,11 @@ function invalid(refusal: Refusal<ReasonCode>): FailedSection {
 /** Null without a seal. */
 export async function judgeSeal(
   deps: SectionDeps,
-  { input, claimed, standing, logged }: Pick<Judged, "input" | "claimed" | "standing" | "logged">,
+  { input, claimed, standing, logged, at }: Pick<Judged, "input" | "claimed" | "standing" | "logged" | "at">,
 ): Promise<SealJudgement> {
   if (input.seal === null) return { seal: null, receipt: undefined };
   if (standing === null) return { seal: sealOfNobody(deps, input), receipt: undefined };
-  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged });
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged, at });
   const verdict = verifySeal(deps.trust, evidence);
   if (!verdict.ok && verdict.code === "inclusion_invalid") {
     const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
@@ -75,7 +77,7 @@ export async function judgeSeal(
   const receipt = await askedReceipt(deps, evidence, verdict);
   if (receipt === undefined) return { seal: verdict, receipt };
   return {
-    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing, logged }, receipt)),
+    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing, logged, at }, receipt)),
     receipt,
   };
 }
@@ -209,14 +211,14 @@ const valid = { valid: true } as const;
 
 export function bitsSection(
   deps: SectionDeps,
-  { input, claimed, standing, logged, receipt, warnings }: Judged,
+  { input, claimed, standing, logged, at, receipt, warnings }: Judged,
 ): BitsSection | null {
   if (input.policyBits === null) return null;
   if (standing === null) {
     const detail = "No business with a certificate is known here to have the sealing key.";
     return invalid(refuse("key_unknown", detail));
   }
-  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged }, receipt);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing, logged, at }, receipt);
   const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
   if (!verdict.ok) return invalid(verdict);
   const { bits, blocked, isPurchaseWithheld } = verdict.value;

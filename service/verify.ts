@@ -106,7 +106,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const claimed = readClaims(deps.trust, input);
   const { seal: verdict, standing, logged, receipt } = await judge(deps, { input, claimed, at: checkedAt });
   const warnings: string[] = [];
-  const judged: Judged = { input, claimed, standing, logged, receipt, warnings };
+  const judged: Judged = { input, claimed, standing, logged, at: checkedAt, receipt, warnings };
   const seal = await sealSection(deps.register, verdict, judged);
   const sidecar = sidecarSection(judged, verdict);
   const projection = projectionSection(deps, judged);
@@ -161,7 +161,7 @@ async function judge(
   const once = async (): Promise<Found> => {
     const standing = await findStanding(deps, claimed, at);
     const logged = await findLoggedSeal(deps, input, { claimed, standing });
-    return { standing, logged, ...(await judgeSeal(deps, { input, claimed, standing, logged })) };
+    return { standing, logged, ...(await judgeSeal(deps, { input, claimed, standing, logged, at })) };
   };
   const first = await once();
   if (!isOfRegister(first.seal)) return first;

@@ -26,12 +26,7 @@ export async function buildClientPackage(folder: string): Promise<string> {
   const target = join(resolve(folder), "package");
   await rm(target, { recursive: true, force: true });
   await mkdir(target, { recursive: true });
-  const project = join(target, "tsconfig.json");
-  await writeFile(project, JSON.stringify(compilation(target)));
-  const compiled = await runNode([binOf("typescript", "tsc"), "-p", project]);
-  if (compiled.code !== 0) throw new Error(`The client cannot be compiled:\n${compiled.output}`);
-  await rm(project);
-  await renameImports(join(target, "dist"));
+  await compileInto(target, "client/index.ts");
   const copies: readonly (readonly [string, string])[] = [
     ["client/package.json", "package.json"],
     ["client/README.md", "README.md"],
@@ -43,8 +38,18 @@ export async function buildClientPackage(folder: string): Promise<string> {
   return target;
 }
 
+/** Compiles a source file of the project, and all that it imports, into the folder `dist` of `target`. */
+export async function compileInto(target: string, source: string): Promise<void> {
+  const project = join(target, "tsconfig.json");
+  await writeFile(project, JSON.stringify(compilation(target, source)));
+  const compiled = await runNode([binOf("typescript", "tsc"), "-p", project]);
+  if (compiled.code !== 0) throw new Error(`${source} cannot be compiled:\n${compiled.output}`);
+  await rm(project);
+  await renameImports(join(target, "dist"));
+}
+
 /** Node 20 is the oldest that the package runs on; types of the platform are those of Node. */
-function compilation(target: string) {
+function compilation(target: string, source: string) {
   return {
     extends: join(root, "tsconfig.json"),
     compilerOptions: {
@@ -58,7 +63,7 @@ function compilation(target: string) {
       typeRoots: [join(root, "node_modules", "@types")],
     },
     include: [],
-    files: [join(root, "client", "index.ts"), join(root, "protocol", "platform.d.ts")],
+    files: [join(root, source), join(root, "protocol", "platform.d.ts")],
   };
 }
 

@@ -180,6 +180,35 @@ describe("the rules about a file", () => {
     expect(rulesBroken("service/a.ts", text)).toEqual([]);
   });
 
+  it.each([
+    "a.toBase64();",
+    "a?.toHex();",
+    "Uint8Array.fromBase64(a);",
+    "Promise.try(f);",
+    "Promise.withResolvers();",
+    "Array.fromAsync(a);",
+    "Object.groupBy(a, f);",
+    "a.union(b);",
+    "a.isSubsetOf(b);",
+    "Iterator.from(a);",
+    "a.values().map(f);",
+    "a.matchAll(b).toArray();",
+    "new DisposableStack();",
+    "import.meta.main;",
+  ])("refuse %s, which Node 20 lacks, in what is packed for others", (text) => {
+    for (const folder of ["client", "client/feeds", "protocol", "std", "verifier"])
+      expect(rulesBroken(`${folder}/a.ts`, text), folder).toEqual(["runtime"]);
+    for (const path of ["protocol/bytes.ts", "protocol/a.test.ts", "node/a.ts"])
+      expect(rulesBroken(path, text), path).toEqual([]);
+  });
+
+  it("let what is packed use what Node 20 has", () => {
+    const text =
+      "toHex(a); Object.values(a).map(f); a.map(f).filter(g); b.toSorted(); [...a.values()].some(f);";
+    expect(rulesBroken("client/a.ts", text)).toEqual([]);
+    expect(rulesBroken("client/a.ts", "type A = { toHex: string; union: Iterator<string> };")).toEqual([]);
+  });
+
   it("want a docstring on what protocol and verifier export", () => {
     expect(rulesBroken("protocol/a.ts", "export function f() {}")).toEqual(["docstring"]);
     expect(rulesBroken("verifier/a.ts", "/** Far away. */\nconst b = 1;\nexport const f = () => b;")).toEqual(

@@ -14,7 +14,7 @@ type Path = readonly (string | number)[];
 
 /** What an item does not prove: it is the service's own, or (the purchase bit) may be withheld. */
 const notJudged =
-  /^(?:label\/advertiser|net_price\/(?:amount|currency)|keyword_matches|render_token|creative\/images\/[0-9]+\/url|row\/ai_policy_bits\/action)$/;
+  /^(?:net_price\/(?:amount|currency)|keyword_matches|render_token|creative\/images\/[0-9]+\/url|row\/ai_policy_bits\/action)$/;
 
 function* leaves(value: JsonValue, path: Path = []): Generator<Path> {
   if (value === null || typeof value !== "object") yield path;

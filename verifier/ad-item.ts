@@ -1,8 +1,8 @@
 // An ad as a pool serves it, verified with nothing but what is in its item (specification, «POST /v1/ads/pool»: each item
 // verifies on its own).
 //   A1. What is shown counts as sealed only where the bytes in the item are the row's origin.
-//   A2. The label, the price, the matched keywords, the token and the addresses of the pictures are the service's own; they
-//       are not judged here. A picture is known by its hash.
+//   A2. The advertiser's name is that of its certificate in force. The price, the matched keywords, the token and the addresses
+//       of the pictures are the service's own; they are not judged here. A picture is known by its hash.
 //   A3. The keys and the certificate are as of the instant at which the service signed them. What was revoked later is in a
 //       later item, so keys from more than a day before the pool was served prove nothing about it.
 
@@ -53,14 +53,14 @@ export function verifyAdItem(trust: Trust, value: JsonValue | Uint8Array, eviden
   const { item, bytes } = parsed.value;
   const row = rowOf(trust, item, evidence);
   const origin = originOf(trust, item.row, bytes);
-  const { seal, bits } = businessChecks(trust, parsed.value, evidence);
+  const { seal, bits, advertiser } = businessChecks(trust, parsed.value, evidence);
   return reportOf([
     checkOf("row", row, () => `Row of ${item.ad_id}.`),
     checkOf("origin_hash", origin),
     seal,
     checkOf("projection", verifyProjection(trust, item.row, bytes)),
     origin.ok
-      ? checkOf("creative", creativeOf(item.creative, bytes))
+      ? checkOf("creative", creativeOf(item, { bytes, advertiser }))
       : unchecked("creative", "Needs the bytes that the row was made from."),
     imagesCheck(trust, item, evidence),
     bits,
@@ -127,14 +127,16 @@ function businessChecks(
   trust: Trust,
   { item, bytes, policy }: ParsedItem,
   { servedAt = null }: { readonly servedAt?: string | null },
-): { readonly seal: Check; readonly bits: Check } {
+): { readonly seal: Check; readonly bits: Check; readonly advertiser: string | null } {
   const business = businessOf(trust, item);
   if (!business.ok) {
     const why = "Needs the certificate and the keys of the advertiser.";
-    return { seal: checkOf("seal", business), bits: unchecked("ai_policy_bits", why) };
+    return { seal: checkOf("seal", business), bits: unchecked("ai_policy_bits", why), advertiser: null };
   }
+  const advertiser = business.value.certificates.issuances[0]?.certificate.legal_name ?? null;
   const stale = staleness(business.value.keys, servedAt);
-  if (stale !== null) return { seal: unchecked("seal", stale), bits: unchecked("ai_policy_bits", stale) };
+  if (stale !== null)
+    return { seal: unchecked("seal", stale), bits: unchecked("ai_policy_bits", stale), advertiser };
   const served = policySeal(trust, policy, business.value);
   const seal = sealOf(trust, { item, bytes }, { business: business.value, policy: served });
   return {
@@ -144,6 +146,7 @@ function businessChecks(
       (found) => `Sealed at ${found.sealed_at} by the ${found.key_kind} key ${found.key_id}.`,
     ),
     bits: checkOf("ai_policy_bits", bitsOf(trust, item, { business: business.value, policy, seal })),
+    advertiser,
   };
 }
 
@@ -223,8 +226,11 @@ function sidecarFault(
 const shownMembers = ["headline", "body", "display_domain", "destination_url"] as const;
 const imageMembers = ["sha256", "media_type", "width", "height", "alt"] as const;
 
-/** Whether every text, link and picture shown is the sealed one. */
-function creativeOf(creative: AdItem["creative"], bytes: Uint8Array): Verdict<void> {
+/** Whether every text, link and picture shown is the sealed one, and the advertiser's name the certified one, where that is known. */
+function creativeOf(
+  { creative, label }: AdItem,
+  { bytes, advertiser }: { readonly bytes: Uint8Array; readonly advertiser: string | null },
+): Verdict<void> {
   const ad = parseObject(bytes);
   if (!ad.ok) return ad;
   for (const name of shownMembers) {
@@ -241,7 +247,9 @@ function creativeOf(creative: AdItem["creative"], bytes: Uint8Array): Verdict<vo
     if (canonicalize(picked) !== canonicalize(sealed[index] as JsonValue))
       return otherThanSealed(`/images/${index}`);
   }
-  return ok(undefined);
+  return advertiser === null || label.advertiser === advertiser
+    ? ok(undefined)
+    : refuse("hash_mismatch", "The certificate names the advertiser otherwise.", "/label/advertiser");
 }
 
 function otherThanSealed(pointer: string): Verdict<never> {

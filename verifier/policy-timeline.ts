@@ -17,6 +17,11 @@ export interface PolicyTimeline {
    */
   readonly isComplete: boolean;
   /**
+   * The hash of the sealed record that the register accepted as each version, where the register is at hand: what it does
+   * not have was never accepted.
+   */
+  readonly records?: ReadonlyMap<number, string>;
+  /**
    * How far, in milliseconds, a `live_from` may be from the instant at which the version came into force (default 0). A
    * version is in force from the moment the service received it, whereas its own seal only says when it was sealed.
    */
@@ -45,6 +50,20 @@ export function judgePolicyVersion(timeline: PolicyTimeline, version: number, at
     Number.POSITIVE_INFINITY,
   );
   return version < first ? ok(undefined) : mismatch(version, "an earlier one");
+}
+
+/**
+ * Checks that a record is what the register accepted as this version of the AI policy, or, if its seal names no version, as
+ * any; otherwise refuses with `ai_policy_version_mismatch`.
+ */
+export function judgePolicyRecord(
+  records: ReadonlyMap<number, string>,
+  { version, hash }: { readonly version: number | null; readonly hash: string },
+): Verdict<void> {
+  const accepted = version === null ? [...records.values()] : [records.get(version)];
+  if (accepted.includes(hash)) return ok(undefined);
+  const detail = "The register has not accepted this record as the AI policy of this version.";
+  return refuse("ai_policy_version_mismatch", detail);
 }
 
 function mismatch(version: number, inForce: string): Verdict<never> {

@@ -17,7 +17,7 @@ export interface ScopeEvidence {
   readonly by: string;
   /** The sealed record, used for its countries; null if it is not at hand. */
   readonly content: JsonObject | null;
-  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
+  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null } | null;
   /** The verified sidecar. */
   readonly sidecar: Sidecar | null;
 }
@@ -25,8 +25,9 @@ export interface ScopeEvidence {
 /**
  * Judges the authority of the sealing key. For an integration key it is the mandate or, where that is not available,
  * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Refuses with
- * `out_of_scope` and the reasons of a mandate; without either piece of evidence the state is `not_checked`, and so it is
- * under a mandate that covers the rest if neither the record nor a sidecar shows the countries.
+ * `out_of_scope` and the reasons of a mandate. Without either piece of evidence the state is `not_checked`, or it is refused if
+ * there is known never to have been a mandate; it is `not_checked` too under a mandate that covers the rest if neither the
+ * record nor a sidecar shows the countries.
  */
 export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" | "not_checked"> {
   const { payload, key, sidecar, content } = evidence;
@@ -36,6 +37,8 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" 
   }
   if (key.kind !== "system") return ok("ok");
   if (evidence.mandate === undefined) return ok(sidecar === null ? "not_checked" : "ok");
+  if (evidence.mandate === null)
+    return sidecar === null ? outOfScope("No mandate was ever given to the key.") : ok("ok");
   const mandate = verifyMandate(trust, evidence.keys, evidence.mandate.envelope);
   if (!mandate.ok) return mandate;
   const { revoked_at: revokedAt } = evidence.mandate;

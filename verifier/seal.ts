@@ -19,12 +19,14 @@ import {
   parseRecordSeal,
   type RecordSeal,
   type Seal,
+  sealedAtSkewMs,
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
 import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
+import { instantOf } from "./instant.ts";
 import { windowFault } from "./key-window.ts";
-import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
+import { judgePolicyRecord, judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
 import { ageFault } from "./seal-age.ts";
 import {
@@ -56,8 +58,11 @@ export interface SealEvidence {
    * seal.
    */
   readonly expectedHash?: string;
-  /** The mandate envelope of an integration key, and when it was revoked. */
-  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
+  /**
+   * The mandate envelope of an integration key, and when it was revoked; null if it is known never to have
+   * had one, or not the one that the sidecar names.
+   */
+  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null } | null;
   /** The sidecar envelope; see {@link verifySeal} for when it counts. */
   readonly sidecar?: JsonValue;
   /** If absent, the AI policy version is compared only with the sidecar. */
@@ -66,6 +71,11 @@ export interface SealEvidence {
   readonly received?: { readonly at: string | null };
   /** Whether the log has the leaf of the sealing key's registration; absent if the log was not asked. */
   readonly keyEvent?: { readonly found: boolean; readonly isRequired: boolean };
+  /**
+   * When the verdict is given. A seal from more than five minutes later is refused with `certificate_not_in_force`: nobody
+   * knows what will be in force then. If absent, nothing is compared with the present.
+   */
+  readonly judgedAt?: string;
 }
 
 /**
@@ -233,8 +243,10 @@ function judgeStanding(
   seal: Standing,
 ): { readonly checks: SealChecks; readonly fault: Refusal<ReasonCode> | null } {
   const { payload, sidecar, by } = seal;
+  const isAhead = isFromLater(payload, evidence.judgedAt);
   const certificate =
-    withheldFault(evidence.certificates, evidence.keys) ?? certificateAt(evidence.certificates, payload, by);
+    withheldFault(evidence.certificates, evidence.keys) ??
+    (isAhead ? fromLater() : certificateAt(evidence.certificates, payload, by));
   const policy = judgePolicy(evidence.policies, seal);
   const key = evidence.keys.keys.find(({ key_id: id }) => id === payload.key_id);
   const content = seal.content.ok ? seal.content.value : null;
@@ -246,12 +258,28 @@ function judgeStanding(
   return {
     checks: {
       certificate: certificate.ok ? "ok" : "failed",
-      ai_policy: policy.ok ? policy.value : "failed",
-      scope: scope.ok ? scope.value : "failed",
+      ai_policy: stateOf(policy, isAhead),
+      scope: stateOf(scope, isAhead),
       key_event: event.ok ? event.value : "missing",
     },
     fault: [certificate, policy, scope, event].find((each) => !each.ok) ?? null,
   };
+}
+
+function isFromLater({ sealed_at: at }: Seal | BatchSeal, judgedAt: string | undefined): boolean {
+  return judgedAt !== undefined && instantOf(at) > instantOf(judgedAt) + sealedAtSkewMs;
+}
+
+function fromLater(): Refusal<ReasonCode> {
+  const detail =
+    "The seal says that it is made more than five minutes from now; what is in force then is not known yet.";
+  return refuse("certificate_not_in_force", detail);
+}
+
+/** What is in order now may not be so at a later moment. */
+function stateOf(verdict: Verdict<"ok" | "not_checked">, isAhead: boolean): "ok" | "not_checked" | "failed" {
+  if (!verdict.ok) return "failed";
+  return isAhead ? "not_checked" : verdict.value;
 }
 
 /**
@@ -276,8 +304,9 @@ function sidecarOf(
 
 function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verdict<"ok" | "not_checked"> {
   const { payload, sidecar } = seal;
-  // An AI policy's own seal names the version that it creates, and format 1 names none.
-  if (payload.v === 1 || seal.document === "ai_policy") return ok("not_checked");
+  if (seal.document === "ai_policy") return judgeOwnVersion(timeline, payload);
+  // Format 1 names none.
+  if (payload.v === 1) return ok("not_checked");
   if (timeline === undefined) return ok(sidecar === null ? "not_checked" : "ok");
   const atSealing = judgePolicyVersion(timeline, payload.ai_policy_version, payload.sealed_at);
   // The sealer's clock may differ from the service's by the skew that publishing allows, so the version in force when
@@ -286,6 +315,17 @@ function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verd
     atSealing.ok || sidecar === null
       ? atSealing
       : judgePolicyVersion(timeline, payload.ai_policy_version, sidecar.received_at);
+  return verdict.ok ? ok("ok") : verdict;
+}
+
+/** An AI policy's own seal names the version that it creates, which only the register can tell from another of that number. */
+function judgeOwnVersion(
+  timeline: PolicyTimeline | undefined,
+  payload: Seal | BatchSeal,
+): Verdict<"ok" | "not_checked"> {
+  if (timeline?.records === undefined || !("hash" in payload)) return ok("not_checked");
+  const version = payload.v === 1 ? null : payload.ai_policy_version;
+  const verdict = judgePolicyRecord(timeline.records, { version, hash: payload.hash });
   return verdict.ok ? ok("ok") : verdict;
 }
 

@@ -16,6 +16,8 @@ export interface Page {
   /** A language tag (BCP 47). */
   readonly language: string;
   readonly content: ComponentChildren;
+  /** What a reader has to know before everything else. */
+  readonly mark?: ComponentChildren;
 }
 
 const everyPage = { "content-type": "text/html; charset=utf-8", "referrer-policy": "no-referrer" };
@@ -28,8 +30,8 @@ export const selfContainedHeaders: Readonly<Record<string, string>> = Object.fre
 });
 
 /** A document that needs nothing besides itself: it can be saved, sent and printed. */
-export function selfContainedPage({ title, language, content }: Page): string {
-  const body = h("body", null, h("main", null, h("h1", null, title), content));
+export function selfContainedPage({ title, language, content, mark }: Page): string {
+  const body = h("body", null, h("main", null, mark, h("h1", null, title), content));
   return documentOf({ title, language }, `<style>${documentStyle}</style>`, renderToString(body));
 }
 

@@ -7,15 +7,19 @@ import { selfContainedPage } from "../../web/document.ts";
 import { code, type Fact, facts, heading, paragraph, time, verdict } from "../../web/parts.ts";
 import type { Texts } from "../../web/texts/catalogue.ts";
 
+/** The texts, and what stands before all of them. */
+export interface PageTexts extends Texts {
+  readonly mark: ComponentChild;
+}
+
 export function certificatePage(
   [newest, ...earlier]: Issuances,
-  { language, certificate: texts }: Texts,
+  { language, certificate: texts, mark }: PageTexts,
 ): string {
   const { certificate } = newest;
   const { about } = texts;
   const [tone, standing] = texts.standing[certificate.status];
   const content = [
-    ...(certificate.sandbox ? [verdict(...texts.sandbox)] : []),
     verdict(tone, standing, certificateStatement(certificate)),
     heading(about.heading),
     facts([
@@ -31,11 +35,11 @@ export function certificatePage(
     ...historyOf(earlier, texts),
     paragraph(texts.verify),
   ];
-  return selfContainedPage({ title: certificate.legal_name, language, content });
+  return selfContainedPage({ title: certificate.legal_name, language, content, mark });
 }
 
-export function noCertificatePage({ language, certificate: { notFound } }: Texts): string {
-  return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence) });
+export function noCertificatePage({ language, certificate: { notFound }, mark }: PageTexts): string {
+  return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence), mark });
 }
 
 function historyOf(earlier: readonly Issuance[], texts: Texts["certificate"]): readonly ComponentChild[] {

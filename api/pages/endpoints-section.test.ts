@@ -28,5 +28,8 @@ it("the standing of endpoints is said to people, with everything that is not our
   const authorised = htmlOf({ ...section, status: "authorised" });
   expect(authorised).toContain("The business authorises these addresses.");
   expect(authorised).not.toContain("Use none");
+  const unconfirmed = htmlOf({ ...section, status: "unconfirmed" });
+  expect(unconfirmed).toContain("It is not confirmed that these addresses are the business's");
+  expect(unconfirmed).not.toContain("authorises");
   expect(htmlOf({ ...section, items: [], status: "authorised" })).toBe("<p></p>");
 });

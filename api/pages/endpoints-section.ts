@@ -22,7 +22,7 @@ export function endpointsSection(
   if (addresses.length === 0) return [];
   return [
     heading(texts.heading),
-    status === "authorised" ? paragraph(texts.authorised) : verdict(...texts.suspended),
+    status === "authorised" ? paragraph(texts.authorised) : verdict(...texts[status]),
     // Not links: what they lead to is the business's.
     facts(
       addresses.map(({ kind, url, description }) => [

@@ -5,9 +5,10 @@ import type { Findings } from "../../service/verify-page.ts";
 import { selfContainedPage } from "../../web/document.ts";
 import { code, type Fact, facts, heading, link, paragraph, time, verdict } from "../../web/parts.ts";
 import type { Texts } from "../../web/texts/catalogue.ts";
+import type { PageTexts } from "./certificate-page.ts";
 import { endpointsSection } from "./endpoints-section.ts";
 
-export function recordPage(findings: Findings, { language, record: texts }: Texts): string {
+export function recordPage(findings: Findings, { language, record: texts, mark }: PageTexts): string {
   const { business, endpoints, checks, status, valid } = findings;
   const [, , sentence] = texts.verdicts[status];
   const content = [
@@ -28,11 +29,20 @@ export function recordPage(findings: Findings, { language, record: texts }: Text
       [texts.check.at, time(findings.checked_at)],
     ]),
   ];
-  return selfContainedPage({ title: texts.title(business.name), language, content });
+  return selfContainedPage({ title: texts.title(business.name), language, content, mark });
 }
 
-export function noRecordPage({ language, record: { notFound } }: Texts): string {
-  return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence) });
+export function noRecordPage({ language, record: { notFound }, mark }: PageTexts): string {
+  return selfContainedPage({ title: notFound.title, language, content: paragraph(notFound.sentence), mark });
+}
+
+/** Of an address that was cut off or changed; `detail` says what it lacks. */
+export function wrongAddressPage(
+  detail: string,
+  { language, record: { wrongAddress }, mark }: PageTexts,
+): string {
+  const content = [paragraph(wrongAddress.sentence), paragraph(detail)];
+  return selfContainedPage({ title: wrongAddress.title, language, content, mark });
 }
 
 function recordSection(

@@ -81,6 +81,11 @@ describe("a request is refused", () => {
     );
   });
 
+  it("in whatever case of letters they are named", async () => {
+    const accept = "Application/JSON, TEXT/event-stream";
+    expect((await newer("tools/list", {}, { accept })).status).toBe(200);
+  });
+
   it("unless its body is said to be JSON", async () => {
     for (const type of ["text/plain", "application/jsonp", null])
       expect(await post(initialize, { "content-type": type })).toMatchObject(

@@ -86,11 +86,12 @@ describe("the domain of a business's endpoints", () => {
       },
     ]);
     expect(await endpoints()).toMatchObject({
-      ...{ status: "authorised", domains_confirmed_at: null },
+      ...{ status: "unconfirmed", domains_confirmed_at: null },
       domains: [{ domain, status: "unconfirmed", confirmed_at: null }],
     });
     const html = await verifyPage({ accept: "text/html" });
     expect(html.text).toContain("Never confirmed.");
+    expect((await fetched()).json).toMatchObject({ endpoints: { status: "unconfirmed" } });
   });
 
   it("is confirmed by a TXT record, and again and again, with the time shown", async () => {

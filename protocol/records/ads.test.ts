@@ -77,6 +77,8 @@ describe("an ad", () => {
     ["a blank body", { body: " " }, "value_invalid /body"],
     ["a call of 31 characters", { call_to_action: "c".repeat(31) }, "value_invalid /call_to_action"],
     ["a keyword of 65 characters", { keywords: ["k".repeat(65)] }, "value_invalid /keywords/0"],
+    ["an address as a keyword", { keywords: ["tea", "a@b.example"] }, "value_invalid /keywords/1"],
+    ["a question as a keyword", { keywords: ["which tea is the best"] }, "value_invalid /keywords/0"],
     ["a keyword twice", { keywords: ["tea", "tea"] }, "value_invalid /keywords/1"],
     ["51 keywords", { keywords: Array.from({ length: 51 }, (_, at) => `k${at}`) }, "value_invalid /keywords"],
     ["no country", { countries: [], subdivisions: ["US-CA"] }, "value_invalid /countries"],

@@ -2,6 +2,7 @@
 // shown in pools only, and no search or fetch finds it.
 
 import { isObject } from "../../std/is-object.ts";
+import { keywordFault } from "../ad-keyword.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { ownIdLengthMax } from "../limits.ts";
 import { displayDomainIsDestination } from "./destination-rule.ts";
@@ -109,7 +110,7 @@ export const ads: RecordType = {
     images: array(image, { min: 0, max: imagesMax }, "Pictures, in the order in which they are shown."),
     allow_repeats: optional(boolean("Whether one conversation may be shown the ad again within the hour.")),
   },
-  rules: [subdivisionOfCountry, eachImageOnce, displayDomainIsDestination],
+  rules: [subdivisionOfCountry, keywordsAreSubjects, eachImageOnce, displayDomainIsDestination],
 };
 
 function subdivisionOfCountry({ countries, subdivisions }: JsonObject, faults: FaultList): void {
@@ -120,6 +121,15 @@ function subdivisionOfCountry({ countries, subdivisions }: JsonObject, faults: F
     const country = code.slice(0, code.indexOf("-"));
     if (!countries.includes(country))
       faults.add("value_invalid", `/subdivisions/${index}`, `The ad is not shown in ${country}.`);
+  }
+}
+
+/** Pools refuse what is plainly no subject, so an ad with such a keyword would never be found by it. */
+function keywordsAreSubjects({ keywords }: JsonObject, faults: FaultList): void {
+  if (!isArray(keywords)) return;
+  for (const [index, keyword] of keywords.slice(0, keywordsMax).entries()) {
+    const fault = typeof keyword === "string" ? keywordFault(keyword) : null;
+    if (fault !== null) faults.add("value_invalid", `/keywords/${index}`, `A keyword must not be ${fault}.`);
   }
 }
 

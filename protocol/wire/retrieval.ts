@@ -74,10 +74,10 @@ export const fetchedRecord = named(
     endpoints: optional(
       described(
         object({
-          status: oneOf(["authorised", "suspended"]),
+          status: oneOf(["authorised", "unconfirmed", "suspended"]),
           items: fieldShape(businessFileMembers.endpoints),
         }),
-        "Business files: the authorised addresses. If the status is `suspended`, use none of them.",
+        "Business files: the addresses. `authorised`: the business controls all of their domains. `unconfirmed`: that was never confirmed of one of them. `suspended`: use none of them.",
       ),
     ),
     provenance: object({

@@ -168,11 +168,11 @@ export const verifyPageMembers = {
   endpoints: described(
     nullable(
       object({
-        status: oneOf(["authorised", "suspended"]),
+        status: oneOf(["authorised", "unconfirmed", "suspended"]),
         items: fieldShape(businessFileMembers.endpoints),
         domains: described(
           list(endpointDomain, { min: 0, max: 20 }),
-          "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed.",
+          "The domains of these addresses, each once. `suspended`: control was confirmed and is lost, so the status of all of them is; `unconfirmed`: it was never confirmed, and neither are the addresses.",
         ),
         domains_confirmed_at: described(
           nullable(timestamp),

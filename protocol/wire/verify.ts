@@ -277,7 +277,7 @@ const adSection = described(
     object({ valid: literal(true), ad_id: recordId, business_uuid: uuid, checks: adChecks }),
     object({ ...why, checks: adChecks }),
   ),
-  "Whether the item of an ad verifies on its own: the row, that it is of these bytes, the seal over them, the projection, that every text and link shown is the sealed one, and the AI policy bits. `images` is `not_checked`: the service fetches none. The label, the price, the token, the matched keywords and the addresses of the pictures are the service's own and not judged.",
+  "Whether the item of an ad verifies on its own: the row, that it is of these bytes, the seal over them, the projection, that every text and link shown is the sealed one and the advertiser's name the certified one, and the AI policy bits. `images` is `not_checked`: the service fetches none. The price, the token, the matched keywords and the addresses of the pictures are the service's own and not judged.",
 );
 
 const entitlementSection = described(

@@ -147,6 +147,9 @@ func (t *trust) adBusiness(in, item object, bytes []byte, found outcomes) {
 		found.note("seal", reason)
 		return
 	}
+	if found["creative"] == "ok" && text(sub(item, "label"), "advertiser") != newest.name {
+		found["creative"] = "hash_mismatch"
+	}
 	if served := text(in, "served_at"); served != "" && millis(served)-millis(keys.issued) > dayOfKeys {
 		return
 	}

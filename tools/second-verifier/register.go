@@ -13,8 +13,8 @@ var certificateV1 = format{"certificate", 1, map[string]member{
 }}
 
 type certificate struct {
-	id                                   string
-	uuid, status, from, issued, previous string
+	id                                         string
+	uuid, name, status, from, issued, previous string
 }
 
 func (t *trust) mark(payload object) refusal {
@@ -37,7 +37,7 @@ func (t *trust) certificate(value any) (*certificate, refusal) {
 	if reason := t.mark(payload); reason != "" {
 		return nil, reason
 	}
-	found := &certificate{hashOf(env.payload), text(sub(payload, "subject"), "uuid"), status, text(payload, "status_effective_from"), text(payload, "issued_at"), text(payload, "previous")}
+	found := &certificate{hashOf(env.payload), text(sub(payload, "subject"), "uuid"), text(payload, "legal_name"), status, text(payload, "status_effective_from"), text(payload, "issued_at"), text(payload, "previous")}
 	return found, t.verifyPair(env, "issuance", found.issued)
 }
 

@@ -2,6 +2,7 @@
 
 import type { Node } from "oxc-parser";
 import { isTestFile, matchesAny, pureFolders } from "./import-table.ts";
+import { runtimeFaults } from "./runtime.ts";
 import { type Fault, type SourceFile, visit } from "./source.ts";
 
 export const fileLinesMax = 400;
@@ -16,6 +17,7 @@ export function sourceFaults(file: SourceFile): readonly Fault[] {
     ...sizeFaults(file),
     ...docstringFaults(file),
     ...purityFaults(file),
+    ...runtimeFaults(file),
     ...testFaults(file),
     ...claimFaults(file),
     ...textFaults(file),

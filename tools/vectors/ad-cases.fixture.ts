@@ -103,6 +103,12 @@ function shownCases(item: JsonObject): readonly VectorCase[] {
       { ...whole, creative: "hash_mismatch", ...more },
     );
   return [
+    adCase(
+      "advertiser",
+      "Another name stands beside the ad than on the advertiser's certificate.",
+      { item: changed(item, ["label", "advertiser"], "Tiffany & Co.") },
+      { ...whole, creative: "hash_mismatch" },
+    ),
     shown("headline", "Another headline than was sealed is shown.", ["headline"], "Cheaper"),
     shown("body", "Another text is shown.", ["body"], ""),
     shown("call to action", "The call to action is not shown.", ["call_to_action"], null),

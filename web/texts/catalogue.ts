@@ -2,7 +2,7 @@
 // signed are not here; they are part of what is signed (protocol/certificate.ts).
 
 import { operations } from "./en/operations.ts";
-import { certificate, record } from "./en/public.ts";
+import { certificate, record, sandbox } from "./en/public.ts";
 
 export type Language = "en";
 
@@ -11,10 +11,11 @@ export interface Texts {
   readonly language: Language;
   readonly record: typeof record;
   readonly certificate: typeof certificate;
+  readonly sandbox: typeof sandbox;
   readonly operations: typeof operations;
 }
 
-export const english: Texts = { language: "en", record, certificate, operations };
+export const english: Texts = { language: "en", record, certificate, sandbox, operations };
 
 const languages: Readonly<Record<Language, Texts>> = { en: english };
 

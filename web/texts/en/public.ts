@@ -7,6 +7,13 @@ import type { Tone } from "../../parts.ts";
 type Checks = VerifyPageAnswer["checks"];
 type Verdict = readonly [tone: Tone, heading: string, sentence: string];
 
+/** On every page of a sandbox. */
+export const sandbox: Verdict = [
+  "warn",
+  "Sandbox",
+  "This is a page of a sandbox. It proves nothing outside the sandbox, where nobody was verified.",
+];
+
 const published = "The business published a record with this id and exactly these bytes";
 
 const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
@@ -51,6 +58,10 @@ export const record = {
     title: "Not found",
     sentence: "No record with this id and these exact bytes is known.",
   },
+  wrongAddress: {
+    title: "The address is not complete",
+    sentence: "Open the address again, whole, as it stands in the source line after “verify=”.",
+  },
   about: {
     heading: "The record",
     record: "Record",
@@ -83,6 +94,11 @@ export const record = {
   endpoints: {
     heading: "Checkout, order, booking and API addresses",
     authorised: "The business authorises these addresses.",
+    unconfirmed: [
+      "warn",
+      "It is not confirmed that these addresses are the business's",
+      "The business names them. That it controls all of their domains was never confirmed.",
+    ] as Verdict,
     suspended: [
       "bad",
       "Use none of these addresses: they are suspended",
@@ -118,11 +134,6 @@ export const certificate = {
     title: "No certificate",
     sentence: "No certificate was issued to this identifier.",
   },
-  sandbox: [
-    "warn",
-    "Sandbox",
-    "This is a sandbox certificate. It proves nothing outside the sandbox.",
-  ] as Verdict,
   standing,
   about: {
     heading: "Who it is about",

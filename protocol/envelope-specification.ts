@@ -15,7 +15,7 @@ import { withdrawalShape } from "./withdrawal.ts";
 
 const algorithms: Readonly<Record<KeyAlgorithm, string>> = {
   Ed25519:
-    "JWK `kty` OKP, `crv` Ed25519 (RFC 8037). The signature is the 64 bytes of RFC 8032 §5.1, and must satisfy [S]B = R + [k]A as it stands, not multiplied by the cofactor. A public key of small order or in a non-canonical form never verifies.",
+    "JWK `kty` OKP, `crv` Ed25519 (RFC 8037). The signature is the 64 bytes of RFC 8032 §5.1, and must satisfy [S]B = R + [k]A as it stands, not multiplied by the cofactor. A signature whose R, and a public key that, is of small order or in a non-canonical form never verifies, whatever the equation says.",
   ES256:
     "JWK `kty` EC, `crv` P-256 (RFC 7518 §6.2). The signature is the 64 bytes r‖s over SHA-256 (RFC 7518 §3.4); s may be in either half of its range. A passkey's signature is DER instead (RFC 3279 §2.2.3).",
   "ML-DSA-65":

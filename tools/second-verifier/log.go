@@ -193,7 +193,7 @@ func (w witness) isCosigned(note *checkpoint, line noteLine) bool {
 		return false
 	}
 	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s", bigEndian(line.sig[:8]), note.text)
-	return ed25519.Verify(w.key, []byte(message), line.sig[8:])
+	return verifyEd25519(w.key, []byte(message), line.sig[8:])
 }
 
 func (t *trust) checkpoint(note string) (*checkpoint, refusal) {

@@ -94,7 +94,7 @@ const sections = [
     title: "Signatures of passkeys",
     rules: [
       "The signature is a WebAuthn assertion (Web Authentication Level 3 §7.2) over `authenticatorData` and the SHA-256 of `clientDataJSON`.",
-      "`clientDataJSON` is a JSON object with `type` `webauthn.get`, `challenge` the base64url of the SHA-256 of the pre-authentication encoding, `origin` one of the pinned origins, and `crossOrigin` false or absent.",
+      "`clientDataJSON` is a JSON object with `type` `webauthn.get`, `challenge` the base64url of the SHA-256 of the pre-authentication encoding, `origin` one of the pinned origins, and `crossOrigin` false or absent, and no `topOrigin`.",
       "`authenticatorData` names a pinned relying party by its SHA-256, and says that the user was present and verified. It is 37 bytes long, or longer if its flags say so.",
     ],
   },

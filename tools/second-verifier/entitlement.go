@@ -4,9 +4,9 @@ package main
 const entitlementLife = 86_400_000
 
 var entitlementV1 = format{"entitlement", 1, map[string]member{
-	"ai_company_uuid": need(isUUID), "legal_name": need(isText), "cert_id": need(isHash), "key_ids": need(isKeyList),
+	"ai_company_uuid": need(isUUID), "legal_name": need(textOf(256)), "cert_id": need(isHash), "key_ids": need(isKeyList),
 	"terms": need(orNull(closed(map[string]member{
-		"version":   need(func(value any) bool { return isCount(value) && value.(float64) >= 1 }),
+		"version":   need(within(1, 1_000_000)),
 		"sha256":    need(isHash),
 		"agreed_at": need(isInstant),
 	}))),

@@ -31,8 +31,8 @@ func parseKey(value any) *jwk {
 		return nil
 	}
 	bytes := func(name string, length int) []byte {
-		found, err := base64URL.DecodeString(text(given, name))
-		if err != nil || len(found) != length {
+		found, ok := strict(base64.RawURLEncoding, text(given, name))
+		if !ok || len(found) != length {
 			return nil
 		}
 		return found

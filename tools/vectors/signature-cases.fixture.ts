@@ -49,6 +49,10 @@ export function signatureCases(): readonly VectorCase[] {
       ...own,
       key: keyOf(numberBytes(2n).toReversed()),
     }),
+    refused("Ed25519, a line feed in the key", "The key's text has a line feed in it.", {
+      ...own,
+      key: { ...own.key, x: Object(own.key).x.replace(/^.{8}/, "$&\n") },
+    }),
     ...smallOrderCases(refused),
     good(
       "Ed25519, a part of small order that falls away",

@@ -7,12 +7,12 @@ import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import {
   type Checkpoint,
+  isSignedBy,
   type NoteKey,
   noteKeyOf,
   parseCheckpoint,
   parseNote,
   verifierKeyOf,
-  verifyNote,
 } from "../protocol/log/note.ts";
 import { leafHash, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
 import { refuse, type Verdict } from "../protocol/result.ts";
@@ -38,8 +38,8 @@ export interface ReceiptBatchEvidence extends StatedPath {
 }
 
 /**
- * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised, and cosigned
- * as the caller's policy of witnesses demands.
+ * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised, without a wrong
+ * line of any of them, and cosigned as the caller's policy of witnesses demands.
  * `checkpoint_invalid` for anything else.
  */
 export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint> {
@@ -50,8 +50,7 @@ export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint
   const { origin } = trust.anchors.log;
   if (checkpoint.value.origin !== origin)
     return refuse("checkpoint_invalid", `The checkpoint is of another log than ${origin}.`);
-  const isSigned = logKeys(trust).some((key) => verifyNote(trust, parsed.value, key) !== null);
-  if (!isSigned)
+  if (!isSignedBy(trust, parsed.value, logKeys(trust)))
     return refuse("checkpoint_invalid", "No key of the log signed this checkpoint, or a signature is wrong.");
   const { witnessPolicy } = trust;
   const cosigned =

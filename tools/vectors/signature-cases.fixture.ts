@@ -51,7 +51,7 @@ export function signatureCases(): readonly VectorCase[] {
     }),
     refused("Ed25519, a line feed in the key", "The key's text has a line feed in it.", {
       ...own,
-      key: { ...own.key, x: Object(own.key).x.replace(/^.{8}/, "$&\n") },
+      key: { kty: "OKP", crv: "Ed25519", x: Object(own.key).x.replace(/^.{8}/, "$&\n") },
     }),
     ...smallOrderCases(refused),
     good(

@@ -9,7 +9,7 @@ import {
   type Checkpoint,
   isSignedBy,
   type NoteKey,
-  noteKeyOf,
+  noteKeysOf,
   parseCheckpoint,
   parseNote,
   verifierKeyOf,
@@ -58,18 +58,26 @@ export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint
   return cosigned.ok ? checkpoint : cosigned;
 }
 
-/** The keys that sign checkpoints. A checkpoint states no time, so a key that is compromised at all is none of them. */
+/**
+ * The keys that sign checkpoints, under both of their names. A checkpoint states no time, so a key that is compromised at all is none
+ * of them.
+ */
 export function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
-  return [...keys.values()].flatMap(({ use, public_key, compromised_from }) => {
-    const key =
-      use === "log" && compromised_from === null ? noteKeyOf(anchors.log.key_name, public_key) : null;
-    return key === null ? [] : [key];
-  });
+  return [...keys.values()].flatMap(({ use, public_key, compromised_from }) =>
+    use === "log" && compromised_from === null ? noteKeysOf(anchors.log, public_key) : [],
+  );
+}
+
+/** The keys that a policy file names the log by (C2SP tlog-policy). */
+export function logKeysByOrigin(trust: Trust): readonly NoteKey[] {
+  return logKeys(trust).filter(({ name }) => name === trust.anchors.log.origin);
 }
 
 /** What a witness is told of the log, one line for each key: the origin and the verifier key (C2SP signed-note). */
 export function witnessedAs(trust: Trust): readonly string[] {
-  return logKeys(trust).map((key) => `${trust.anchors.log.origin} ${verifierKeyOf(key, trust.sha256)}`);
+  const { origin, key_name } = trust.anchors.log;
+  const keys = logKeys(trust).filter(({ name }) => name === key_name);
+  return keys.map((key) => `${origin} ${verifierKeyOf(key, trust.sha256)}`);
 }
 
 /** Whether the log contains an entry: `checkpoint_invalid` for the checkpoint, `inclusion_invalid` for the path to its root. */

@@ -143,6 +143,15 @@ export function noteKeyOf(name: string, jwk: PublicJwk): NoteKey | null {
   return publicKey?.length === 32 ? { name, kind: "log", publicKey } : null;
 }
 
+/** The key of a log under each name by which it signs checkpoints: its own, and the log's origin. Empty for a key that signs no notes. */
+export function noteKeysOf(
+  { key_name: own, origin }: { readonly key_name: string; readonly origin: string },
+  jwk: PublicJwk,
+): readonly NoteKey[] {
+  const names = own === origin || !isKeyName(origin) ? [own] : [own, origin];
+  return names.flatMap((name) => noteKeyOf(name, jwk) ?? []);
+}
+
 /** The text by which a key is published: `name+hash+key` (signed-note, «Verifier keys»). */
 export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
   const hash = [...keyHashOf(key, sha256)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -230,9 +230,9 @@ func (t *trust) checkpoint(note string) (*checkpoint, refusal) {
 		if key.use != "log" || key.window.compromised != "" {
 			continue
 		}
-		hash := noteHash(t.anchors.keyName, noteEd25519, key.key.ed)
 		for _, line := range found.lines {
-			if line.name == t.anchors.keyName && line.hash == hash {
+			isName := line.name == t.anchors.keyName || line.name == t.anchors.origin
+			if isName && line.hash == noteHash(line.name, noteEd25519, key.key.ed) {
 				if !key.key.verify([]byte(found.text), line.sig) {
 					return nil, "checkpoint_invalid"
 				}

@@ -90,6 +90,9 @@ function checkpointCases({ production: { service } }: World, noteOf: NoteOf): re
   const changing = under("two-log-keys");
   const [, nextLine = ""] = noteOf(5, { key: next }).split("\n\n");
   const [, wrongLine = ""] = noteOf(6, { key: next }).split("\n\n");
+  const underOrigin = (size: number) =>
+    noteOf(size, { name: service.anchors.log.origin }).split("\n\n")[1] ?? "";
+  const [byOrigin, otherByOrigin] = [underOrigin(5), underOrigin(6)];
   const extended = (further: string, size = "5") => ({
     note: signedText(service, `${note.split("\n\n")[0]?.replace("\n5\n", `\n${size}\n`)}\n${further}`),
   });
@@ -140,6 +143,26 @@ function checkpointCases({ production: { service } }: World, noteOf: NoteOf): re
       "What an unknown key signed is ignored.",
       { note: note + wrongLine },
       { value: 5 },
+    ),
+    good(
+      "under both names",
+      "The log's key signed under its own name, and under the log's origin.",
+      { note: note + byOrigin },
+      { value: 5 },
+    ),
+    good(
+      "under the origin",
+      "The log's key signed under the log's origin alone.",
+      { note: noteOf(5, { name: service.anchors.log.origin }) },
+      { value: 5 },
+    ),
+    bad(
+      reason,
+      "a wrong line under the origin",
+      "The line under the log's origin is of another checkpoint.",
+      {
+        note: note + byOrigin.replace(/ [^ ]+$/, ` ${otherByOrigin.split(" ").at(-1)}`),
+      },
     ),
     good("further lines", "20 further lines.", extended("x\n".repeat(20)), { value: 5 }),
     good(

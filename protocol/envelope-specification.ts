@@ -54,7 +54,7 @@ const sections = [
     rules: [
       "A payload is strict JSON (RFC 8259, RFC 7493): UTF-8 without byte order mark, no member twice, no lone surrogate, only finite numbers.",
       `Its bytes are the RFC 8785 form of what they parse to, at most ${canonicalDepthMax} levels deep; any other text of the same value is \`payload_malformed\`.`,
-      "A payload has exactly the members of its kind. A further, missing or wrong one is `payload_malformed`, also a payload of one format under the payload type of another; a `v` that no format of the kind has is `version_unknown`.",
+      "A payload has exactly the members of its kind. A further, missing or wrong one is `payload_malformed`, also a payload of one format under the payload type of another; an integer `v` that no format of the kind has is `version_unknown`, whatever else is wrong with the payload's members and form.",
     ],
   },
   {

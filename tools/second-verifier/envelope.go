@@ -103,7 +103,7 @@ func read(value any, formats ...format) (*envelope, object, refusal) {
 func (f format) parse(bytes []byte, formats []format) (object, refusal) {
 	value, ok := parseJSON(bytes)
 	payload, isObject := value.(object)
-	if !ok || !isObject || canonical(value) != string(bytes) {
+	if !ok || !isObject {
 		return nil, "payload_malformed"
 	}
 	v, isNumber := payload["v"].(float64)
@@ -119,7 +119,7 @@ func (f format) parse(bytes []byte, formats []format) (object, refusal) {
 	for name, each := range f.members {
 		members[name] = each
 	}
-	if !closed(members)(payload) {
+	if !closed(members)(payload) || canonical(value) != string(bytes) {
 		return nil, "payload_malformed"
 	}
 	return payload, ""

@@ -185,9 +185,9 @@ func (t *trust) signer(keys *businessKeys, env *envelope, named string, kinds ..
 }
 
 var isScope = closed(map[string]member{
-	"record_types": need(sized(1, 16, isAnyType)), "countries": need(sized(1, 676, isCountry)), "directions": need(sized(1, 1, oneOf("publish"))),
+	"record_types": need(distinct(1, 16, isAnyType)), "countries": need(distinct(1, 676, isCountry)), "directions": need(distinct(1, 1, oneOf("publish"))),
 	"caps":                 need(closed(map[string]member{"records_per_hour": need(isCount), "bytes_per_day": need(isCount)})),
-	"source_ip_allow_list": need(orNull(sized(1, 256, matches(sourceForm)))),
+	"source_ip_allow_list": need(orNull(distinct(1, 256, matches(sourceForm)))),
 })
 
 var mandateV1 = format{"mandate", 1, map[string]member{

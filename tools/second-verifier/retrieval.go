@@ -11,7 +11,7 @@ func sidecarFormat(v float64, version string) format {
 		"source": need(oneOf("manual", "import", "api")),
 		"scope": need(closed(map[string]member{
 			"basis": need(oneOf("mandate", "role", "standard_publishing")), "key_id": need(isKeyID), "kind": need(oneOf("system", "passkey", "hosted")),
-			"mandate_id": need(orNull(textOf(128))), "permissions": need(sized(1, 32, matches(permitForm))),
+			"mandate_id": need(orNull(textOf(128))), "permissions": need(distinct(1, 32, matches(permitForm))),
 		})),
 	}}
 }

@@ -140,6 +140,21 @@ func textOf(most int) shape {
 	return func(value any) bool { return isText(value) && len(utf16.Encode([]rune(value.(string)))) <= most }
 }
 
+// distinct is such a list with no text twice.
+func distinct(least, most int, is shape) shape {
+	return func(value any) bool {
+		list, _ := value.([]any)
+		seen := map[any]bool{}
+		if !sized(least, most, is)(value) {
+			return false
+		}
+		for _, each := range list {
+			seen[each] = true
+		}
+		return len(seen) == len(list)
+	}
+}
+
 // sized is a list of `least` to `most` items.
 func sized(least, most int, is shape) shape {
 	return func(value any) bool {

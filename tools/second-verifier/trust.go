@@ -14,8 +14,8 @@ var isAnchors = closed(map[string]member{
 	"roots": need(listOf(closed(map[string]member{
 		"key_id": need(isKeyID), "alg": need(oneOf("ES256", "ML-DSA-65")), "public_key": need(isKey), "pair": need(isKeyID),
 	}))),
-	"passkeys": need(closed(map[string]member{"rp_ids": need(listOf(isText)), "origins": need(listOf(isText))})),
-	"log":      need(closed(map[string]member{"origin": need(isText), "key_name": need(isText)})),
+	"passkeys": need(closed(map[string]member{"rp_ids": need(distinct(1, 16, textOf(253))), "origins": need(distinct(1, 64, textOf(512)))})),
+	"log":      need(closed(map[string]member{"origin": need(textOf(256)), "key_name": need(textOf(256))})),
 })
 
 func readAnchors(value any) (*anchors, refusal) {
@@ -84,7 +84,7 @@ var keyCertificateV1 = format{"key-certificate", 1, map[string]member{
 	"keys": need(sized(1, 2, closed(map[string]member{
 		"key_id": need(isKeyID), "alg": need(isAlg), "public_key": need(isKey),
 	}))),
-	"valid_from": need(isInstant), "valid_until": need(orNull(isInstant)), "issuer": need(sized(2, 2, isKeyID)),
+	"valid_from": need(isInstant), "valid_until": need(orNull(isInstant)), "issuer": need(distinct(2, 2, isKeyID)),
 	"issued_at": need(isInstant), "compromised_from": need(orNull(isInstant)), "sandbox": maybe(isTrue),
 }}
 

@@ -190,6 +190,15 @@ export function payloadCases(world: World): readonly VectorCase[] {
       ),
     ),
     bad("version_unknown", "v", "A format that is not known.", sealed({ v: 3 })),
+    bad(
+      "version_unknown",
+      "v, and not canonical",
+      "A format that is not known, in a text that is not canonical.",
+      of(
+        bytes,
+        withText(own, (text) => `${text.replace('"v":2', '"v":3')}\n`),
+      ),
+    ),
     bad("payload_malformed", "v with a fraction", "A number that no format has.", sealed({ v: 2.5 })),
     bad("payload_malformed", "v of 2^53", "A number that is not exact.", sealed({ v: 2 ** 53 })),
     bad(

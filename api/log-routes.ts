@@ -77,6 +77,21 @@ const witnessesDoc: RouteDoc = {
   problems: [],
 };
 
+const policyDoc: RouteDoc = {
+  summary: "Policy file of the transparency log",
+  description:
+    "C2SP tlog-policy: the log's keys under its origin, and the witnesses with how many of them have to cosign. Programs that were written for other logs take it as it is.",
+  answers: {
+    200: {
+      description: "The policy file",
+      body: described(anyText, "Lines of `log`, `witness`, `group` and `quorum`."),
+      mediaType: "text/plain",
+      headers: ["Cache-Control"],
+    },
+  },
+  problems: [],
+};
+
 const tileDoc: RouteDoc = {
   summary: "A tile of the transparency log, or a bundle of its entries",
   description:
@@ -98,6 +113,7 @@ export function logRoutes(log: LogReads): readonly Route[] {
     publicRead("/v1/log/checkpoint", checkpointDoc, [], () => log.checkpoint()),
     publicRead("/checkpoint", checkpointDoc, [], () => log.checkpoint()),
     publicRead("/v1/log/witnesses", witnessesDoc, [], () => log.witnesses()),
+    publicRead("/v1/log/policy", policyDoc, [], () => log.policyFile()),
     publicRead("/v1/log/inclusion", inclusionDoc, ["leaf", "region", "name"], (_request, query) =>
       log.inclusion(query),
     ),

@@ -12,11 +12,11 @@ import { judgeCosignatures, type WitnessPolicy } from "../protocol/log/cosignatu
 import { type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import {
   type Checkpoint,
+  isSignedBy,
   type NoteKey,
   parseCheckpoint,
   parseNote,
   type VerifySignature,
-  verifyNote,
 } from "../protocol/log/note.ts";
 import {
   consistencyRanges,
@@ -109,8 +109,11 @@ function readCheckpoint(log: AuditedLog, note: string): Checkpoint {
       "log_origin_other",
       `The checkpoint is of ${read.value.origin}, not of ${log.origin}.`,
     );
-  if (!log.keys.some((key) => verifyNote(log, parsed.value, key) !== null))
-    throw new LogFault("log_key_unknown", "No known key of the log signed the checkpoint.");
+  if (!isSignedBy(log, parsed.value, log.keys))
+    throw new LogFault(
+      "log_key_unknown",
+      "No known key of the log signed the checkpoint, or a signature is wrong.",
+    );
   return read.value;
 }
 

@@ -2,7 +2,7 @@
 // come in time, and nobody is followed to another address.
 
 import { parseUtf8 } from "../protocol/bytes.ts";
-import { noteLengthMax } from "../protocol/log/note.ts";
+import { noteBytesMax } from "../protocol/log/note.ts";
 import { entriesPath, type TileId, tilePath } from "../protocol/log/tiles.ts";
 import { SvcConnectionError } from "./errors.ts";
 
@@ -64,7 +64,7 @@ export function httpLog(address: LogAddress): ReadLog {
   const get = (path: string, max: number) => getBytes(address, path, max);
   return {
     checkpoint: async () => {
-      const bytes = await get("checkpoint", noteLengthMax);
+      const bytes = await get("checkpoint", noteBytesMax);
       const text = bytes === null || bytes === "long" ? null : parseUtf8(bytes);
       if (text === null)
         throw new LogFault("checkpoint_malformed", "There is no checkpoint, or it is too long.");

@@ -117,9 +117,8 @@ describe("Ed25519 keys that never verify", () => {
 });
 
 describe("Ed25519 signatures with a part of small order", () => {
-  // A verifier may check the equation with or without the cofactor (RFC 8032 §5.1.7): the portable one does so with it, the
-  // native one without. Only the holder of a key can make a signature that they judge differently, and every other verifier
-  // accepts what a node accepted, which is the direction that matters (N1).
+  // A verifier may check the equation with or without the cofactor (RFC 8032 §5.1.7); ours do so without it. Only the holder of a
+  // key can make a signature that the two forms judge differently (N1).
   const base = ed25519.Point.BASE;
   const torsion = smallOrderPoints().find((point) => !point.multiplyUnsafe(4n).is0()) ?? ed25519.Point.ZERO;
   const [a, r] = [1234567891011n, 1110987654321n];

@@ -1,10 +1,12 @@
 // The fast implementation of the crypto port, based on the platform's OpenSSL.
-//   N1. It accepts nothing that protocol/signatures.ts refuses; both are tested against the same vectors.
+//   N1. It accepts what protocol/signatures.ts accepts and nothing else, whatever the release of OpenSSL: what releases judge
+//       differently is refused before. Both are tested against the same vectors.
 //   N2. A key is checked once and cached, up to `keysMax` keys; a refused key is cached as refused.
 //   N3. `verify` never throws: whatever cannot be checked is not valid.
 
 import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verifyNative } from "node:crypto";
 import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
+import { hasSmallOrderR } from "../protocol/signatures.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { CryptoPort } from "./port.ts";
 
@@ -26,6 +28,7 @@ export const nativeCrypto: CryptoPort = {
 
 function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== signatureLengths[jwk.kty]) return false;
+  if (jwk.kty === "OKP" && hasSmallOrderR(signature)) return false;
   const key = keyOf(jwk);
   if (key === null) return false;
   try {

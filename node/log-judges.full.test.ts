@@ -72,6 +72,13 @@ describe.skipIf(judge === null)("the log of a node that was restarted", () => {
     expect(await judge?.fsck(log())).toContain("Completed ranges");
   });
 
+  it("is accepted by torchwood under the policy file that the node publishes, and not with a changed byte", async () => {
+    expect(await judge?.policy(log())).toBe("sandbox.svc/log");
+    const changed = await changing("/checkpoint");
+    await expect(judge?.policy(log(), changed.url)).rejects.toThrow(/policy:/);
+    changed.close();
+  });
+
   it.each(["/checkpoint", "/tile/0/000", "/tile/entries/000", "/tile/1/"])(
     "is refused by both with one changed byte of %s",
     async (path) => {

@@ -164,7 +164,7 @@ it("serves the newest one as soon as enough have cosigned it, with their lines",
   const parsed = parseNote(note);
   if (!parsed.ok) throw new Error(parsed.detail);
   expect(parsed.value.signatures.map(({ name }) => name)).toEqual([
-    "svc-log",
+    ...["svc-log", "sandbox.svc/log"],
     "witness.test/true",
     "witness.test/moody",
   ]);
@@ -216,6 +216,8 @@ it("publishes the same checkpoint again under a changed policy, as soon as its w
   const parsed = parseNote(note);
   if (!parsed.ok) throw new Error(parsed.detail);
   expect(parsed.value.text).toBe(before.slice(0, before.indexOf("\n\n") + 1));
-  expect(parsed.value.signatures.map(({ name }) => name)).toEqual(["svc-log", "witness.test/moody"]);
+  expect(parsed.value.signatures.map(({ name }) => name)).toEqual([
+    ...["svc-log", "sandbox.svc/log", "witness.test/moody"],
+  ]);
   expect((await sequencer()).published?.size).toBe(size);
 });

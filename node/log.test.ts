@@ -10,7 +10,14 @@ import { formatHash, parseHash } from "../protocol/hash.ts";
 import { judgeCosignatures } from "../protocol/log/cosignatures.ts";
 import { entryBytes, type LogEntry, parseBundle, parseEntry } from "../protocol/log/entries.ts";
 import { contentHash, keyAddedEntry, receiptBatchEntry, sealEntry } from "../protocol/log/leaves.ts";
-import { noteKeyOf, parseCheckpoint, parseNote, verifierKeyOf, verifyNote } from "../protocol/log/note.ts";
+import {
+  noteKeyOf,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  verifierKeyOf,
+  verifyNote,
+} from "../protocol/log/note.ts";
 import { extendTree, tilePath } from "../protocol/log/tiles.ts";
 import { leafHash, merkleRoot, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
 import { receiptEventText } from "../protocol/receipt-event.ts";
@@ -126,12 +133,29 @@ describe("the transparency log", () => {
       const parsed = parseNote(await (await fetch(at(path))).text());
       if (!parsed.ok) throw new Error(parsed.detail);
       expect(judgeCosignatures({ verify, sha256 }, parsed.value, policy)).toMatchObject({ ok: true });
-      expect(parsed.value.signatures).toHaveLength(3);
+      const names = parsed.value.signatures.map(({ name }) => name);
+      expect(names).toEqual(["svc-log", "sandbox.svc/log", ...witnesses.map(({ key }) => key.name)]);
     }
     // The witness would not cosign another tree after it.
     const [own] = witnesses;
     const answer = await fetch(`${own?.url}/add-checkpoint`, { method: "POST", body: "old 0\n\n" });
     expect(answer.status).toBe(400);
+  });
+
+  it("is named by a policy file: each checkpoint has a line under the log's origin by its key", async () => {
+    const answer = await fetch(at("/v1/log/policy"));
+    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const [log = "", one, two, ...rest] = (await answer.text()).split("\n");
+    const key = parseVerifierKey(log.replace(/^log /, ""), sha256);
+    const parsed = parseNote(await (await fetch(at("/checkpoint"))).text());
+    if (key === null || !parsed.ok) throw new Error(`${log} is not a line of a policy file.`);
+    expect(key.name).toBe(parsed.value.text.split("\n")[0]);
+    expect(verifyNote({ verify, sha256 }, parsed.value, key)).not.toBeNull();
+    const own = node.running.services.logWitnesses.policy.witnesses.map((each) =>
+      verifierKeyOf(each, sha256),
+    );
+    expect([one, two]).toEqual(own.map((each, index) => `witness w${index + 1} ${each}`));
+    expect(rest).toEqual(["group witnesses 2 w1 w2", "quorum witnesses", ""]);
   });
 
   it("only grows, and proves that an earlier checkpoint is its beginning", async () => {

@@ -9,6 +9,7 @@ import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
+import { logKeysByOrigin } from "../verifier/log.ts";
 import type { NodeServices } from "./services.ts";
 
 export type PublicReads = Pick<
@@ -36,6 +37,7 @@ export function publicReadsOf(services: NodeServices, verifyUrl: string): Public
     log: createLogReads({
       ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },
       policy: services.logWitnesses.policy,
+      keys: () => logKeysByOrigin(trust()),
     }),
     published: createPublishedReads({ sha256: nativeCrypto.sha256 }),
   };

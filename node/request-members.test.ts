@@ -381,7 +381,7 @@ describe("every member of every request", () => {
 const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
   ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/schemas/products/1"],
-  ...["/v1/ai-policy-key", "/v1/log/checkpoint", "/v1/log/witnesses"],
+  ...["/v1/ai-policy-key", "/v1/log/checkpoint", "/v1/log/witnesses", "/v1/log/policy"],
   ...["/v1/vocabularies", "/v1/vocabularies/languages", "/v1/payloads/seal/2", "/v1/test-vectors"],
   ...[
     "/v1/envelope-specification",

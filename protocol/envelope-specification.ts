@@ -15,7 +15,7 @@ import { withdrawalShape } from "./withdrawal.ts";
 
 const algorithms: Readonly<Record<KeyAlgorithm, string>> = {
   Ed25519:
-    "JWK `kty` OKP, `crv` Ed25519 (RFC 8037). The signature is the 64 bytes of RFC 8032 §5.1, and must satisfy [S]B = R + [k]A as it stands, not multiplied by the cofactor. A public key of small order or in a non-canonical form never verifies.",
+    "JWK `kty` OKP, `crv` Ed25519 (RFC 8037). The signature is the 64 bytes of RFC 8032 §5.1, and must satisfy [S]B = R + [k]A as it stands, not multiplied by the cofactor. A signature whose R, and a public key that, is of small order or in a non-canonical form never verifies, whatever the equation says.",
   ES256:
     "JWK `kty` EC, `crv` P-256 (RFC 7518 §6.2). The signature is the 64 bytes r‖s over SHA-256 (RFC 7518 §3.4); s may be in either half of its range. A passkey's signature is DER instead (RFC 3279 §2.2.3).",
   "ML-DSA-65":
@@ -54,7 +54,7 @@ const sections = [
     rules: [
       "A payload is strict JSON (RFC 8259, RFC 7493): UTF-8 without byte order mark, no member twice, no lone surrogate, only finite numbers.",
       `Its bytes are the RFC 8785 form of what they parse to, at most ${canonicalDepthMax} levels deep; any other text of the same value is \`payload_malformed\`.`,
-      "A payload has exactly the members of its kind. A further, missing or wrong one is `payload_malformed`, also a payload of one format under the payload type of another; a `v` that no format of the kind has is `version_unknown`.",
+      "A payload has exactly the members of its kind. A further, missing or wrong one is `payload_malformed`, also a payload of one format under the payload type of another; an integer `v` that no format of the kind has is `version_unknown`, whatever else is wrong with the payload's members and form.",
     ],
   },
   {
@@ -94,7 +94,7 @@ const sections = [
     title: "Signatures of passkeys",
     rules: [
       "The signature is a WebAuthn assertion (Web Authentication Level 3 §7.2) over `authenticatorData` and the SHA-256 of `clientDataJSON`.",
-      "`clientDataJSON` is a JSON object with `type` `webauthn.get`, `challenge` the base64url of the SHA-256 of the pre-authentication encoding, `origin` one of the pinned origins, and `crossOrigin` false or absent.",
+      "`clientDataJSON` is a JSON object with `type` `webauthn.get`, `challenge` the base64url of the SHA-256 of the pre-authentication encoding, `origin` one of the pinned origins, and `crossOrigin` false or absent, and no `topOrigin`.",
       "`authenticatorData` names a pinned relying party by its SHA-256, and says that the user was present and verified. It is 37 bytes long, or longer if its flags say so.",
     ],
   },

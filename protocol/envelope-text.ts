@@ -117,7 +117,7 @@ function bareWords(value: JsonValue | undefined): string {
   if (Array.isArray(values)) return values.map((each) => `\`${each}\``).join(", ");
   if (Array.isArray(anyOf)) return anyOf.map(bareWords).join(", or ");
   if (type === "array")
-    return `list${bounds(value, "minItems", "maxItems", " items")} of: ${bareWords(items)}`;
+    return `list${bounds(value, "minItems", "maxItems", " items")} of: ${bareWords(items)}${value["uniqueItems"] === true ? ", none twice" : ""}`;
   if (type === "object" && isObject(properties)) return `\`{${Object.keys(properties).join(", ")}}\``;
   if (type === "object") {
     const { additionalProperties: others } = value;

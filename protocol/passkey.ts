@@ -70,12 +70,12 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
 function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyOrigins): string | null {
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
-  const { type, challenge: given, origin, crossOrigin } = parsed.value;
+  const { type, challenge: given, origin, crossOrigin, topOrigin } = parsed.value;
   if (type !== "webauthn.get") return "The assertion belongs to another ceremony.";
   if (given !== challenge) return "The assertion was made for another challenge.";
   if (typeof origin !== "string" || !allowed.origins.includes(origin))
     return "The assertion was made at an origin that is not allowed.";
-  return crossOrigin === undefined || crossOrigin === false
+  return (crossOrigin === undefined || crossOrigin === false) && topOrigin === undefined
     ? null
     : "The assertion was made in a cross-origin frame.";
 }

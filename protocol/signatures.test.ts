@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { parseBase64, parseBase64Url, parseHex, toBase64Url, utf8 } from "./bytes.ts";
 import { pae } from "./dsse.ts";
 import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
-import { derToRawP256, verifySignature } from "./signatures.ts";
+import { derToRawP256, hasSmallOrderR, verifySignature } from "./signatures.ts";
 import { dsse, rfc7515, rfc8032, rfc9421, smallOrderPoints } from "./vectors/keys-and-signatures.ts";
 
 const fromHex = (hex: string): Uint8Array => parseHex(hex) ?? new Uint8Array();
@@ -123,6 +123,13 @@ describe("keys and signatures that are no such", () => {
     for (let message = 0; message < 8; message += 1) {
       expect(verifySignature(ed25519Jwk(fromHex(hex)), Uint8Array.of(message), signature)).toBe(false);
     }
+  });
+
+  it("an R of small order is known by its bytes, whatever the platform says of it", () => {
+    const encodings = [...smallOrderPoints.canonical, ...smallOrderPoints.nonCanonical];
+    for (const hex of encodings)
+      expect(hasSmallOrderR(new Uint8Array([...fromHex(hex), ...new Uint8Array(32)])), hex).toBe(true);
+    for (const { signature } of rfc8032) expect(hasSmallOrderR(fromHex(signature))).toBe(false);
   });
 
   it("S beyond the group order (RFC 8032 §5.1.7)", () => {

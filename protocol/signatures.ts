@@ -1,11 +1,11 @@
-// Portable verification with noble, which runs in every browser. A node verifies natively; both agree on Wycheproof's
-// vectors.
+// Portable verification with noble, which runs in every browser. A node verifies natively; both agree on the vectors of
+// Wycheproof and of CCTV.
 
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
 import { sha512 } from "@noble/hashes/sha2.js";
 import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
-import { concatBytes, equalBytes, parseBase64Url, toHex } from "./bytes.ts";
+import { concatBytes, equalBytes, parseBase64Url, parseHex, toHex } from "./bytes.ts";
 import { type PublicJwk, parseEd25519Point } from "./jwk.ts";
 
 /**
@@ -15,8 +15,8 @@ import { type PublicJwk, parseEd25519Point } from "./jwk.ts";
 export type SignatureVerifier = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
 
 /**
- * True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032
- * §8.4).
+ * True only for a valid signature by an acceptable key: an Ed25519 key or R that is of small order or not canonical never
+ * verifies (RFC 8032 §8.4).
  */
 export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
   try {
@@ -29,6 +29,31 @@ export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
   }
 };
 
+/** The y of every point of small order, little-endian with the bit of x cleared; the last two are not canonical. */
+const smallOrderYs: readonly Uint8Array[] = [
+  new Uint8Array(32),
+  new Uint8Array(32).with(0, 0x01),
+  bytesOfHex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
+  bytesOfHex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"),
+  ...[0xec, 0xed, 0xee].map((first) => new Uint8Array(32).fill(0xff).with(0, first).with(31, 0x7f)),
+];
+
+/**
+ * Whether the first half of an Ed25519 signature encodes a point of small order. Verifiers are of two minds about such an R (some
+ * releases of OpenSSL take it and later ones do not), so it is refused before any of them is asked.
+ */
+export function hasSmallOrderR(signature: Uint8Array): boolean {
+  return smallOrderYs.some((y) =>
+    y.every((byte, at) => byte === ((signature[at] ?? 0) & (at === 31 ? 0x7f : 0xff))),
+  );
+}
+
+function bytesOfHex(text: string): Uint8Array {
+  const bytes = parseHex(text);
+  if (bytes === null) throw new TypeError(`${text} is not hexadecimal.`);
+  return bytes;
+}
+
 /**
  * Follows RFC 8032 §5.1.7 with the equation [S]B = R + [k]A, as OpenSSL does. `ed25519.verify` multiplies both sides by the
  * cofactor 8: the holder of a key can make signatures that satisfy only that form, and a seal must not be valid for one
@@ -36,7 +61,7 @@ export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
  */
 function verifyEd25519(x: string, message: Uint8Array, signature: Uint8Array): boolean {
   const key = parseBase64Url(x);
-  if (key?.length !== 32 || signature.length !== 64) return false;
+  if (key?.length !== 32 || signature.length !== 64 || hasSmallOrderR(signature)) return false;
   const publicPoint = parseEd25519Point(key);
   const response = integerOf(signature.subarray(32));
   if (!publicPoint || !ed25519.Point.Fn.isValid(response)) return false;

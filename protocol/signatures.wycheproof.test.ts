@@ -1,11 +1,12 @@
-// Project Wycheproof's vectors (vectors/wycheproof/README.md) against both verifiers: the portable one and the node's native
-// one, which is acceptable only as long as the two agree.
+// The vectors of Project Wycheproof (vectors/wycheproof/README.md) and of CCTV (vectors/cctv/README.md) against both verifiers: the
+// portable one and the node's native one, which is acceptable only as long as the two agree.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
 import { parseBase64Url, toBase64Url } from "./bytes.ts";
+import { cctvCases } from "./cctv.fixture.ts";
 import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
 import { derToRawP256, verifySignature } from "./signatures.ts";
 
@@ -99,5 +100,20 @@ describe("Wycheproof", () => {
     }
     expect(wrong).toEqual([]);
     expect(seen).toEqual(counts);
+  });
+});
+
+describe("CCTV", () => {
+  it("ed25519.json: both verifiers refuse an R and a key of small order or in another form, and what holds only with the cofactor", () => {
+    const wrong: string[] = [];
+    const cases = cctvCases();
+    for (const { number, jwk, message, signature, isValid } of cases) {
+      const portable = verifySignature(jwk, message, signature);
+      const native = nativeCrypto.verify(jwk, message, signature);
+      if (portable !== isValid || native !== isValid)
+        wrong.push(`${number}: ${isValid}, portable ${portable}, native ${native}`);
+    }
+    expect(wrong).toEqual([]);
+    expect([cases.length, cases.filter(({ isValid }) => isValid).length]).toEqual([914, 43]);
   });
 });

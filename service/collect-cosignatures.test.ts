@@ -231,17 +231,22 @@ describe("the collector", () => {
     [
       "a tree of its own",
       witness(keys[0], ({ oldSize }) => ({ kind: "at", size: oldSize })),
-      "knows another tree",
+      "which it says is its own",
+      1,
+    ],
+    [
+      "no size in a conflict",
+      witness(keys[0], () => ({ kind: "refused", status: 409 })),
+      "answered 409 without a size",
       1,
     ],
     [
       "another tree",
-      witness(keys[0], () => ({ kind: "refused", status: 409 })),
-      "knows another tree",
+      witness(keys[0], () => ({ kind: "refused", status: 422 })),
+      "answered 422: it knows another tree",
       1,
       "dispute",
     ],
-    ["no", witness(keys[0], () => ({ kind: "refused", status: 422 })), "answered 422", 1, "dispute"],
     ["that it cannot", witness(keys[0], () => ({ kind: "refused", status: 503 })), "answered 503", 1],
   ])("C3: leaves a witness alone that says %s", async (_what, bad, reason, requests, dispute) => {
     const { collect } = collectorOf([bad], 1);

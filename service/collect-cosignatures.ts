@@ -165,15 +165,26 @@ async function askWitness(asking: Asking, witness: ReachedWitness): Promise<Note
       return line;
     }
     known.delete(witness);
-    if (reply.kind === "refused" && reply.status !== 409)
-      throw new NotCosigned(`answered ${reply.status}`, reply.status === 422);
-    if (reply.kind === "refused" || reply.size === oldSize)
-      throw new NotCosigned(`knows another tree of ${oldSize} leaves`, reply.kind === "refused");
+    if (reply.kind === "refused") throw refusedBy(reply.status, oldSize);
+    if (reply.size === oldSize)
+      throw new NotCosigned(`refuses the size of ${oldSize}, which it says is its own`);
     oldSize = reply.size;
     known.set(witness, oldSize);
   }
   known.delete(witness);
   throw new NotCosigned("says another size each time");
+}
+
+/**
+ * A witness looks at the old size before it looks at the tree (tlog-witness), so 422 says that it cosigned a tree of that size which
+ * this one does not continue. A 409 without a size that can be read says nothing about any tree.
+ */
+function refusedBy(status: number, oldSize: number): NotCosigned {
+  if (status === 422)
+    return new NotCosigned(`answered 422: it knows another tree of ${oldSize} leaves`, true);
+  return new NotCosigned(
+    status === 409 ? "answered 409 without a size that can be read" : `answered ${status}`,
+  );
 }
 
 async function replyOf(

@@ -7,7 +7,8 @@ import { utf8 } from "../protocol/bytes.ts";
 import { formatHash, hashOf, parseHash, type Sha256 } from "../protocol/hash.ts";
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
-import { verifierKeyOf } from "../protocol/log/note.ts";
+import { type NoteKey, verifierKeyOf } from "../protocol/log/note.ts";
+import { formatPolicy } from "../protocol/log/policy.ts";
 import { consistencyProof, inclusionProof } from "../protocol/log/proofs.ts";
 import { type KnownRoots, parseTilePath, widthInTree } from "../protocol/log/tiles.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
@@ -24,6 +25,8 @@ export interface LogReadsDeps {
   readonly sha256: Sha256;
   /** Whose cosignatures a checkpoint has before it is published. */
   readonly policy: WitnessPolicy;
+  /** The keys of the log under its origin. */
+  readonly keys: () => readonly NoteKey[];
 }
 
 /** The query of an inclusion read; `region` and `name` say of which batch a receipt is. */
@@ -36,6 +39,8 @@ export interface InclusionQuery {
 export interface LogReads {
   checkpoint(): Promise<Outcome>;
   witnesses(): Promise<Outcome>;
+  /** The same as a policy file, with the log's keys. */
+  policyFile(): Promise<Outcome>;
   inclusion(query: InclusionQuery): Promise<Outcome>;
   consistency(query: { readonly first: string | null; readonly second: string | null }): Promise<Outcome>;
   /** `path` is that of a tile or bundle below the log's address. */
@@ -60,6 +65,7 @@ export function createLogReads(logDeps: LogReadsDeps): LogReads {
       return checkpoint === null ? noCheckpoint() : answerText(checkpoint);
     },
     witnesses: async () => showPolicy(deps),
+    policyFile: async () => showPolicyFile(deps),
     inclusion: (query) => readInclusion(deps, query),
     consistency: (query) => readConsistency(deps, query),
     object: (path) => readObject(deps, path),
@@ -71,6 +77,14 @@ function showPolicy({ policy, sha256 }: LogReadsDeps): Outcome {
   const witnesses = policy.witnesses.map((key) => ({ name: key.name, key: verifierKeyOf(key, sha256) }));
   const headers = { "cache-control": `public, max-age=${policySeconds}` };
   return answerJson(200, { quorum: policy.quorum, witnesses }, headers);
+}
+
+function showPolicyFile({ keys, policy, sha256 }: LogReadsDeps): Outcome {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": `public, max-age=${policySeconds}`,
+  };
+  return { kind: "answer", status: 200, headers, body: formatPolicy({ logs: keys(), policy }, sha256) };
 }
 
 function noCheckpoint(): Refused {

@@ -6,14 +6,16 @@
 //   W3. A log is known by its origin and keys, from the configuration. Nothing is said about any other.
 
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
-import { equalBytes, parseUtf8 } from "../protocol/bytes.ts";
+import { equalBytes, parseUtf8, toHex, utf8 } from "../protocol/bytes.ts";
 import { formatHash, parseHash } from "../protocol/hash.ts";
 import {
   cosignature,
   cosignatureMessage,
   formatNote,
+  isSignedBy,
+  keyHashOf,
   type NoteKey,
-  verifyNote,
+  parseNote,
 } from "../protocol/log/note.ts";
 import { parseAddCheckpoint, type ReadAddCheckpoint, treeSizeType } from "../protocol/log/witness-request.ts";
 import { verifyConsistency } from "../protocol/merkle.ts";
@@ -22,7 +24,7 @@ import type { WitnessedHead, WitnessStore } from "../storage/witness-store.ts";
 /** A log that is witnessed. */
 export interface WitnessedLog {
   readonly origin: string;
-  /** A log that changed its key has several; a signature by one of them is enough. */
+  /** A log that changed its key has several; a signature by one of them is enough, and none of them may be wrong. */
   readonly keys: readonly NoteKey[];
 }
 
@@ -47,11 +49,23 @@ export interface WitnessAnswer {
 export interface Witness {
   /** Answers the body of a request to add a checkpoint. Throws {@link StoreError}; nothing was signed then. */
   addCheckpoint(body: Uint8Array): Promise<WitnessAnswer>;
+  /**
+   * The checkpoint that was cosigned last of the log whose origin has this SHA-256 in lower-case hexadecimal, with the cosignature; null
+   * for a log of which there is none. Throws {@link StoreError}.
+   */
+  latest(originHash: string): Promise<string | null>;
 }
 
 export function createWitness(deps: WitnessDeps): Witness {
-  return { addCheckpoint: (body) => addCheckpoint(deps, body) };
+  const cosigned: Cosigned = new Map();
+  return {
+    addCheckpoint: (body) => addCheckpoint(deps, cosigned, body),
+    latest: (originHash) => latest(deps, cosigned, originHash),
+  };
 }
+
+/** Origin → what was cosigned last, with its line. Only of logs that are witnessed, so it is as bounded as they are. */
+type Cosigned = Map<string, { readonly note: string; readonly line: string }>;
 
 const plain = "text/plain; charset=utf-8";
 
@@ -63,7 +77,11 @@ function conflict(head: WitnessedHead | null): WitnessAnswer {
   return { status: 409, mediaType: treeSizeType, body: `${head?.size ?? 0}\n` };
 }
 
-async function addCheckpoint(deps: WitnessDeps, body: Uint8Array): Promise<WitnessAnswer> {
+async function addCheckpoint(
+  deps: WitnessDeps,
+  cosigned: Cosigned,
+  body: Uint8Array,
+): Promise<WitnessAnswer> {
   const { logs, store, clock, crypto } = deps;
   const text = parseUtf8(body);
   const asked = text === null ? null : parseAddCheckpoint(text);
@@ -71,7 +89,7 @@ async function addCheckpoint(deps: WitnessDeps, body: Uint8Array): Promise<Witne
   const { checkpoint, oldSize, read, note } = asked.value;
   const log = logs().find(({ origin }) => origin === checkpoint.origin);
   if (log === undefined) return refusal(404, "This witness does not know the log.");
-  if (!log.keys.some((key) => verifyNote(crypto, read, key) !== null))
+  if (!isSignedBy(crypto, read, log.keys))
     return refusal(403, "No known key of the log signed the checkpoint, or a signature is wrong.");
   if (oldSize > checkpoint.size) return refusal(400, "The old size is larger than that of the checkpoint.");
   const head = await store.read(log.origin);
@@ -79,15 +97,38 @@ async function addCheckpoint(deps: WitnessDeps, body: Uint8Array): Promise<Witne
   const root = formatHash(checkpoint.root);
   if (head !== null && head.size === checkpoint.size && head.root !== root) {
     deps.forked?.(log.origin, [head.note, note]);
-    // Not of the type that says a size: there is nothing to try again with.
-    return refusal(409, "Another tree of this size was cosigned.");
+    return refusal(422, "Another tree of this size was cosigned.");
   }
   if (!isContinuation(deps, head, asked.value))
     return refusal(422, "The proof does not lead from the old size to the checkpoint.");
   const seconds = Math.floor(clock.now() / 1_000);
   if (!(await store.advance(log.origin, head, { size: checkpoint.size, root, note })))
     return conflict(await store.read(log.origin));
-  return { status: 200, mediaType: plain, body: await cosign(deps, read.text, seconds) };
+  const line = await cosign(deps, read.text, seconds);
+  cosigned.set(log.origin, { note, line });
+  return { status: 200, mediaType: plain, body: line };
+}
+
+async function latest(deps: WitnessDeps, cosigned: Cosigned, originHash: string): Promise<string | null> {
+  const { store, clock, crypto } = deps;
+  const log = deps.logs().find(({ origin }) => toHex(crypto.sha256(utf8(origin))) === originHash);
+  if (log === undefined) return null;
+  // Before the head is read (W2): a head that was written down and not signed, or signed before a restart, is signed now.
+  const seconds = Math.floor(clock.now() / 1_000);
+  const head = await store.read(log.origin);
+  const parsed = head === null ? null : parseNote(head.note);
+  if (head === null || !parsed?.ok) return null;
+  let own = cosigned.get(log.origin);
+  if (own?.note !== head.note) {
+    own = { note: head.note, line: await cosign(deps, parsed.value.text, seconds) };
+    cosigned.set(log.origin, own);
+  }
+  // What strangers wrote below the checkpoint is not handed on.
+  const names = log.keys.map((key) => ({ name: key.name, hash: keyHashOf(key, crypto.sha256) }));
+  const signatures = parsed.value.signatures.filter((line) =>
+    names.some(({ name, hash }) => line.name === name && equalBytes(line.keyHash, hash)),
+  );
+  return formatNote({ text: parsed.value.text, signatures }) + own.line;
 }
 
 function isContinuation(

@@ -1,5 +1,5 @@
-// Judges a log with programs that are not ours: log-judge/ (the code of Go's checksum database client) and Tessera's fsck, which
-// is built from its released module as it is.
+// Judges a log with programs that are not ours: log-judge/ (the code of Go's checksum database client, and of torchwood for policy
+// files) and Tessera's fsck, which is built from its released module as it is.
 
 import { execFile, spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -30,16 +30,20 @@ const run = promisify(execFile);
 
 /** Null, said loudly, where the programs cannot be built; in CI that is a failure. */
 export async function buildLogJudge(): Promise<LogJudge | null> {
-  const built = await buildGoPrograms({ judge: ".", fsck: "github.com/transparency-dev/tessera/cmd/fsck" });
+  const built = await buildGoPrograms({
+    ...{ judge: ".", policy: "./policy", fsck: "github.com/transparency-dev/tessera/cmd/fsck" },
+  });
   return built && new LogJudge(built.folder, built.paths);
 }
 
+type Programs = Readonly<Record<"judge" | "policy" | "fsck", string>>;
+
 export class LogJudge {
   readonly #folder: string;
-  readonly #programs: { readonly judge: string; readonly fsck: string };
+  readonly #programs: Programs;
   readonly #stored: string[] = [];
 
-  constructor(folder: string, programs: { readonly judge: string; readonly fsck: string }) {
+  constructor(folder: string, programs: Programs) {
     this.#folder = folder;
     this.#programs = programs;
   }
@@ -79,6 +83,14 @@ export class LogJudge {
     const said = await saidBy(this.#programs.fsck, options, isFaulty);
     if (isFaulty(said) || !said.includes("Completed ranges")) throw new Error(said);
     return said;
+  }
+
+  /** The origin of the checkpoint that is read at `readFrom`; rejects if the log's policy file does not accept it. */
+  async policy({ verifyUrl }: JudgedLog, readFrom: string = verifyUrl): Promise<string> {
+    const files = [join(this.#folder, "policy-file"), join(this.#folder, "policy-checkpoint")] as const;
+    await writeFile(files[0], await (await fetch(`${verifyUrl}/v1/log/policy`)).text());
+    await writeFile(files[1], await (await fetch(`${readFrom}/checkpoint`)).text());
+    return (await run(this.#programs.policy, files)).stdout.trim();
   }
 
   async close(): Promise<void> {

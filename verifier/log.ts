@@ -7,12 +7,12 @@ import { entryHash, type LogEntry } from "../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../protocol/log/leaves.ts";
 import {
   type Checkpoint,
+  isSignedBy,
   type NoteKey,
-  noteKeyOf,
+  noteKeysOf,
   parseCheckpoint,
   parseNote,
   verifierKeyOf,
-  verifyNote,
 } from "../protocol/log/note.ts";
 import { leafHash, rootFromPath, verifyConsistency } from "../protocol/merkle.ts";
 import { refuse, type Verdict } from "../protocol/result.ts";
@@ -38,8 +38,8 @@ export interface ReceiptBatchEvidence extends StatedPath {
 }
 
 /**
- * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised, and cosigned
- * as the caller's policy of witnesses demands.
+ * Reads a checkpoint: a note of the anchored log, signed by one of its keys in the key set that is not compromised, without a wrong
+ * line of any of them, and cosigned as the caller's policy of witnesses demands.
  * `checkpoint_invalid` for anything else.
  */
 export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint> {
@@ -50,8 +50,7 @@ export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint
   const { origin } = trust.anchors.log;
   if (checkpoint.value.origin !== origin)
     return refuse("checkpoint_invalid", `The checkpoint is of another log than ${origin}.`);
-  const isSigned = logKeys(trust).some((key) => verifyNote(trust, parsed.value, key) !== null);
-  if (!isSigned)
+  if (!isSignedBy(trust, parsed.value, logKeys(trust)))
     return refuse("checkpoint_invalid", "No key of the log signed this checkpoint, or a signature is wrong.");
   const { witnessPolicy } = trust;
   const cosigned =
@@ -59,18 +58,26 @@ export function verifyCheckpoint(trust: Trust, note: string): Verdict<Checkpoint
   return cosigned.ok ? checkpoint : cosigned;
 }
 
-/** The keys that sign checkpoints. A checkpoint states no time, so a key that is compromised at all is none of them. */
+/**
+ * The keys that sign checkpoints, under both of their names. A checkpoint states no time, so a key that is compromised at all is none
+ * of them.
+ */
 export function logKeys({ anchors, keys }: Trust): readonly NoteKey[] {
-  return [...keys.values()].flatMap(({ use, public_key, compromised_from }) => {
-    const key =
-      use === "log" && compromised_from === null ? noteKeyOf(anchors.log.key_name, public_key) : null;
-    return key === null ? [] : [key];
-  });
+  return [...keys.values()].flatMap(({ use, public_key, compromised_from }) =>
+    use === "log" && compromised_from === null ? noteKeysOf(anchors.log, public_key) : [],
+  );
+}
+
+/** The keys that a policy file names the log by (C2SP tlog-policy). */
+export function logKeysByOrigin(trust: Trust): readonly NoteKey[] {
+  return logKeys(trust).filter(({ name }) => name === trust.anchors.log.origin);
 }
 
 /** What a witness is told of the log, one line for each key: the origin and the verifier key (C2SP signed-note). */
 export function witnessedAs(trust: Trust): readonly string[] {
-  return logKeys(trust).map((key) => `${trust.anchors.log.origin} ${verifierKeyOf(key, trust.sha256)}`);
+  const { origin, key_name } = trust.anchors.log;
+  const keys = logKeys(trust).filter(({ name }) => name === key_name);
+  return keys.map((key) => `${origin} ${verifierKeyOf(key, trust.sha256)}`);
 }
 
 /** Whether the log contains an entry: `checkpoint_invalid` for the checkpoint, `inclusion_invalid` for the path to its root. */

@@ -111,7 +111,9 @@ export interface AssertionParts {
   readonly type?: string;
   /** The message whose hash is the challenge, if it is not the one being sealed. */
   readonly challengeOf?: Uint8Array;
-  readonly crossOrigin?: boolean;
+  /** Of any type; absent where it is `undefined`. */
+  readonly crossOrigin?: unknown;
+  readonly topOrigin?: string;
   readonly extraBytes?: number;
 }
 
@@ -133,7 +135,8 @@ export function assertion(message: Uint8Array, key: TestKey, parts: AssertionPar
       type: parts.type ?? "webauthn.get",
       challenge: toBase64Url(nativeSha256(parts.challengeOf ?? message)),
       origin: parts.origin ?? testOrigin,
-      crossOrigin: parts.crossOrigin ?? false,
+      crossOrigin: "crossOrigin" in parts ? parts.crossOrigin : false,
+      topOrigin: parts.topOrigin,
     }),
   );
   const authenticatorData = new Uint8Array(37 + (parts.extraBytes ?? 0));

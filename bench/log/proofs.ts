@@ -156,6 +156,7 @@ function open(folder: string) {
       receipts: openSqliteReceiptStore(database),
       sha256,
       policy: { quorum: 0, witnesses: [] },
+      keys: () => [],
     }),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await log[Symbol.asyncDispose]();

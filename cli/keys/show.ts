@@ -1,7 +1,8 @@
 // `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
 import { resolve } from "node:path";
-import { witnessedAs } from "../../verifier/log.ts";
+import { verifierKeyOf } from "../../protocol/log/note.ts";
+import { logKeysByOrigin, witnessedAs } from "../../verifier/log.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { environmentOf, environmentOption, pathOf } from "./options.ts";
@@ -24,6 +25,8 @@ async function runShow(args: Arguments, context: CommandContext): Promise<ExitCo
   const { trust } = await loadKeySet(file, anchors);
   for (const line of keyLines(trust, context.now())) context.terminal.print(line);
   for (const log of witnessedAs(trust)) context.terminal.print(`svc witness --log '${log}'`);
+  for (const key of logKeysByOrigin(trust))
+    context.terminal.print(`log ${verifierKeyOf(key, trust.sha256)}   (policy files)`);
   return exitCodes.done;
 }
 

@@ -61,6 +61,15 @@ describe("a witness's client", () => {
     expect(await reach(url).addCheckpoint(asked).reply).toEqual({ kind: "refused", status });
   });
 
+  it.each(["text/x.tlog.size; charset=utf-8", "Text/X.tlog.size", " text/x.tlog.size ;a=b"])(
+    "reads a size of the media type %s",
+    async (type) => {
+      const head = { "content-type": type };
+      const url = await serve((_request, response) => void response.writeHead(409, head).end("5\n"));
+      expect(await reach(url).addCheckpoint(asked).reply).toEqual({ kind: "at", size: 5 });
+    },
+  );
+
   it("P2: reads no more than an answer can have", async () => {
     const url = await serve((_request, response) => void response.end("x".repeat(witnessAnswerMax + 1)));
     await expect(reach(url).addCheckpoint(asked).reply).rejects.toThrow("too long");

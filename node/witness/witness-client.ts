@@ -11,8 +11,8 @@ import {
   type AddCheckpoint,
   addCheckpointPath,
   formatAddCheckpoint,
+  isTreeSizeType,
   parseTreeSize,
-  treeSizeType,
 } from "../../protocol/log/witness-request.ts";
 import { isPublicAddress } from "../../std/ip-address.ts";
 import {
@@ -81,7 +81,7 @@ function post(target: URL, mayBePrivate: boolean, asked: AddCheckpoint): Witness
 
 function readReply(status: number, type: string, text: string): WitnessReply {
   if (status === 200) return { kind: "cosigned", lines: text };
-  const size = status === 409 && type === treeSizeType ? parseTreeSize(text) : null;
+  const size = status === 409 && isTreeSizeType(type) ? parseTreeSize(text) : null;
   return size === null ? { kind: "refused", status } : { kind: "at", size };
 }
 

@@ -1,5 +1,6 @@
 // A witness over HTTP: what it cosigns, every refusal of C2SP tlog-witness, forks, and what a kill leaves.
 
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -122,7 +123,7 @@ describe("a witness", () => {
   it("refuses a fork, of the same size or larger, and reports the one that proves itself", async () => {
     await post(log.request(0, 9));
     const fork = new SignedLog({ words: "other", same: 4 });
-    expect(await post(fork.request(9, 9))).toMatchObject({ status: 409, type: "text/plain; charset=utf-8" });
+    expect((await post(fork.request(9, 9))).status).toBe(422);
     expect(reports).toEqual([expect.stringContaining(fork.note(9))]);
     expect(reports[0]).toContain(log.note(9));
     for (const from of [4, 9]) {
@@ -145,7 +146,41 @@ describe("a witness", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
   });
 
-  it("has one route, and takes no more than a checkpoint", async () => {
+  it("refuses a checkpoint with a good line of one known key and a wrong one of another", async () => {
+    const next = noteKey("svc-log", "log", 9);
+    const both = [{ origin: log.origin, keys: [log.key, next] }];
+    const witness = await start({ home: join(home, "both"), logs: () => both });
+    const [, wrong = ""] = log.note(6, next).split("\n\n");
+    const [, right = ""] = log.note(5, next).split("\n\n");
+    const asked = (line: string) => post(log.request(0, 5, { note: log.note(5) + line }), witness);
+    expect((await asked(wrong)).status).toBe(403);
+    expect((await asked(right)).status).toBe(200);
+  });
+
+  it("takes a checkpoint with 16 large signatures", async () => {
+    const line = `— witness.test/large ${Buffer.alloc(4_964).toString("base64")}\n`;
+    expect((await post(log.request(0, 9, { note: log.note(9) + line.repeat(15) }))).status).toBe(200);
+  });
+
+  it("shows the checkpoint that it cosigned last, with the log's line and its own", async () => {
+    const path = `/${createHash("sha256").update(log.origin).digest("hex")}/checkpoint`;
+    const shown = async (at = running) => {
+      const answer = await fetch(at.url + path);
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect((await shown()).status).toBe(404);
+    const stranger = "— stranger aGVsbG8=\n";
+    const { text } = await post(log.request(0, 9, { note: log.note(9) + stranger }));
+    expect(await shown()).toEqual({ status: 200, text: log.note(9) + text });
+    const next = await post(log.request(9, 20));
+    expect(await shown()).toEqual({ status: 200, text: log.note(20) + next.text });
+    await running[Symbol.asyncDispose]();
+    const again = await shown(await start({ name: null }));
+    expect(secondsOf(log.note(20), again.text.slice(log.note(20).length))).toBe(nowMs / 1_000);
+    expect((await fetch(`${(await start()).url}/${"0".repeat(64)}/checkpoint`)).status).toBe(404);
+  });
+
+  it("has no other route, and takes no more than a checkpoint", async () => {
     expect((await fetch(`${running.url}/`)).status).toBe(404);
     expect((await fetch(`${running.url}/add-checkpoint`)).status).toBe(405);
     expect((await post("x".repeat(addCheckpointBytesMax + 1))).status).toBe(413);

@@ -1,4 +1,4 @@
-// A witness as a process of its own, or within a sandbox: its key, what it remembers, and its one HTTP route (C2SP tlog-witness).
+// A witness as a process of its own, or within a sandbox: its key, what it remembers, and its two HTTP routes (C2SP tlog-witness).
 //   H1. The key is made at the first start and belongs to one name for ever, because a cosignature does not say under which name
 //       it was made.
 //   H2. Bodies, connections and times are bounded. Anyone may ask: what counts is the log's signature.
@@ -107,6 +107,8 @@ async function attend(
   report: WitnessOptions["report"],
 ): Promise<void> {
   try {
+    const [, originHash] = /^\/([0-9a-f]{64})\/checkpoint$/.exec(request.url ?? "") ?? [];
+    if (originHash !== undefined) return await showLatest(witness, originHash, request, response);
     if (request.url !== addCheckpointPath) return answer(request, response, 404, "There is nothing here.\n");
     if (request.method !== "POST") return answer(request, response, 405, "POST a checkpoint.\n");
     const body = await readBody(request);
@@ -118,6 +120,19 @@ async function attend(
     report("witness.failed", String(error));
     answer(request, response, 503, "The witness cannot write or sign.\n");
   }
+}
+
+/** «Monitor Retrieval Mechanism»: anybody may compare what a log showed to this witness with what it shows to them. */
+async function showLatest(
+  witness: Witness,
+  originHash: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.method !== "GET") return answer(request, response, 405, "GET a checkpoint.\n");
+  const note = await witness.latest(originHash);
+  if (note === null) return answer(request, response, 404, "No checkpoint of that log was cosigned here.\n");
+  answer(request, response, 200, note);
 }
 
 /** Null for one that is too long. Rejects where the connection ends before it. */

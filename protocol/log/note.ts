@@ -1,7 +1,15 @@
 // Signed notes (C2SP signed-note v1), checkpoints (C2SP tlog-checkpoint v1) and cosignatures of witnesses (C2SP
 // tlog-cosignature v1), all with Ed25519. Every reader is strict: a note has one text.
 
-import { concatBytes, parseBase64, parseBase64Url, toBase64, toBase64Url, utf8 } from "../bytes.ts";
+import {
+  concatBytes,
+  equalBytes,
+  parseBase64,
+  parseBase64Url,
+  toBase64,
+  toBase64Url,
+  utf8,
+} from "../bytes.ts";
 import type { Sha256 } from "../hash.ts";
 import type { PublicJwk } from "../jwk.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../result.ts";
@@ -46,11 +54,10 @@ export interface Checkpoint {
 /** Verifies an Ed25519 signature. */
 export type VerifySignature = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** UTF-16 code units; a checkpoint with every cosignature has a small part of it. */
-export const noteLengthMax = 65_536;
+/** UTF-8 bytes: sixteen signatures of 5,000 bytes are 110,000 (signed-note, «Signatures»). */
+export const noteBytesMax = 131_072;
 const signaturesMax = 100;
-const extensionsMax = 16;
-const nameForm = /^[^\s+\p{Cc}]+$/u;
+const nameForm = /^[^\p{White_Space}+]+$/u;
 
 function invalid(detail: string): Refusal<"checkpoint_invalid"> {
   return refuse("checkpoint_invalid", detail);
@@ -58,9 +65,10 @@ function invalid(detail: string): Refusal<"checkpoint_invalid"> {
 
 /** Splits a note into its text and its signature lines; `checkpoint_invalid` for anything that is not a note. */
 export function parseNote(note: string): Verdict<Note> {
-  if (note.length > noteLengthMax) return invalid(`A note has at most ${noteLengthMax} characters.`);
+  if (note.length > noteBytesMax || utf8(note).length > noteBytesMax)
+    return invalid(`A note has at most ${noteBytesMax} bytes.`);
   if (!note.isWellFormed() || hasControl(note))
-    return invalid("A note contains no control characters other than newlines.");
+    return invalid("A note contains no ASCII control characters other than newlines.");
   const split = note.lastIndexOf("\n\n");
   if (split < 0 || !note.endsWith("\n"))
     return invalid("A note is a text, an empty line and signature lines.");
@@ -77,16 +85,17 @@ export function parseNote(note: string): Verdict<Note> {
 
 /** Whether a key can have this name (signed-note, «Format»). */
 export function isKeyName(text: string): boolean {
-  return nameForm.test(text);
+  return nameForm.test(text) && !hasControl(text) && !text.includes("\n");
 }
 
 function hasControl(text: string): boolean {
-  for (const unit of text) if (unit !== "\n" && /\p{Cc}/u.test(unit)) return true;
+  for (let at = 0; at < text.length; at += 1)
+    if (text.charCodeAt(at) < 0x20 && text[at] !== "\n") return true;
   return false;
 }
 
 function parseSignatureLine(line: string): NoteSignature | null {
-  const [, name = "", encoded = ""] = /^— (\S+) (\S+)$/.exec(line) ?? [];
+  const [, name = "", encoded = ""] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
   const bytes = parseBase64(encoded);
   if (!nameForm.test(name) || bytes === null || bytes.length < 5) return null;
   return { name, keyHash: bytes.subarray(0, 4), bytes: bytes.subarray(4) };
@@ -112,8 +121,7 @@ export function parseCheckpoint(text: string): Verdict<Checkpoint> {
     return invalid("The second line of a checkpoint is the size of the tree.");
   const root = parseBase64(rootText);
   if (root?.length !== 32) return invalid("The third line of a checkpoint is the base64 of a root hash.");
-  if (extensions.length > extensionsMax || extensions.includes(""))
-    return invalid("A checkpoint's further lines are few and not empty.");
+  if (extensions.includes("")) return invalid("A checkpoint's further lines are not empty.");
   return ok({ origin, size, root, extensions });
 }
 
@@ -135,6 +143,15 @@ export function noteKeyOf(name: string, jwk: PublicJwk): NoteKey | null {
   return publicKey?.length === 32 ? { name, kind: "log", publicKey } : null;
 }
 
+/** The key of a log under each name by which it signs checkpoints: its own, and the log's origin. Empty for a key that signs no notes. */
+export function noteKeysOf(
+  { key_name: own, origin }: { readonly key_name: string; readonly origin: string },
+  jwk: PublicJwk,
+): readonly NoteKey[] {
+  const names = own === origin || !isKeyName(origin) ? [own] : [own, origin];
+  return names.flatMap((name) => noteKeyOf(name, jwk) ?? []);
+}
+
 /** The text by which a key is published: `name+hash+key` (signed-note, «Verifier keys»). */
 export function verifierKeyOf(key: NoteKey, sha256: Sha256): string {
   const hash = [...keyHashOf(key, sha256)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -146,7 +163,7 @@ export function parseVerifierKey(text: string, sha256: Sha256): NoteKey | null {
   const [name = "", , ...rest] = text.split("+");
   const bytes = parseBase64(rest.join("+"));
   const kind = bytes === null ? undefined : kindOf(bytes[0]);
-  if (bytes?.length !== 33 || kind === undefined || !nameForm.test(name)) return null;
+  if (bytes?.length !== 33 || kind === undefined || !isKeyName(name)) return null;
   const key: NoteKey = { name, kind, publicKey: bytes.subarray(1) };
   return verifierKeyOf(key, sha256) === text ? key : null;
 }
@@ -197,10 +214,7 @@ export function verifyNote(
   { text, signatures }: Note,
   key: NoteKey,
 ): VerifiedSignature | null {
-  const hash = keyHashOf(key, sha256);
-  const own = signatures.filter(
-    ({ name, keyHash }) => name === key.name && keyHash.every((byte, at) => byte === hash[at]),
-  );
+  const own = linesBy({ signatures }, key, sha256);
   let verified: VerifiedSignature | null = null;
   for (const { bytes } of own) {
     const read = key.kind === "log" ? { seconds: null, signature: bytes } : readCosignature(bytes);
@@ -213,12 +227,35 @@ export function verifyNote(
   return verified;
 }
 
+/**
+ * Whether at least one of these keys signed the note. A line of any of them that does not verify makes the whole note worthless
+ * (signed-note), also beside a good line of another one.
+ */
+export function isSignedBy(
+  tools: { readonly verify: VerifySignature; readonly sha256: Sha256 },
+  note: Note,
+  keys: readonly NoteKey[],
+): boolean {
+  const signers = keys.filter((key) => linesBy(note, key, tools.sha256).length > 0);
+  return signers.length > 0 && signers.every((key) => verifyNote(tools, note, key) !== null);
+}
+
+function linesBy(
+  { signatures }: Pick<Note, "signatures">,
+  key: NoteKey,
+  sha256: Sha256,
+): readonly NoteSignature[] {
+  const hash = keyHashOf(key, sha256);
+  return signatures.filter(({ name, keyHash }) => name === key.name && equalBytes(keyHash, hash));
+}
+
 function readCosignature(
   bytes: Uint8Array,
 ): { readonly seconds: number; readonly signature: Uint8Array } | null {
   if (bytes.length !== 72) return null;
   const seconds = new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0);
-  if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+  // A cosignature of a checkpoint has a time (tlog-witness).
+  if (seconds === 0n || seconds > BigInt(Number.MAX_SAFE_INTEGER)) return null;
   return { seconds: Number(seconds), signature: bytes.subarray(8) };
 }
 

@@ -6,7 +6,7 @@ import {
   type Checkpoint,
   type Note,
   type NoteSignature,
-  noteLengthMax,
+  noteBytesMax,
   parseCheckpoint,
   parseNote,
 } from "./note.ts";
@@ -31,8 +31,8 @@ export const addCheckpointPath = "/add-checkpoint";
 export const treeSizeType = "text/x.tlog.size";
 /** Hashes in a proof, at most: a longer one proves nothing for sizes below 2^63. */
 export const proofLengthMax = 63;
-/** UTF-8 bytes of a request: a note, which is ASCII but for the dashes and names in it, and the lines before it. */
-export const addCheckpointBytesMax = 2 * noteLengthMax;
+/** UTF-8 bytes of a request: a note, and the lines before it, of which one with a hash has 45. */
+export const addCheckpointBytesMax = noteBytesMax + 64 * 45;
 
 /** The body of a request. */
 export function formatAddCheckpoint({ oldSize, proof, note }: AddCheckpoint): string {
@@ -62,6 +62,11 @@ export function parseAddCheckpoint(text: string): Verdict<ReadAddCheckpoint> {
     ...{ oldSize, proof: proof.filter((hash) => hash !== null), note },
     ...{ read: read.value, checkpoint: checkpoint.value },
   });
+}
+
+/** Whether a `Content-Type` is {@link treeSizeType}: in any case, and with any parameters (RFC 9110 §8.3.1). */
+export function isTreeSizeType(contentType: string): boolean {
+  return contentType.split(";", 1)[0]?.trim().toLowerCase() === treeSizeType;
 }
 
 /** The size in an answer of {@link treeSizeType}; null for any other text. */

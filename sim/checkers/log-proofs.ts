@@ -30,6 +30,7 @@ export async function checkProofs(world: World, entries: readonly LogEntry[]): P
     receipts: openSimReceiptStore(client),
     sha256: parts.crypto.sha256,
     policy: parts.witnesses.policy,
+    keys: () => [],
   });
   const trust: Trust = {
     ...parts.keys.trust,

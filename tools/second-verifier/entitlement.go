@@ -4,25 +4,14 @@ package main
 const entitlementLife = 86_400_000
 
 var entitlementV1 = format{"entitlement", 1, map[string]member{
-	"ai_company_uuid": need(isUUID), "legal_name": need(isText), "cert_id": need(isHash), "key_ids": need(isKeyList),
+	"ai_company_uuid": need(isUUID), "legal_name": need(textOf(256)), "cert_id": need(isHash), "key_ids": need(distinct(1, 100, isKeyID)),
 	"terms": need(orNull(closed(map[string]member{
-		"version":   need(func(value any) bool { return isCount(value) && value.(float64) >= 1 }),
+		"version":   need(within(1, 1_000_000)),
 		"sha256":    need(isHash),
 		"agreed_at": need(isInstant),
 	}))),
 	"billing": need(oneOf("prepaid", "none")), "valid_from": need(isInstant), "valid_until": need(isInstant), "sandbox": maybe(isTrue),
 }}
-
-// isKeyList says whether a value has 1 to 100 key ids, each once.
-func isKeyList(value any) bool {
-	keys, ok := value.([]any)
-	seen := map[any]bool{}
-	for _, each := range keys {
-		ok = ok && isKeyID(each) && !seen[each]
-		seen[each] = true
-	}
-	return ok && len(keys) >= 1 && len(keys) <= 100
-}
 
 // entitlement judges one at an instant: whatever is wrong with it makes it invalid, and only a genuine one expires.
 func (t *trust) entitlement(in object) refusal {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"regexp"
 )
 
@@ -102,10 +103,11 @@ func read(value any, formats ...format) (*envelope, object, refusal) {
 func (f format) parse(bytes []byte, formats []format) (object, refusal) {
 	value, ok := parseJSON(bytes)
 	payload, isObject := value.(object)
-	if !ok || !isObject || canonical(value) != string(bytes) {
+	if !ok || !isObject {
 		return nil, "payload_malformed"
 	}
 	v, isNumber := payload["v"].(float64)
+	isNumber = isNumber && v == math.Trunc(v) && math.Abs(v) <= 1<<53-1
 	known := false
 	for _, each := range formats {
 		known = known || each.v == v
@@ -117,7 +119,7 @@ func (f format) parse(bytes []byte, formats []format) (object, refusal) {
 	for name, each := range f.members {
 		members[name] = each
 	}
-	if !closed(members)(payload) {
+	if !closed(members)(payload) || canonical(value) != string(bytes) {
 		return nil, "payload_malformed"
 	}
 	return payload, ""
@@ -131,7 +133,7 @@ type passkeys struct {
 // verifyAssertion checks a passkey's signature over a message: the challenge is the message's SHA-256 (WebAuthn §7.2).
 func verifyAssertion(key *jwk, message []byte, s signature, allowed passkeys) bool {
 	data := s.authenticator
-	if !s.asserted || len(data) != 37 {
+	if !s.asserted || len(data) < 37 {
 		return false
 	}
 	known := false
@@ -142,12 +144,16 @@ func verifyAssertion(key *jwk, message []byte, s signature, allowed passkeys) bo
 	flags := data[32]
 	present, verified := flags&0x01 != 0, flags&0x04 != 0
 	eligible, backedUp := flags&0x08 != 0, flags&0x10 != 0
-	if !known || !present || !verified || backedUp && !eligible || flags&0xc0 != 0 {
+	if !known || !present || !verified || backedUp && !eligible || (flags&0xc0 != 0) != (len(data) > 37) {
 		return false
 	}
 	value, ok := parseJSON(s.clients)
 	client, isObject := value.(object)
-	if !ok || !isObject || client["type"] != "webauthn.get" || client["crossOrigin"] == true {
+	if !ok || !isObject || client["type"] != "webauthn.get" {
+		return false
+	}
+	crossOrigin, there := client["crossOrigin"]
+	if _, framed := client["topOrigin"]; framed || there && crossOrigin != false {
 		return false
 	}
 	sum := sha256.Sum256(message)

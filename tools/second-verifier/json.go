@@ -90,9 +90,18 @@ func (p *parser) value() any {
 	}
 }
 
+// depthMax is how deep arrays and objects may be nested.
+const depthMax = 64
+
+func (p *parser) deeper() {
+	if p.depth++; p.depth > depthMax {
+		p.fail()
+	}
+}
+
 func (p *parser) object() any {
 	members := object{}
-	p.depth++
+	p.deeper()
 	outermost := p.depth == 1
 	p.at++
 	p.space()
@@ -131,7 +140,7 @@ func (p *parser) object() any {
 
 func (p *parser) array() any {
 	list := []any{}
-	p.depth++
+	p.deeper()
 	p.at++
 	p.space()
 	if p.peek() == ']' {

@@ -31,8 +31,8 @@ func parseKey(value any) *jwk {
 		return nil
 	}
 	bytes := func(name string, length int) []byte {
-		found, err := base64URL.DecodeString(text(given, name))
-		if err != nil || len(found) != length {
+		found, ok := strict(base64.RawURLEncoding, text(given, name))
+		if !ok || len(found) != length {
 			return nil
 		}
 		return found
@@ -48,7 +48,7 @@ func parseKey(value any) *jwk {
 	switch {
 	case len(given) == 3 && given["kty"] == "OKP" && given["crv"] == "Ed25519":
 		x := bytes("x", 32)
-		if x == nil {
+		if x == nil || !isEd25519Key(x) {
 			return nil
 		}
 		return &jwk{alg: "Ed25519", id: thumbprint("crv", "kty", "x"), ed: x, ecX: x}
@@ -96,7 +96,7 @@ func (k *jwk) verify(message, sig []byte) bool {
 func (k *jwk) verifyNow(message, sig []byte) bool {
 	switch k.alg {
 	case "Ed25519":
-		return len(sig) == ed25519.SignatureSize && ed25519.Verify(k.ed, message, sig)
+		return verifyEd25519(k.ed, message, sig)
 	case "ES256":
 		if len(sig) != 64 {
 			return false
@@ -106,6 +106,62 @@ func (k *jwk) verifyNow(message, sig []byte) bool {
 	default:
 		return mldsa.Verify(k.dsa, message, sig, nil) == nil
 	}
+}
+
+// verifyEd25519 asks the standard library only where it has nothing to decide: it takes keys and an R of small order, and keys in a
+// form that is not canonical.
+func verifyEd25519(key ed25519.PublicKey, message, sig []byte) bool {
+	return len(sig) == ed25519.SignatureSize && isEd25519Key(key) && !isSmallOrder(sig[:32]) && ed25519.Verify(key, message, sig)
+}
+
+// The field of edwards25519, and d of its equation -x² + y² = 1 + dx²y² (RFC 8032 §5.1).
+var (
+	one        = big.NewInt(1)
+	prime      = new(big.Int).Sub(new(big.Int).Lsh(one, 255), big.NewInt(19))
+	edwardsD   = times(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), prime))
+	smallOrder = map[string]bool{}
+)
+
+func times(a, b *big.Int) *big.Int { return new(big.Int).Mod(new(big.Int).Mul(a, b), prime) }
+
+// A point of order 8 has x² = -y², because twice the point has a y of 0; so d·y⁴ + 2y² = 1. The others have a y of 0, 1 or -1.
+func init() {
+	for _, y := range []string{"0", "1"} {
+		smallOrder[y] = true
+	}
+	smallOrder[new(big.Int).Sub(prime, one).String()] = true
+	root := new(big.Int).ModSqrt(new(big.Int).Mod(new(big.Int).Add(one, edwardsD), prime), prime)
+	for _, each := range []*big.Int{root, new(big.Int).Sub(prime, root)} {
+		square := times(new(big.Int).Sub(each, one), new(big.Int).ModInverse(edwardsD, prime))
+		if y := new(big.Int).ModSqrt(square, prime); y != nil {
+			smallOrder[y.String()] = true
+			smallOrder[new(big.Int).Sub(prime, y).String()] = true
+		}
+	}
+}
+
+// yOf reads the little-endian y of an encoded point, without the bit of x.
+func yOf(point []byte) *big.Int {
+	reversed := make([]byte, len(point))
+	for at, each := range point {
+		reversed[len(point)-1-at] = each
+	}
+	reversed[0] &= 0x7f
+	return new(big.Int).SetBytes(reversed)
+}
+
+func isSmallOrder(point []byte) bool { return smallOrder[new(big.Int).Mod(yOf(point), prime).String()] }
+
+// isEd25519Key says whether these 32 bytes are the canonical form of a point that is not of small order.
+func isEd25519Key(point []byte) bool {
+	y := yOf(point)
+	if len(point) != ed25519.PublicKeySize || y.Cmp(prime) >= 0 || isSmallOrder(point) {
+		return false
+	}
+	square := times(y, y)
+	below := new(big.Int).Add(times(edwardsD, square), one)
+	x2 := times(new(big.Int).Sub(square, one), new(big.Int).ModInverse(below.Mod(below, prime), prime))
+	return big.Jacobi(x2, prime) >= 0
 }
 
 // parsed remembers the keys of ML-DSA, which take long to read.

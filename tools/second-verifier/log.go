@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 func leafHash(entry []byte) []byte {
@@ -111,16 +113,34 @@ type checkpoint struct {
 
 var sizeForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,15})$`)
 
+const (
+	noteMax        = 131_072
+	noteLinesMax   = 100
+	sizeMax        = 1<<53 - 1
+	secondsMax     = 1<<53 - 1
+	signatureLeast = 5
+)
+
+// isKeyName says whether a name has no space of Unicode, no plus sign and no control character (signed-note, «Format»).
+func isKeyName(name string) bool {
+	return name != "" && strings.IndexFunc(name, func(c rune) bool { return unicode.IsSpace(c) || c == '+' || c < 0x20 }) < 0
+}
+
+// hasControl says whether a note has a character below U+0020 that is no newline.
+func hasControl(note string) bool {
+	return strings.IndexFunc(note, func(c rune) bool { return c < 0x20 && c != '\n' }) >= 0
+}
+
 func parseNote(note string) (*checkpoint, bool) {
 	split := strings.LastIndex(note, "\n\n")
-	if split < 0 || !strings.HasSuffix(note, "\n") || split+2 >= len(note) {
+	if split < 0 || !strings.HasSuffix(note, "\n") || split+2 >= len(note) || len(note) > noteMax || hasControl(note) {
 		return nil, false
 	}
 	found := &checkpoint{text: note[:split+1]}
 	for _, line := range strings.Split(strings.TrimSuffix(note[split+2:], "\n"), "\n") {
 		name, encoded, ok := strings.Cut(strings.TrimPrefix(line, "— "), " ")
-		sig, err := base64Std.DecodeString(encoded)
-		if !ok || !strings.HasPrefix(line, "— ") || name == "" || strings.ContainsAny(name, "+") || err != nil || len(sig) < 5 {
+		sig, isBase64 := strict(base64.StdEncoding, encoded)
+		if !ok || !strings.HasPrefix(line, "— ") || !isKeyName(name) || !isBase64 || len(sig) < signatureLeast || len(found.lines) == noteLinesMax {
 			return nil, false
 		}
 		found.lines = append(found.lines, noteLine{name, [4]byte(sig[:4]), sig[4:]})
@@ -130,9 +150,9 @@ func parseNote(note string) (*checkpoint, bool) {
 		return nil, false
 	}
 	fmt.Sscan(lines[1], &found.size)
-	root, err := base64Std.DecodeString(lines[2])
+	root, ok := strict(base64.StdEncoding, lines[2])
 	found.root = root
-	return found, err == nil && len(root) == 32 && lines[0] != ""
+	return found, ok && len(root) == 32 && !slices.Contains(lines, "") && found.size <= sizeMax
 }
 
 const (
@@ -176,11 +196,11 @@ func readWitnessPolicy(given object) (*witnessPolicy, refusal) {
 func readWitness(value any) (witness, bool) {
 	vkey, _ := value.(string)
 	parts := strings.SplitN(vkey, "+", 3)
-	if len(parts) != 3 || parts[0] == "" {
+	if len(parts) != 3 || !isKeyName(parts[0]) {
 		return witness{}, false
 	}
-	key, err := base64Std.DecodeString(parts[2])
-	if err != nil || len(key) != 33 || key[0] != noteCosignature {
+	key, ok := strict(base64.StdEncoding, parts[2])
+	if !ok || len(key) != 33 || key[0] != noteCosignature {
 		return witness{}, false
 	}
 	hash := noteHash(parts[0], noteCosignature, key[1:])
@@ -192,8 +212,12 @@ func (w witness) isCosigned(note *checkpoint, line noteLine) bool {
 	if len(line.sig) != 8+ed25519.SignatureSize {
 		return false
 	}
-	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s", bigEndian(line.sig[:8]), note.text)
-	return ed25519.Verify(w.key, []byte(message), line.sig[8:])
+	seconds := bigEndian(line.sig[:8])
+	if seconds == 0 || seconds > secondsMax {
+		return false
+	}
+	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s", seconds, note.text)
+	return verifyEd25519(w.key, []byte(message), line.sig[8:])
 }
 
 func (t *trust) checkpoint(note string) (*checkpoint, refusal) {
@@ -206,9 +230,9 @@ func (t *trust) checkpoint(note string) (*checkpoint, refusal) {
 		if key.use != "log" || key.window.compromised != "" {
 			continue
 		}
-		hash := noteHash(t.anchors.keyName, noteEd25519, key.key.ed)
 		for _, line := range found.lines {
-			if line.name == t.anchors.keyName && line.hash == hash {
+			isName := line.name == t.anchors.keyName || line.name == t.anchors.origin
+			if isName && line.hash == noteHash(line.name, noteEd25519, key.key.ed) {
 				if !key.key.verify([]byte(found.text), line.sig) {
 					return nil, "checkpoint_invalid"
 				}

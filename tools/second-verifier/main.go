@@ -178,6 +178,12 @@ func (r *runner) judge(check, name string, in object) object {
 			_, reason = readKeySet(a, in["key_set"])
 		}
 		return verdict(reason, nil)
+	case "signature":
+		key := parseKey(in["key"])
+		if key == nil || !key.verify(decode64(in["message_base64"]), decode64(in["signature_base64"])) {
+			return verdict("signature_invalid", nil)
+		}
+		return verdict("", nil)
 	case "key_possession":
 		return verdict(keyPossession(r.anchors(name).passkeys, sub(in, "key"), text(in, "challenge"), in["proof"]), nil)
 	case "evidence":

@@ -7,9 +7,9 @@ import (
 
 var certificateV1 = format{"certificate", 1, map[string]member{
 	"subject":    need(closed(map[string]member{"kind": need(oneOf("business", "ai_company")), "uuid": need(isUUID)})),
-	"legal_name": need(isText), "country": need(isCountry), "verified_since": need(isInstant),
+	"legal_name": need(textOf(256)), "country": need(isCountry), "verified_since": need(isInstant),
 	"status": need(oneOf("active", "revoked", "closed", "withdrawn")), "status_effective_from": need(isInstant),
-	"status_reason": maybe(isText), "issued_at": need(isInstant), "previous": need(orNull(isHash)), "sandbox": maybe(isTrue),
+	"status_reason": maybe(matches(reasonForm)), "issued_at": need(isInstant), "previous": need(orNull(isHash)), "sandbox": maybe(isTrue),
 }}
 
 type certificate struct {
@@ -115,7 +115,7 @@ func certificateAt(history []*certificate, id, sealed, by string) refusal {
 
 var businessKeysV1 = format{"business-keys", 1, map[string]member{
 	"uuid": need(isUUID), "cert_id": need(isHash), "issued_at": need(isInstant),
-	"keys": need(listOf(closed(map[string]member{
+	"keys": need(sized(0, 10_000, closed(map[string]member{
 		"key_id": need(isKeyID), "purpose": need(oneOf("sealing", "integration")), "kind": need(oneOf("passkey", "hosted", "system")),
 		"public_key": need(isKey), "cose": maybe(isBase64), "valid_from": need(isInstant), "valid_until": need(orNull(isInstant)),
 		"revoked_at": need(orNull(isInstant)), "compromised_from": need(orNull(isInstant)),
@@ -185,13 +185,13 @@ func (t *trust) signer(keys *businessKeys, env *envelope, named string, kinds ..
 }
 
 var isScope = closed(map[string]member{
-	"record_types": need(listOf(isType)), "countries": need(listOf(isCountry)), "directions": need(listOf(oneOf("publish"))),
+	"record_types": need(distinct(1, 16, isAnyType)), "countries": need(distinct(1, 676, isCountry)), "directions": need(distinct(1, 1, oneOf("publish"))),
 	"caps":                 need(closed(map[string]member{"records_per_hour": need(isCount), "bytes_per_day": need(isCount)})),
-	"source_ip_allow_list": need(orNull(listOf(isText))),
+	"source_ip_allow_list": need(orNull(distinct(1, 256, matches(sourceForm)))),
 })
 
 var mandateV1 = format{"mandate", 1, map[string]member{
-	"mandate_id": need(isText), "business_uuid": need(isUUID), "key_id": need(isKeyID), "scope": need(isScope),
+	"mandate_id": need(matches(mandateForm)), "business_uuid": need(isUUID), "key_id": need(isKeyID), "scope": need(isScope),
 	"valid_from": need(isInstant), "valid_until": need(isInstant),
 }}
 

@@ -4,14 +4,14 @@ import "reflect"
 
 func sidecarFormat(v float64, version string) format {
 	return format{"sidecar", v, map[string]member{
-		"action": need(oneOf("publish", "update", "withdraw", "delete")), version: need(isCount), "batch_id": need(orNull(matches(batchForm))),
-		"business_uuid": need(isUUID), "cert_id": need(isHash), "change": need(isCount), "generation": need(isCount), "path": need(oneOf("A", "B")),
-		"published_at": need(isInstant), "received_at": need(isInstant), "record_id": need(isRecord), "record_type": need(isShownType),
-		"record_version": need(isCount), "seal_ok": need(isTrue), "sealed_at": need(isInstant), "sealed_by_key_id": need(isKeyID), "sha256": need(isHash),
+		"action": need(oneOf("publish", "update", "withdraw", "delete")), version: need(isVersion), "batch_id": need(orNull(matches(batchForm))),
+		"business_uuid": need(isUUID), "cert_id": need(isHash), "change": need(isOrder), "generation": need(isOrder), "path": need(oneOf("A", "B")),
+		"published_at": need(isInstant), "received_at": need(isInstant), "record_id": need(isRecord), "record_type": need(isAnyType),
+		"record_version": need(isOrder), "seal_ok": need(isTrue), "sealed_at": need(isInstant), "sealed_by_key_id": need(isKeyID), "sha256": need(isHash),
 		"source": need(oneOf("manual", "import", "api")),
 		"scope": need(closed(map[string]member{
 			"basis": need(oneOf("mandate", "role", "standard_publishing")), "key_id": need(isKeyID), "kind": need(oneOf("system", "passkey", "hosted")),
-			"mandate_id": need(orNull(isText)), "permissions": need(listOf(isText)),
+			"mandate_id": need(orNull(textOf(128))), "permissions": need(distinct(1, 32, matches(permitForm))),
 		})),
 	}}
 }
@@ -58,14 +58,11 @@ func concerns(stated object, about sidecarSubject) refusal {
 
 func receiptFormat(v float64, version string, isNamed bool) format {
 	members := map[string]member{
-		"retrieval_id": need(isText), "kind": need(oneOf("search", "fetch", "ad_pool")), "collection": need(orNull(isType)), "country": need(orNull(isCountry)),
+		"retrieval_id": need(textOf(128)), "kind": need(oneOf("search", "fetch", "ad_pool")), "collection": need(orNull(isType)), "country": need(orNull(isCountry)),
 		"ai_company_uuid": need(isUUID), "request_hash": need(isHash), "served_at": need(isInstant), "region": need(matches(regionForm)),
-		"rows": need(func(value any) bool {
-			rows, ok := value.([]any)
-			return ok && len(rows) <= 50 && listOf(closed(map[string]member{
-				"record_id": need(isRecord), "adl_origin": need(isHash), "adl_row_sig": need(isBase64), version: need(isCount),
-			}))(value)
-		}),
+		"rows": need(sized(0, 50, closed(map[string]member{
+			"record_id": need(isRecord), "adl_origin": need(isHash), "adl_row_sig": need(matches(rowSigForm)), version: need(isVersion),
+		}))),
 	}
 	if isNamed {
 		members["key_id"] = need(isKeyID)

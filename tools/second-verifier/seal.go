@@ -9,7 +9,7 @@ import (
 func sealMembers(version string, rest map[string]member) map[string]member {
 	members := map[string]member{
 		"key_id": need(isKeyID), "cert_id": need(isHash), "sealed_at": need(isInstant),
-		"record_type": need(oneOf("products", "business_files", "events", "jobs", "updates", "ai_policy", "ads")), version: need(isCount),
+		"record_type": need(isAnyType), version: need(isVersion),
 	}
 	for name, each := range rest {
 		members[name] = each
@@ -19,10 +19,10 @@ func sealMembers(version string, rest map[string]member) map[string]member {
 
 var (
 	single     = map[string]member{"hash": need(isHash)}
-	batch      = map[string]member{"root": need(isHash), "tree_size": need(isCount), "seq": need(isCount)}
+	batch      = map[string]member{"root": need(isHash), "tree_size": need(within(1, 100_000)), "seq": need(isCount)}
 	seals      = []format{{"seal", 2, sealMembers("ai_policy_version", single)}, {"seal", 1, sealMembers("terms_version", single)}}
 	batchSeals = []format{{"batch-seal", 2, sealMembers("ai_policy_version", batch)}, {"batch-seal", 1, sealMembers("terms_version", batch)}}
-	isPushed   = closed(map[string]member{"batch_seal": need(isAny), "leaf_index": need(isCount), "tree_size": need(isCount), "proof": need(listOf(isHash))})
+	isPushed   = closed(map[string]member{"batch_seal": need(isEnvelope), "leaf_index": need(isCount), "tree_size": need(isCount), "proof": need(sized(0, 64, isHash))})
 )
 
 // sealInput is what a case gives about a seal.
@@ -194,7 +194,7 @@ func sealedContent(document string, bytes []byte, recordType string) (object, re
 	}
 	schema := schemaForm.FindStringSubmatch(text(content, "schema"))
 	if schema == nil {
-		return nil, "payload_malformed"
+		return nil, "record_type_mismatch"
 	}
 	if (document == "ai_policy") != (recordType == "ai_policy") || (document == "ad") != (recordType == "ads") || schema[1] != recordType {
 		return nil, "record_type_mismatch"

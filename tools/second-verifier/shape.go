@@ -6,20 +6,24 @@ import (
 	"math"
 	"regexp"
 	"time"
+	"unicode/utf16"
 )
 
 var (
 	numberForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	instantForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`)
 	hashForm    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	keyIDForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+	keyIDForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$`)
 	uuidForm    = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	recordForm  = regexp.MustCompile(`^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$`)
 	countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 	regionForm  = regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`)
 	batchForm   = regexp.MustCompile(`^bat_[0-9a-f]{24}$`)
-	base64URL   = base64.RawURLEncoding.Strict()
-	base64Std   = base64.StdEncoding.Strict()
+	rowSigForm  = regexp.MustCompile(`^[A-Za-z0-9+/]{86}==$`)
+	mandateForm = regexp.MustCompile(`^[!-~]{1,128}$`)
+	sourceForm  = regexp.MustCompile(`^(AS[1-9][0-9]{0,9}|[0-9a-fA-F.:]{2,45}/(0|[1-9][0-9]{0,2}))$`)
+	reasonForm  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	permitForm  = regexp.MustCompile(`^[a-z_]+(:[a-z_]+)?$`)
 )
 
 // typeOf names the record type of each prefix of a record id.
@@ -116,8 +120,47 @@ func isBase64(value any) bool {
 	if !ok {
 		return false
 	}
-	_, err := base64Std.DecodeString(text)
-	return err == nil
+	_, ok = strict(base64.StdEncoding, text)
+	return ok
+}
+
+// strict decodes the one text that these bytes have: the library's decoders pass over line feeds, even the strict ones.
+func strict(encoding *base64.Encoding, text string) ([]byte, bool) {
+	bytes, err := encoding.Strict().DecodeString(text)
+	return bytes, err == nil && encoding.EncodeToString(bytes) == text
+}
+
+// within is an integer from `least` to `most`.
+func within(least, most float64) shape {
+	return func(value any) bool { return isCount(value) && value.(float64) >= least && value.(float64) <= most }
+}
+
+// textOf is a text of 1 to `most` UTF-16 units.
+func textOf(most int) shape {
+	return func(value any) bool { return isText(value) && len(utf16.Encode([]rune(value.(string)))) <= most }
+}
+
+// distinct is such a list with no text twice.
+func distinct(least, most int, is shape) shape {
+	return func(value any) bool {
+		list, _ := value.([]any)
+		seen := map[any]bool{}
+		if !sized(least, most, is)(value) {
+			return false
+		}
+		for _, each := range list {
+			seen[each] = true
+		}
+		return len(seen) == len(list)
+	}
+}
+
+// sized is a list of `least` to `most` items.
+func sized(least, most int, is shape) shape {
+	return func(value any) bool {
+		list, ok := value.([]any)
+		return ok && len(list) >= least && len(list) <= most && listOf(is)(value)
+	}
 }
 
 func is(want any) shape { return func(value any) bool { return value == want } }
@@ -128,9 +171,11 @@ var (
 	isUUID    = matches(uuidForm)
 	isRecord  = matches(recordForm)
 	isCountry = matches(countryForm)
+	isVersion = within(0, 1<<31-1)
+	isOrder   = within(1, 1<<53-1)
+	// isAnyType is the form of a record type, of those too that do not exist.
+	isAnyType = matches(regexp.MustCompile(`^[a-z_]{1,32}$`))
 	isType    = oneOf("products", "business_files", "events", "jobs", "updates")
-	// isShownType also names ads, which no collection has.
-	isShownType = oneOf("products", "business_files", "events", "jobs", "updates", "ads")
 )
 
 func millis(instant string) int64 {
@@ -140,7 +185,7 @@ func millis(instant string) int64 {
 
 func decode64(value any) []byte {
 	text, _ := value.(string)
-	bytes, _ := base64Std.DecodeString(text)
+	bytes, _ := strict(base64.StdEncoding, text)
 	return bytes
 }
 

@@ -14,8 +14,8 @@ var isAnchors = closed(map[string]member{
 	"roots": need(listOf(closed(map[string]member{
 		"key_id": need(isKeyID), "alg": need(oneOf("ES256", "ML-DSA-65")), "public_key": need(isKey), "pair": need(isKeyID),
 	}))),
-	"passkeys": need(closed(map[string]member{"rp_ids": need(listOf(isText)), "origins": need(listOf(isText))})),
-	"log":      need(closed(map[string]member{"origin": need(isText), "key_name": need(isText)})),
+	"passkeys": need(closed(map[string]member{"rp_ids": need(distinct(1, 16, textOf(253))), "origins": need(distinct(1, 64, textOf(512)))})),
+	"log":      need(closed(map[string]member{"origin": need(textOf(256)), "key_name": need(textOf(256))})),
 })
 
 func readAnchors(value any) (*anchors, refusal) {
@@ -71,20 +71,20 @@ var isAlg = oneOf("ES256", "Ed25519", "ML-DSA-65")
 
 var keySetV1 = format{"key-set", 1, map[string]member{
 	"issued_at": need(isInstant),
-	"keys": need(listOf(closed(map[string]member{
+	"keys": need(sized(1, 1024, closed(map[string]member{
 		"key_id": need(isKeyID), "use": need(isUse), "region": need(orNull(matches(regionForm))), "alg": need(isAlg),
 		"public_key": need(isKey), "pair": need(orNull(isKeyID)), "valid_from": need(isInstant),
 		"valid_until": need(orNull(isInstant)), "compromised_from": need(orNull(isInstant)),
 	}))),
-	"certificates": need(listOf(isObject)),
+	"certificates": need(sized(1, 1024, isAny)),
 }}
 
 var keyCertificateV1 = format{"key-certificate", 1, map[string]member{
 	"use": need(isUse), "region": need(orNull(matches(regionForm))),
-	"keys": need(listOf(closed(map[string]member{
+	"keys": need(sized(1, 2, closed(map[string]member{
 		"key_id": need(isKeyID), "alg": need(isAlg), "public_key": need(isKey),
 	}))),
-	"valid_from": need(isInstant), "valid_until": need(orNull(isInstant)), "issuer": need(listOf(isKeyID)),
+	"valid_from": need(isInstant), "valid_until": need(orNull(isInstant)), "issuer": need(distinct(2, 2, isKeyID)),
 	"issued_at": need(isInstant), "compromised_from": need(orNull(isInstant)), "sandbox": maybe(isTrue),
 }}
 

@@ -7,6 +7,7 @@ import type { ReasonCode } from "../../protocol/result.ts";
 export const checkNames = [
   "anchors",
   "key_set",
+  "signature",
   "certificate",
   "certificates",
   "certificate_at",

@@ -121,6 +121,15 @@ export function certificateCases(world: World): readonly VectorCase[] {
     ),
     bad(
       "payload_malformed",
+      "another form of a reason",
+      "A reason is a word in lower case.",
+      of({ status: "withdrawn", status_reason: "Approval reversed" }),
+    ),
+    bad("payload_malformed", "a long name", "A legal name of 257 characters.", {
+      ...of({ legal_name: "x".repeat(257) }),
+    }),
+    bad(
+      "payload_malformed",
       "withdrawn without a reason",
       "A withdrawn certificate carries its reason.",
       of({ status: "withdrawn" }),

@@ -5,6 +5,7 @@ import { type Anchors, parseAnchors } from "../../protocol/anchors.ts";
 import { parseBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
+import { parsePublicJwk } from "../../protocol/jwk.ts";
 import { ok, type Verdict } from "../../protocol/result.ts";
 import { verifyPossession } from "../../service/key-possession.ts";
 import type { Report } from "../../verifier/report.ts";
@@ -45,6 +46,12 @@ export function makeJudge(trust: Readonly<Record<string, TrustVector>>, primitiv
           bytesOf(input, "file_base64"),
         ),
       ),
+    signature: ({ input }) => {
+      const key = parsePublicJwk(input["key"]);
+      const [message, signature] = [bytesOf(input, "message_base64"), bytesOf(input, "signature_base64")];
+      const isValid = key.ok && primitives.verify(key.value, message, signature);
+      return isValid ? { valid: true } : { valid: false, reason: "signature_invalid" };
+    },
     key_possession: ({ trust: name, input }) => possession(anchorsOf(trust[name ?? ""]), input, primitives),
   };
   return {

@@ -174,6 +174,17 @@ export function mandateCases(world: World): readonly VectorCase[] {
   });
   return [
     good("sealed by a passkey", "A passkey of the business that stood when the mandate began.", of({})),
+    ...(
+      [
+        ["a country twice", { scope: { ...scope, countries: ["DE", "DE"] } }],
+        ["a record type twice", { scope: { ...scope, record_types: ["jobs", "jobs"] } }],
+        ["no country", { scope: { ...scope, countries: [] } }],
+        ["another form of a source", { scope: { ...scope, source_ip_allow_list: ["everywhere"] } }],
+        ["a mandate id with a space", { mandate_id: "man 1" }],
+      ] as const
+    ).map(([name, changes]) =>
+      bad("payload_malformed", name, "A value that the specification does not allow.", of(changes)),
+    ),
     good("92 days", "It is valid for exactly 92 days.", of({ valid_until: "2026-05-04T00:00:00.000Z" })),
     bad(
       "payload_malformed",

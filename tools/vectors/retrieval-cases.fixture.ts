@@ -84,6 +84,16 @@ export function sidecarCases(world: World): readonly VectorCase[] {
       "It is about another business.",
       of({}, { business_uuid: otherUuid }),
     ),
+    ...(
+      [
+        ["a permission twice", { scope: { ...facts.scope, permissions: ["publish:jobs", "publish:jobs"] } }],
+        ["no permission", { scope: { ...facts.scope, permissions: [] } }],
+        ["another form of a permission", { scope: { ...facts.scope, permissions: ["Publish"] } }],
+        ["generation 0", { generation: 0 }],
+      ] as const
+    ).map(([name, changes]) =>
+      bad("payload_malformed", name, "A value that the specification does not allow.", of(changes)),
+    ),
     bad("hash_mismatch", "other bytes", "It is about other bytes.", of({}, { hash: business.issued.certId })),
     bad("payload_type_mismatch", "a receipt", "A receipt where a sidecar is expected.", {
       envelope: document("receipt.v3", receiptFacts([]), soleKey(service.receipt)),
@@ -130,6 +140,18 @@ export function receiptCases(world: World): readonly VectorCase[] {
       ...of(),
       rows: [],
     }),
+    ...(
+      [
+        ["a long retrieval id", { retrieval_id: "x".repeat(129) }],
+        [
+          "an AI policy version of 2^31",
+          { rows: facts.rows.map((each) => ({ ...each, ai_policy_version: 2 ** 31 })) },
+        ],
+        ["a short row signature", { rows: facts.rows.map((each) => ({ ...each, adl_row_sig: "AAAA" })) }],
+      ] as const
+    ).map(([name, changes]) =>
+      bad("payload_malformed", name, "A value that the specification does not allow.", of(changes)),
+    ),
     bad("receipt_caller_mismatch", "another caller", "Another key presents it.", {
       ...of(),
       caller_key_id: business.system.keyId,

@@ -5,6 +5,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { listedKey, passkeySeal, recordBytes, sealFacts } from "../../verifier/business.fixture.ts";
 import { altered } from "../../verifier/scene.fixture.ts";
 import { document } from "../../verifier/service.fixture.ts";
+import type { AssertionParts } from "../../verifier/signing.fixture.ts";
 import type { VectorCase } from "./case.ts";
 import { bytes, makings } from "./seal-makings.fixture.ts";
 import {
@@ -81,7 +82,16 @@ export function aloneCases(world: World): readonly VectorCase[] {
 
 export function assertionCases(world: World): readonly VectorCase[] {
   const { business, of } = makings(world);
-  const { bad } = casesOf("seal");
+  const { good, bad } = casesOf("seal");
+  const right = [
+    ["extensions", "The flags announce extension data, and there is some.", { flags: 0x85, extraBytes: 9 }],
+    [
+      "attested and more",
+      "The flags announce attested data, and there is some.",
+      { flags: 0x45, extraBytes: 60 },
+    ],
+    ["no crossOrigin", "The client does not say whether it was in a frame.", { crossOrigin: undefined }],
+  ] as const;
   const wrong = [
     ["presence alone", "The user was present and not verified.", { flags: 0x01 }],
     ["verification alone", "The user was verified and not present.", { flags: 0x04 }],
@@ -92,21 +102,37 @@ export function assertionCases(world: World): readonly VectorCase[] {
     ["registration", "It is no assertion.", { type: "webauthn.create" }],
     ["sign-in", "Its challenge is that of a sign-in.", { challengeOf: new TextEncoder().encode("sign in") }],
     ["cross origin", "It was made inside another site's page.", { crossOrigin: true }],
+    ["cross origin null", "`crossOrigin` is null.", { crossOrigin: null }],
+    ["cross origin as text", "`crossOrigin` is a text.", { crossOrigin: "false" }],
+    ["top origin", "It names the page around it.", { topOrigin: "https://portal.test" }],
+    ["no extensions", "The flags announce extension data that is not there.", { flags: 0x85 }],
     ["further bytes", "The authenticator's data is too long.", { extraBytes: 1 }],
   ] as const;
-  return wrong.map(([name, says, parts]) =>
-    bad(
-      "signature_invalid",
-      `assertion: ${name}`,
-      says,
-      of(bytes, passkeySeal(business, bytes, {}, { parts })),
+  const asserted = (parts: AssertionParts) => of(bytes, passkeySeal(business, bytes, {}, { parts }));
+  return [
+    ...right.map(([name, says, parts]) => good(`assertion: ${name}`, says, asserted(parts))),
+    ...wrong.map(([name, says, parts]) =>
+      bad("signature_invalid", `assertion: ${name}`, says, asserted(parts)),
     ),
-  );
+  ];
+}
+
+/** The envelope with a line feed in one of its base64 texts. */
+function withLineFeed(envelope: JsonValue, member: "payload" | "sig"): JsonValue {
+  const folded = (text: unknown) => String(text).replace(/^.{8}/, "$&\n");
+  if (member === "payload") return { ...(envelope as JsonObject), payload: folded(Object(envelope).payload) };
+  return withSignatures(envelope, (each) => each.map((one) => ({ ...one, sig: folded(one["sig"]) })));
+}
+
+/** A record whose outermost object is the first of so many levels. */
+function deep(levels: number): Uint8Array {
+  return recordBytes({ nested: JSON.parse("[".repeat(levels - 1) + "]".repeat(levels - 1)) });
 }
 
 export function payloadCases(world: World): readonly VectorCase[] {
   const { business, of } = makings(world);
-  const { bad } = casesOf("seal");
+  const { good, bad } = casesOf("seal");
+  const schemaless = recordBytes({ schema: undefined });
   const own = passkeySeal(business, bytes);
   const sealed = (facts: object, kind?: "seal.v1" | "mandate.v1") =>
     of(bytes, passkeySeal(business, bytes, facts, kind ? { kind } : {}));
@@ -164,6 +190,56 @@ export function payloadCases(world: World): readonly VectorCase[] {
       ),
     ),
     bad("version_unknown", "v", "A format that is not known.", sealed({ v: 3 })),
+    bad(
+      "version_unknown",
+      "v, and not canonical",
+      "A format that is not known, in a text that is not canonical.",
+      of(
+        bytes,
+        withText(own, (text) => `${text.replace('"v":2', '"v":3')}\n`),
+      ),
+    ),
+    bad("payload_malformed", "v with a fraction", "A number that no format has.", sealed({ v: 2.5 })),
+    bad("payload_malformed", "v of 2^53", "A number that is not exact.", sealed({ v: 2 ** 53 })),
+    bad(
+      "payload_malformed",
+      "AI policy version of 2^31",
+      "A version above the largest.",
+      sealed({ ai_policy_version: 2 ** 31 }),
+    ),
+    bad(
+      "payload_malformed",
+      "key id with loose bits",
+      "The last character has bits that no SHA-256 has.",
+      sealed({ key_id: `${"A".repeat(42)}B` }),
+    ),
+    bad(
+      "record_type_mismatch",
+      "no such type",
+      "A record type that does not exist.",
+      sealed({ record_type: "product" }),
+    ),
+    bad(
+      "record_type_mismatch",
+      "no schema",
+      "The record does not name its schema.",
+      of(schemaless, passkeySeal(business, schemaless)),
+    ),
+    bad(
+      "payload_malformed",
+      "a record that is nested too deep",
+      "65 levels.",
+      of(deep(65), passkeySeal(business, deep(65))),
+    ),
+    good("a record that is nested deep", "64 levels.", of(deep(64), passkeySeal(business, deep(64)))),
+    ...(["payload", "sig"] as const).map((member) =>
+      bad(
+        "envelope_malformed",
+        `a line feed in ${member}`,
+        "Base64 has no line feeds.",
+        of(bytes, withLineFeed(own, member)),
+      ),
+    ),
     bad(
       "version_unknown",
       "record's schema version",

@@ -45,6 +45,14 @@ export function pushedCases(world: World): readonly VectorCase[] {
       "Format 2 under the type of format 1.",
       pushed({ seal: batchSeal(business, batch, 1, { kind: "batch-seal.v1" }) }),
     ),
+    ...[0, 100_001].map((tree_size) =>
+      bad(
+        "payload_malformed",
+        `pushed: a sealed batch of ${tree_size}`,
+        "A batch has 1 to 100,000 records.",
+        pushed({ seal: batchSeal(business, batch, 1, { facts: { tree_size } }) }),
+      ),
+    ),
     bad(
       "hash_mismatch",
       "pushed: altered, batch of one",

@@ -19,6 +19,7 @@ import {
 import { receiptCases, sidecarCases } from "./retrieval-cases.fixture.ts";
 import { policyBitsCases, projectionCases, rowCases } from "./row-cases.fixture.ts";
 import { sealCases } from "./seal-cases.fixture.ts";
+import { signatureCases } from "./signature-cases.fixture.ts";
 import { directoryCases, pageCases, statementCases } from "./statement-cases.fixture.ts";
 import { makeWorld } from "./world.fixture.ts";
 
@@ -36,6 +37,7 @@ export async function makeSuite(): Promise<Suite> {
   const cases: Readonly<Record<string, readonly VectorCase[]>> = {
     anchors: anchorCases(world),
     "key-set": keySetCases(world),
+    signature: signatureCases(),
     certificate: [...certificateCases(world), ...historyCases(world)],
     "business-keys": businessKeysCases(world),
     "key-custody": custodyCases(world),

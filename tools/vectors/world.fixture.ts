@@ -8,6 +8,7 @@ import {
   type KeySetParts,
   keySetAnswer,
   makeService,
+  makeServiceKey,
   type ServiceKey,
   type TestService,
 } from "../../verifier/service.fixture.ts";
@@ -65,6 +66,11 @@ function smallKeySet(service: TestService, key: ServiceKey, facts: Ended = {}): 
   });
 }
 
+/** The log's next key, which the key set has beside the first while the log changes its key. */
+export function nextLogKey(): ServiceKey {
+  return withSeed("svc public test vectors: the next log key", () => makeServiceKey("log"));
+}
+
 interface Ended {
   readonly valid_from?: string;
   readonly valid_until?: string;
@@ -73,6 +79,9 @@ interface Ended {
 
 function trustOf(service: TestService, sandbox: TestService): Readonly<Record<string, TrustVector>> {
   const anchors = asJson(service.anchors);
+  const nextLog = nextLogKey();
+  const links = [...service.links, { certified: nextLog, issuer: service.issuance }];
+  const withNext = { ...service, links };
   const ended = (key: ServiceKey, facts: Ended): TrustVector => ({
     anchors,
     key_set: smallKeySet(service, key, facts),
@@ -86,6 +95,7 @@ function trustOf(service: TestService, sandbox: TestService): Readonly<Record<st
     "projection-key-later": ended(service.projection, { valid_from: "2026-04-01T00:00:00.000Z" }),
     "projection-key-compromised": ended(service.projection, { compromised_from: "2026-03-05T00:00:00.000Z" }),
     "statement-key-compromised": ended(service.statement, { compromised_from: "2026-07-01T08:00:00.000Z" }),
+    "two-log-keys": { anchors, key_set: keySetOf(withNext, service.log, nextLog) },
     "log-key-compromised": ended(service.log, { compromised_from: "2026-01-01T00:00:00.000Z" }),
   };
 }

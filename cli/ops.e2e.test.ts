@@ -88,13 +88,15 @@ it("exports the journals of a business as the start of a simulation, and overwri
   const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
   const out = join(sandbox.home, "journal.ndjson");
   expect((await ops("export", `push/${push.id}`)).output).toContain("--out is missing");
-  const exported = await ops("export", `push/${push.id}`, "--out", out);
+  const exported = await ops("export", `push/${push.id}`, "--out", out, "--by", "Ada");
   expect([exported.code, exported.output.trim()]).toEqual([0, out]);
   const { actors } = parseJournal(await readFile(out, "utf8"));
   expect(actors.map(({ kind, id }) => `${kind}/${id}`)).toContain(`push/${push.id}`);
   expect((await stat(out)).mode & 0o777).toBe(0o600);
-  expect((await ops("export", `push/${push.id}`, "--out", out)).output).toContain("is not overwritten");
-  expect((await ops("export", "push/nothing", "--out", `${out}.2`)).code).toBe(3);
+  expect((await ops("export", `push/${push.id}`, "--out", out, "--by", "Ada")).output).toContain(
+    "is not overwritten",
+  );
+  expect((await ops("export", "push/nothing", "--out", `${out}.2`, "--by", "Ada")).code).toBe(3);
 });
 
 it("watches until it is told to stop", async () => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { createSvcClient, type SvcClient } from "../client/service-client.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { root } from "../tools/process.ts";
 import { type BilledNode, billedRegion, openBilledNode } from "./billed-node.fixture.ts";
 
@@ -77,13 +78,13 @@ async function live(): Promise<Life> {
 
 async function payIn(opsUrl: string, entryId: string, amount: string): Promise<void> {
   const token = (await readFile(join(billed.home, "ops-token"), "utf8")).trim();
-  const entry = { kind: "top_up", amount, currency: "EUR", by: "Ada", reason: "invoice" };
+  const entry = { kind: "top_up", amount, currency: "EUR", reason: "invoice" };
   const path = `/ops/ledgers/${company}/entries`;
   // Sent twice, as after a lost answer: it is made once.
   for (let time = 0; time < 2; time += 1) {
     const answer = await fetch(`${opsUrl}${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      headers: { "content-type": "application/json", authorization: signedIn(token) },
       body: JSON.stringify({ entry_id: entryId, ...entry }),
     });
     expect(answer.status).toBe(200);

@@ -22,7 +22,7 @@ export const opsAct: Command = {
     "  Shows an actor or a node as it is and asks; what is not as it was shown by then stays as it is. The audit log records who and why.",
   ],
   options: {
-    by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
+    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     successor: { type: "string", value: "REGION", help: "declare-dead: the region that takes over" },
     force: { type: "boolean", help: "declare-dead: although the region's nodes still write heartbeats" },
@@ -43,9 +43,10 @@ interface Plan {
 const onActor = ["retry", "passivate", "release", "cancel"];
 
 async function runAct(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const act = { by: requiredText(args, "by", opsAct), reason: requiredText(args, "reason", opsAct) };
+  const by = requiredText(args, "by", opsAct);
+  const reason = requiredText(args, "reason", opsAct);
   const { terminal } = context;
-  const ops = await connectOps(args, context);
+  const ops = await connectOps(args, context, by);
   const plan = await planOf(args, ops);
   terminal.note(`At ${ops.url}:`);
   for (const line of plan.lines) terminal.note(visible(`  ${line}`));
@@ -53,7 +54,7 @@ async function runAct(args: Arguments, context: CommandContext): Promise<ExitCod
     terminal.note("Nothing was changed.");
     return exitCodes.negative;
   }
-  const answer = await ops.post(plan.path, { ...plan.members, ...act });
+  const answer = await ops.post(plan.path, { ...plan.members, reason });
   terminal.print(args.flag("json") ? JSON.stringify(answer) : `Done: ${visible(String(answer["outcome"]))}.`);
   return exitCodes.done;
 }

@@ -110,7 +110,7 @@ export const operations = {
   },
   clusterActs: {
     title: "Act on the cluster",
-    help: "What you do is recorded with your name and reason. A node is drained only if it is still in the state that is shown here. Before a region is declared dead or joins again, read «A region is lost» in docs/production.md.",
+    help: "What you do is recorded with the name that you signed in with, and your reason. A node is drained only if it is still in the state that is shown here. Before a region is declared dead or joins again, read «A region is lost» in docs/production.md.",
     names: {
       drain: "drain a node: it hands its actors over and stops",
       move: "move a home to another region",
@@ -217,7 +217,7 @@ export const operations = {
     reason: "Reason",
     refused: "Refused requests that named it",
     acts: {
-      help: "What you do is recorded with your name and reason, and counts in every region within five seconds. It cannot be taken back: its party needs another key.",
+      help: "What you do is recorded with the name that you signed in with, and your reason, and counts in every region within five seconds. It cannot be taken back: its party needs another key.",
       names: {
         revoke: "revoke it: nothing that it signs from now on counts",
         compromise: "declare it compromised: nothing received since a moment counts",
@@ -340,7 +340,7 @@ export const operations = {
   },
   acts: {
     title: "Act on it",
-    help: "What you do is recorded with your name and reason. It is done only if the actor is still as it is shown here.",
+    help: "What you do is recorded with the name that you signed in with, and your reason. It is done only if the actor is still as it is shown here.",
     act: "What to do",
     names: {
       retry: "try again now",
@@ -348,7 +348,6 @@ export const operations = {
       release: "release from quarantine",
       cancel: "cancel the push",
     },
-    by: "Your name",
     reason: "Reason",
     go: "Continue",
     confirm: "Yes, do it",
@@ -362,7 +361,7 @@ export const operations = {
     title: "Sign in",
     words: "Acting, and reading from another machine, needs the operators' token.",
     token: "Operators' token",
-    by: "Your name, for the record of what you do",
+    by: "Your name, in which you act from now on",
     button: "Sign in",
   },
   push,

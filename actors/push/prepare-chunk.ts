@@ -53,11 +53,14 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
-/** The business has cancelled the push: nothing of it is published. */
+/** The business or an operator has cancelled the push: nothing of it is published. */
 export class PushCancelled extends Error {
-  constructor() {
+  readonly byOperator: boolean;
+
+  constructor({ by_operator = false }: { readonly by_operator?: boolean }) {
     super("The push was cancelled.");
     this.name = "PushCancelled";
+    this.byOperator = by_operator;
   }
 }
 
@@ -86,7 +89,7 @@ export async function assignChunk(
   const refused = judged.flatMap(({ names }) => names ?? []);
   const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
-  if (assigned.cancelled === true) throw new PushCancelled();
+  if (assigned.cancelled === true) throw new PushCancelled(assigned);
   return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
 }
 

@@ -68,7 +68,8 @@ export async function processChunk(
   try {
     return await publishOrGiveUp(deps, work, context);
   } catch (error) {
-    if (error instanceof PushCancelled) return { type: "push.cancelled" };
+    if (error instanceof PushCancelled)
+      return { type: "push.cancelled", ...(error.byOperator ? { by_operator: true } : {}) };
     throw error;
   }
 }

@@ -75,7 +75,11 @@ const attention = nullable(object({ reason: oneOf(attentionReasons), since: null
 const wait = object({
   code: described(anyText, "Stable: what it waits for. `nothing`: it is over; `calls`: it only answers."),
   words: anyText,
-  until: described(nullable(timestamp), "When it goes on by itself; null where it does not."),
+  until: described(nullable(timestamp), "When `next` happens by itself; null where nothing does."),
+  next: described(
+    nullable(oneOf(["goes_on", "tries_again", "fails", "ends", "stalls"])),
+    "What happens at `until`: `goes_on` with its work, `tries_again` what failed, `fails`, `ends` because its time is over, or `stalls`: from then on it counts as stalled, and nothing else happens.",
+  ),
   attention,
 });
 export type WaitState = Of<typeof wait>;

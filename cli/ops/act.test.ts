@@ -39,7 +39,7 @@ beforeEach(async () => {
     cluster: rubbish(cluster),
     inspection: { ...noInspection, nodes: async () => [node] },
     acting: {
-      act: async ({ kind, id }, act, expected) => ({
+      act: async ({ kind, id }, act, { expected }) => ({
         outcome: await note("retried", act, `${kind}/${id}`, expected),
       }),
       drain: async (incarnation, expected) => ({

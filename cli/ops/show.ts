@@ -95,6 +95,11 @@ function printEvent(terminal: Terminal, args: Arguments, { event, data }: LiveEv
   }
 }
 
+const thenWords: Readonly<Record<string, string>> = {
+  ...{ goes_on: "goes on by itself at", tries_again: "tries again at", fails: "fails at" },
+  ...{ ends: "its time is over at", stalls: "counts as stalled at" },
+};
+
 function printActor(terminal: Terminal, actor: Shown): void {
   const { ref, status, states, place, epoch, owner, head, mailbox, failure } = actor;
   const { kind, id } = ref as Shown;
@@ -107,7 +112,9 @@ function printActor(terminal: Terminal, actor: Shown): void {
     ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
     ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),
     "Why it waits",
-    ...(actor["waits"] as readonly Shown[]).map(({ words }) => visible(`  ${words}`)),
+    ...(actor["waits"] as readonly Shown[]).map(({ words, until, next }) =>
+      visible(`  ${words}${until === null ? "" : ` [${thenWords[String(next)] ?? next} ${until}]`}`),
+    ),
     ...section("Timers", actor["timers"], ({ dueMs, id: timer }) => `${timeOf(dueMs)}  ${timer}`),
     ...section("Effects", actor["outbox"], ({ to, attempts, lastError, sinceMs }) =>
       [to, `since ${timeOf(sinceMs)}`, `${attempts} failures`, lastError ?? ""].join("  "),

@@ -310,7 +310,7 @@ function isLong({ status, state, failure, head }: ActorReport): boolean {
 }
 
 const longJournal: DetailParts["waits"][number] = {
-  ...{ code: "journal", until: null, attention: null },
+  ...{ code: "journal", until: null, next: null, attention: null },
   words: "It is not in memory, and its journal is so long that its state is still being made from it.",
 };
 /** Who looks at an actor does not wait longer for its state; the walk goes on, and the next look finds it. */

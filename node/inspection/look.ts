@@ -82,7 +82,7 @@ function urgency(reason: (typeof attentionReasons)[number]): number {
 }
 
 function crashOf(status: Looked["status"], failure: string | null): readonly Wait[] {
-  const words = { untilMs: null, attention: null };
+  const words = { next: null, attention: null };
   if (status === "quarantined")
     return [
       {
@@ -112,11 +112,12 @@ function crashOf(status: Looked["status"], failure: string | null): readonly Wai
   ];
 }
 
-function toState({ code, words, untilMs, attention }: Wait): WaitState {
+function toState({ code, words, next, attention }: Wait): WaitState {
   return {
     code,
     words,
-    until: timeOf(untilMs),
+    until: timeOf(next?.atMs ?? null),
+    next: next?.what ?? null,
     attention: attention === null ? null : { reason: attention.reason, since: timeOf(attention.sinceMs) },
   };
 }

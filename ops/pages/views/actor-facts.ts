@@ -11,13 +11,15 @@ export function waitsOf({ waits }: ActorDetail, texts: Texts["operations"]): Com
   return h(
     "ul",
     { class: "waits" },
-    waits.map(({ words, until, attention }) =>
+    waits.map(({ words, until, next, attention }) =>
       h(
         "li",
         null,
         attention === null ? null : [attentionBadge(attention.reason, texts), " "],
         words,
-        until === null ? null : h("span", { class: "quiet" }, ` · ${texts.actor.until} `, shortTime(until)),
+        until === null || next === null
+          ? null
+          : h("span", { class: "quiet" }, ` · ${texts.actor.nexts[next]} `, shortTime(until)),
       ),
     ),
   );

@@ -249,7 +249,13 @@ export const operations = {
   },
   actor: {
     waits: "Why it waits",
-    until: "goes on by itself at",
+    nexts: {
+      goes_on: "goes on by itself at",
+      tries_again: "tries again at",
+      fails: "fails at",
+      ends: "its time is over at",
+      stalls: "counts as stalled at",
+    },
     chart: "Statechart",
     chartOf: (kind: string, states: string) => `Statechart of ${kind}; current state: ${states}`,
     drawing: "Drawing of the statechart",

@@ -212,6 +212,16 @@ export const actorDetail = named(
     ),
     lastEvents: described(listOf(anyValue), "The newest events, oldest first."),
     failure: nullable(anyText),
+    crash: described(
+      nullable(
+        object({
+          atMs: count,
+          command: described(nullable(anyText), "Type of the command that it handled; null for none."),
+          stack: described(nullable(anyText), "Where in the program it happened."),
+        }),
+      ),
+      "The newest crash of an actor that is quarantined or restarts; null for any other.",
+    ),
     ...detailMembers,
   }),
 );

@@ -19,7 +19,14 @@ import { signedIn } from "./sign-in.fixture.ts";
 export const report: ActorDetail = {
   ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
   ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
-  ...{ failure: null, states: ["processing"], waits: [], durability: "journal", machine_version: 1 },
+  ...{
+    failure: null,
+    crash: null,
+    states: ["processing"],
+    waits: [],
+    durability: "journal",
+    machine_version: 1,
+  },
   ...{ stored_version: null, activations: [], refused_writes: [] },
   place: { at: "here", region: "eu-west1", node: "a", detail: null },
 };

@@ -301,7 +301,8 @@ async function readDetail(
       .flatMap(({ value }): readonly RefusedWrite[] => value ?? [])
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
-  return { ...report, ...parts };
+  // A node of an earlier release does not say when an actor crashed.
+  return { ...report, crash: report.crash ?? null, ...parts };
 }
 
 /** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */

@@ -12,6 +12,7 @@ const report: ActorReport = {
     { seq: 1, to: `ad-session/${mark}@eu-west1`, attempts: 4, lastError: "y".repeat(1_000), sinceMs: 0 },
     { seq: 2, to: "ad-campaign/b.spring", attempts: 0, lastError: null, sinceMs: 0 },
   ],
+  crash: null,
   lastEvents: [{ type: "pool.served", session: `${mark}@eu-west1`, items: [] }],
 };
 

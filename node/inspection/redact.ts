@@ -43,6 +43,7 @@ export function redactReport(report: ActorReport): ActorReport {
     lastEvents: report.lastEvents.map((event) => redact(event)),
     outbox: redactEffects(report.outbox).map((effect) => ({ ...effect, lastError: brief(effect.lastError) })),
     failure: brief(report.failure),
+    crash: report.crash === null ? null : { ...report.crash, stack: brief(report.crash.stack) },
   };
 }
 

@@ -273,6 +273,7 @@ export const operations = {
     version: "Machine version",
     stored: (version: number) => `its snapshot was written by version ${version}`,
     failure: "Failure",
+    stack: "Where it happened",
     placeDetail: "Its node did not answer; this is what the store has",
     timers: "Timers",
     timersCaption: "Timers that are set",

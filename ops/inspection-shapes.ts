@@ -117,9 +117,28 @@ export const actorPage = named(
 );
 export type ActorPage = Of<typeof actorPage>;
 
+const nodeAttention = named(
+  "NodeAttention",
+  object({
+    region,
+    incarnation: described(nullable(incarnation), "Null where it is about a whole region."),
+    address: nullable(anyText),
+    reason: described(
+      oneOf(["region_away", "away", "not_ready", "degraded"]),
+      "`region_away`: no node of the region answers.",
+    ),
+    words: anyText,
+  }),
+);
+export type NodeAttention = Of<typeof nodeAttention>;
+
 export const attentionList = named(
   "AttentionList",
   object({
+    nodes: described(
+      listOf(nodeAttention),
+      "Regions and nodes that need a look before any actor: they do not answer, or a check of theirs fails.",
+    ),
     actors: described(listOf(actorRow), "Those that need a look, the most urgent first, 200 at most."),
     total: count,
     is_complete: described(

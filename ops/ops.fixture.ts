@@ -86,7 +86,7 @@ export const noInspection: Inspection = {
   nodes: async () => [],
   counts: async () => ({ at: since, kinds: [], attention: [], pushes_under_way: [], missing: [] }),
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
-  attention: async () => ({ actors: [], total: 0, is_complete: true, missing: [] }),
+  attention: async () => ({ nodes: [], actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),

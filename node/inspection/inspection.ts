@@ -32,6 +32,7 @@ import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
+import { nodesAttention } from "./node-attention.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
@@ -216,13 +217,17 @@ async function readList({ asker, known }: Parts, query: ActorQuery): Promise<Act
 const attentionMax = 200;
 
 /** Those in memory are asked of their nodes; pushes that are in no memory are read from the store. */
-async function readAttention({ asker, passive }: Parts): Promise<AttentionList> {
+async function readAttention(parts: Parts): Promise<AttentionList> {
+  const { asker, passive } = parts;
   const question = { kind: null, state: null, part: null, attention: true, after: "", limit: attentionMax };
-  const [answers, stored] = await Promise.all([asker.all("operators.actors", question), passive()]);
+  const [answers, stored, nodes] = await Promise.all([
+    ...([asker.all("operators.actors", question), passive(), readNodes(parts)] as const),
+  ]);
   const active = answers.flatMap(({ value }) => value?.rows ?? []);
   const names = new Set(active.map(nameOf));
   const others = stored.rows.filter((row) => !names.has(nameOf(row)));
   return {
+    nodes: nodesAttention(nodes),
     actors: [...active, ...others].sort(byUrgency).slice(0, attentionMax),
     total: answers.reduce((sum, { value }) => sum + (value?.total ?? 0), others.length),
     is_complete: stored.isComplete,

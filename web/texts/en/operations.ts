@@ -40,7 +40,16 @@ export const operations = {
   overview: {
     title: "Overview",
     attention: "Needs a look",
-    nothing: "Nothing needs a look: no actor is quarantined, stalled or held.",
+    nothing: "Nothing needs a look: every node is ready, and no actor is quarantined, stalled or held.",
+    nodesCaption: "Regions and nodes that need a look",
+    why: "Why",
+    allNodes: "all of its nodes",
+    nodeReasons: {
+      region_away: "region does not answer",
+      away: "does not answer",
+      not_ready: "not ready",
+      degraded: "serves with faults",
+    },
     more: (count: number) => `${count} more are not listed.`,
     unread:
       "More pushes are unfinished than were read for this list, so some that are not in memory may be missing.",
@@ -69,6 +78,7 @@ export const operations = {
     held: (ms: number | null) => (ms === null ? "held" : `held, ${Math.round(ms / 100) / 10} s left`),
     lost: "lost",
     unreachable: (detail: string) => `not reached: ${detail}`,
+    silent: "does not answer",
     states: {
       standalone: "standalone",
       joining: "joining",

@@ -17,6 +17,8 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { StoreFileRefused } from "../storage/sqlite/database.ts";
+import { isDamage } from "../storage/sqlite/sqlite-errors.ts";
 import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
@@ -54,8 +56,17 @@ export async function startNode(
     return await startOn(held, config, { ...platform, secrets });
   } catch (error) {
     await release(held);
-    throw error;
+    throw config.cluster === null && isDamage(error) ? storeDamaged(config, error) : error;
   }
+}
+
+/** The row index is made again by itself: what is left is the file that nothing else can be made from. */
+function storeDamaged({ home }: NodeConfig, cause: unknown): StoreFileRefused {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new StoreFileRefused(
+    `${join(home, "store.db")} is damaged (${said}): put it, the folder log and the keys back from one backup, as «Restoring» in docs/production.md says, and keep the damaged files`,
+    { cause },
+  );
 }
 
 async function startOn(

@@ -88,8 +88,12 @@ export async function openEmbeddedStores(
   const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
   const records = openSqliteRecordStore(database, clock.now);
   const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
-  if (rows.repaired > 0) {
-    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file belonged to another store" : ""}`;
+  if (rows.repaired > 0 || rows.remade !== null) {
+    const why = {
+      other_store: ": the file belonged to another store",
+      damaged: ": rows.db was damaged and was made again from store.db",
+    };
+    const detail = `${rows.repaired} rows were missing${rows.remade === null ? "" : why[rows.remade]}`;
     log({ level: "warn", event: "index.repaired", actor: "", detail });
   }
   const logStore = openSqliteLogStore({ database, folder: join(config.home, "log") });

@@ -24,6 +24,7 @@ import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./co
 import { ConfigError } from "./config-error.ts";
 import { type HeldPort, holdPort } from "./held-port.ts";
 import { type NodeLog, openLog, openLogFile } from "./log-file.ts";
+import { clockFault } from "./newest-moment.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
 import { adPublishingOf } from "./publishing-surface.ts";
@@ -56,8 +57,18 @@ export async function startNode(
     return await startOn(held, config, { ...platform, secrets });
   } catch (error) {
     await release(held);
-    throw config.cluster === null && isDamage(error) ? storeDamaged(config, error) : error;
+    throw await explained(error, config, platform);
   }
+}
+
+/** What an operator can do about it, where that is not what the error says. */
+async function explained(error: unknown, config: NodeConfig, { clock }: NodePlatform): Promise<unknown> {
+  if (config.cluster !== null) return error;
+  if (isDamage(error)) return storeDamaged(config, error);
+  const fault = await clockFault(config.home, clock ?? { now: Date.now });
+  // Keys that are not in force yet are replaced by nobody whose clock is corrected.
+  if (fault === null || !(error instanceof ConfigError)) return error;
+  return new ConfigError("clock", `${fault}. What failed by it: ${error.message}`);
 }
 
 /** The row index is made again by itself: what is left is the file that nothing else can be made from. */

@@ -61,6 +61,8 @@ export interface NodeStores {
   readonly index: RowIndex;
   /** Collections whose index is missing and being built: they cannot be searched. An embedded index is whole once it is open. */
   readonly missingIndexes: () => readonly CollectionName[];
+  /** Why the index takes no writes although it answers; null if it takes them. */
+  readonly indexBlock: () => Promise<string | null>;
   readonly actorStore: ActorStore;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
@@ -100,6 +102,8 @@ export async function openEmbeddedStores(
   return {
     index: rows.index,
     missingIndexes: () => [],
+    // A disk without room is a check of its own.
+    indexBlock: async () => null,
     actorStore: openSqliteActorStore(database, { now: clock.now }),
     records,
     receipts: openSqliteReceiptStore(database),
@@ -176,6 +180,7 @@ export async function openEngineStores(
     return {
       index,
       missingIndexes: keeping.missing,
+      indexBlock: () => index.writeBlock(),
       actorStore: openCassandraActorStore(session, {
         region,
         now,

@@ -97,7 +97,7 @@ async function publishOrGiveUp(
       type: "chunk.settle",
       chunk,
       ...givenUp,
-      failed: failureOf(`Chunk ${chunk} could not be processed`, error),
+      failed: failureOf(`Chunk ${chunk + 1} could not be processed`, error),
     };
   }
 }

@@ -28,7 +28,7 @@ it("lists nodes, counts and actors", async () => {
   const nodes = await ops("nodes", "--json");
   expect(nodes.code, nodes.output).toBe(0);
   expect(linesOf(nodes.output)).toEqual([expect.objectContaining({ state: "standalone", reachable: true })]);
-  expect((await ops("nodes")).output).toMatch(/^NODE +REGION +STATE/);
+  expect((await ops("nodes")).output).toMatch(/^NODE +ADDRESS +REGION +STATE/);
   expect((await ops("list")).output).toMatch(/^business +\d+ +\d+ +.*active \d+/m);
   const kept = linesOf((await ops("list", "business", "--known", "--json")).output);
   expect(kept.length).toBeGreaterThan(1);

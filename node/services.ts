@@ -159,19 +159,12 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{
-      config,
-      clock,
-      incarnation,
-      timings,
-      newestMoment,
-      tracing: await tracingOf(config, incarnation, log),
-    },
+    ...{ config, clock, incarnation, timings, tracing: await tracingOf(config, incarnation, log) },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    ...{ cluster, fence, register, logWitnesses, drain: platform.drain ?? stopProcess },
+    ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
@@ -190,8 +183,7 @@ export async function openNodeServices(
     await Promise.all(stopped);
     common.notices.close();
     await logWitnesses[Symbol.asyncDispose]();
-    await fence.stop();
-    await newestMoment?.stop();
+    await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();
     await common.tracing?.[Symbol.asyncDispose]();
   };

@@ -116,7 +116,10 @@ export const bodies = {
   }),
   declareDead: object({
     region,
-    successor: nullable(region),
+    successor: described(
+      region,
+      "The region that serves its parties from then on; another declaration may name another one later.",
+    ),
     force: optional(
       described(
         flag,

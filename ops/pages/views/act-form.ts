@@ -26,6 +26,8 @@ export interface ActRequest {
   readonly members: object;
   /** What it is done to, for the question whether it is meant. */
   readonly subject: string;
+  /** What follows from it and cannot be taken back, for the same question. */
+  readonly consequences?: string;
 }
 
 export interface ActChoice {
@@ -157,7 +159,8 @@ function select(label: string, value: string, { options, change }: Selected): Co
     label,
     h(
       "select",
-      { value, onChange },
+      // A choice that nobody made has no value, and is not sent.
+      { value, onChange, required: true },
       options.map(([each, words]) => h("option", { value: each, selected: each === value }, words)),
     ),
   );
@@ -179,8 +182,13 @@ interface Said {
 }
 
 function said(stage: Stage, { acts, page }: Said): ComponentChild {
-  if (stage.is === "confirming")
-    return h("p", null, acts.sure(stage.asked.words, stage.asked.request.subject));
+  if (stage.is === "confirming") {
+    const { words, request } = stage.asked;
+    return [
+      h("p", null, acts.sure(words, request.subject)),
+      request.consequences === undefined ? null : h("p", { class: "bad" }, request.consequences),
+    ];
+  }
   if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
   if (stage.is === "asking" || stage.is === "sending") return null;
   return [

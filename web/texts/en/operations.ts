@@ -138,7 +138,9 @@ export const operations = {
       force: "If its nodes still write heartbeats",
       collection: "Collection",
     },
-    nobody: "nobody",
+    choose: "choose one",
+    consequences: (region: string, successor: string) =>
+      `This cannot be taken back. The data centre of ${region} leaves the keyspace, and ${successor} serves its parties from now on. What ${region} took and no other region has is lost. It must not come back by itself: its nodes and machines have to be stopped, and its old data is never started again.`,
     forces: {
       no: "nothing is changed, and they are named",
       yes: "it is declared dead all the same; what it took and no other region has is lost",

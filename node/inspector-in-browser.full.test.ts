@@ -340,7 +340,6 @@ inBrowser(
     await using opened = await openPage(browser, urlOf("/ui/nodes"), wide);
     const { page } = opened;
     const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
-    await act.getByLabel("Your name").fill("Ada");
     await act.getByLabel("Reason").fill("it is to be upgraded");
     await act.getByRole("button", { name: "Continue" }).click();
     await act.getByText(`Are you sure: drain a node`).waitFor();

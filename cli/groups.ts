@@ -4,11 +4,11 @@
 import { jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
-import { connectOps, type OpsConnection, opsOptions } from "./ops-connection.ts";
+import { connectOps, opsOptions } from "./ops-connection.ts";
 import { visible } from "./terminal.ts";
 
 const actOptions = {
-  by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
+  by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
   reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
 } as const;
 
@@ -92,8 +92,10 @@ async function run(
 ): Promise<ExitCode> {
   const act =
     change === null ? null : { by: required(args, "by", name), reason: required(args, "reason", name) };
-  const ops = await connectOps(args, context);
-  const answer = await (change === null ? ops.get(path) : send(ops, change, act ?? {}));
+  const ops = await connectOps(args, context, act?.by ?? null);
+  const answer = await (change === null
+    ? ops.get(path)
+    : ops.post(change.path, { group: change.group, reason: act?.reason }));
   const { terminal } = context;
   if (args.flag("json")) terminal.print(JSON.stringify(answer));
   else {
@@ -101,10 +103,6 @@ async function run(
     for (const line of linesOf(answer)) terminal.print(line);
   }
   return exitCodes.done;
-}
-
-function send(ops: OpsConnection, { path, group: name }: Change, act: object): Promise<Shown> {
-  return ops.post(path, { group: name, ...act });
 }
 
 function required(args: Arguments, name: string, command: string): string {

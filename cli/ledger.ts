@@ -23,7 +23,7 @@ export const ledger: Command = {
   options: {
     currency: { type: "string", value: "CODE", help: "the account's currency (ISO 4217)" },
     id: { type: "string", value: "ID", help: "names the entry: it is made once" },
-    by: { type: "string", value: "WHO", help: "who asks for it; kept with the entry" },
+    by: { type: "string", value: "WHO", help: "who signs in to make the entry; kept with it" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the entry" },
     json: jsonOption,
     ...opsOptions,
@@ -42,13 +42,22 @@ interface Given {
 
 type Run = (given: Given) => Promise<ExitCode>;
 
-const acts: Readonly<Record<string, { readonly usage: string; readonly words: number; readonly run: Run }>> =
-  {
-    show: { usage: "COMPANY_UUID", words: 1, run: show },
-    statement: { usage: "COMPANY_UUID MONTH", words: 2, run: statement },
-    "top-up": { usage: "COMPANY_UUID AMOUNT", words: 2, run: (given) => enter(given, "top_up") },
-    correct: { usage: "COMPANY_UUID AMOUNT", words: 2, run: (given) => enter(given, "correction") },
-  };
+const acts: Readonly<
+  Record<
+    string,
+    { readonly usage: string; readonly words: number; readonly isEntry?: true; readonly run: Run }
+  >
+> = {
+  show: { usage: "COMPANY_UUID", words: 1, run: show },
+  statement: { usage: "COMPANY_UUID MONTH", words: 2, run: statement },
+  "top-up": { usage: "COMPANY_UUID AMOUNT", words: 2, isEntry: true, run: (given) => enter(given, "top_up") },
+  correct: {
+    usage: "COMPANY_UUID AMOUNT",
+    words: 2,
+    isEntry: true,
+    run: (given) => enter(given, "correction"),
+  },
+};
 
 async function runLedger(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const [name = "", ...words] = args.positionals;
@@ -58,7 +67,7 @@ async function runLedger(args: Arguments, context: CommandContext): Promise<Exit
   const [company = "", word = ""] = words;
   if (words.length !== act.words)
     throw new UsageError(`Use: svc ledger ${name} ${act.usage}. See: svc help ledger`);
-  const ops = await connectOps(args, context);
+  const ops = await connectOps(args, context, act.isEntry === true ? required(args, "by") : null);
   const path = `/ops/ledgers/${encodeURIComponent(company)}`;
   return act.run({ args, ops, terminal: context.terminal, path, word });
 }
@@ -80,7 +89,7 @@ async function enter(given: Given, kind: "top_up" | "correction"): Promise<ExitC
   const { args, ops, terminal, path, word: amount } = given;
   const { account } = await ops.post(`${path}/entries`, {
     ...{ kind, amount, entry_id: required(args, "id"), currency: required(args, "currency") },
-    ...{ by: required(args, "by"), reason: required(args, "reason") },
+    reason: required(args, "reason"),
   });
   tellAccount(terminal, args, account);
   return exitCodes.done;

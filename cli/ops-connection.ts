@@ -37,8 +37,15 @@ export interface LiveEvent {
 /** Long enough for requests that query every region. */
 const answerMaxMs = 60_000;
 
-/** Throws {@link UsageError} where the address of the surface or its token is not given. */
-export async function connectOps(args: Arguments, context: CommandContext): Promise<OpsConnection> {
+/**
+ * `by` is who signs in: acts are done in this name, and without it there is only reading. Throws {@link UsageError} where the address
+ * of the surface or its token is not given.
+ */
+export async function connectOps(
+  args: Arguments,
+  context: CommandContext,
+  by: string | null = null,
+): Promise<OpsConnection> {
   const home = homeOf(args, context);
   const url = parseUrl(args.text("ops-url") ?? (await urlOf(home)));
   const named = args.text("token-file");
@@ -50,12 +57,13 @@ export async function connectOps(args: Arguments, context: CommandContext): Prom
     context.terminal.note(
       `The token goes to ${url.host} in the clear: make sure that you trust the network in between.`,
     );
-  const send = (path: string, init: RequestInit) => request(new URL(path, url), init, token);
+  const authorization = authorizationOf(token, by);
+  const send = (path: string, init: RequestInit) => request(new URL(path, url), init, authorization);
   return {
     url: url.origin,
     get: (path) => send(path, {}),
     text: async (path) => {
-      const { status, text } = await exchange(new URL(path, url), {}, token);
+      const { status, text } = await exchange(new URL(path, url), {}, authorization);
       if (status !== 200) throw problemOf(status, parseBody(text));
       return text;
     },
@@ -65,15 +73,21 @@ export async function connectOps(args: Arguments, context: CommandContext): Prom
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       }),
-    live: (path) => events(new URL(path, url), token),
+    live: (path) => events(new URL(path, url), authorization),
   };
+}
+
+function authorizationOf(token: string, by: string | null): string {
+  if (by === null) return `Bearer ${token}`;
+  if (by.includes(":")) throw new UsageError("--by must have no colon.");
+  return `Basic ${Buffer.from(`${by}:${token}`).toString("base64")}`;
 }
 
 /** Far more than one event has. */
 const eventLengthMax = 16 * 1024 * 1024;
 
-async function* events(url: URL, token: string): AsyncIterable<LiveEvent> {
-  const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
+async function* events(url: URL, authorization: string): AsyncIterable<LiveEvent> {
+  const headers = { authorization, accept: "text/event-stream" };
   const connection = new AbortController();
   try {
     const answer = await fetch(url, { headers, redirect: "error", signal: connection.signal }).catch(
@@ -126,9 +140,9 @@ function parseUrl(text: string): URL {
 async function request(
   url: URL,
   init: RequestInit,
-  token: string,
+  authorization: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { status, text } = await exchange(url, init, token);
+  const { status, text } = await exchange(url, init, authorization);
   const body = parseBody(text);
   if (status === 200 && body !== null) return body;
   throw problemOf(status, body);
@@ -137,9 +151,9 @@ async function request(
 async function exchange(
   url: URL,
   init: RequestInit,
-  token: string,
+  authorization: string,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` };
+  const headers = { ...(init.headers as Record<string, string>), authorization };
   const signal = AbortSignal.timeout(answerMaxMs);
   try {
     // A surface that redirects callers, with their token, elsewhere is not the one that was named.

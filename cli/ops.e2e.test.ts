@@ -28,7 +28,7 @@ it("lists nodes, counts and actors", async () => {
   const nodes = await ops("nodes", "--json");
   expect(nodes.code, nodes.output).toBe(0);
   expect(linesOf(nodes.output)).toEqual([expect.objectContaining({ state: "standalone", reachable: true })]);
-  expect((await ops("nodes")).output).toMatch(/^NODE +REGION +STATE/);
+  expect((await ops("nodes")).output).toMatch(/^NODE +ADDRESS +REGION +STATE/);
   expect((await ops("list")).output).toMatch(/^business +\d+ +\d+ +.*active \d+/m);
   const kept = linesOf((await ops("list", "business", "--known", "--json")).output);
   expect(kept.length).toBeGreaterThan(1);
@@ -88,13 +88,15 @@ it("exports the journals of a business as the start of a simulation, and overwri
   const [push] = linesOf((await ops("list", "push", "--known", "--json")).output);
   const out = join(sandbox.home, "journal.ndjson");
   expect((await ops("export", `push/${push.id}`)).output).toContain("--out is missing");
-  const exported = await ops("export", `push/${push.id}`, "--out", out);
+  const exported = await ops("export", `push/${push.id}`, "--out", out, "--by", "Ada");
   expect([exported.code, exported.output.trim()]).toEqual([0, out]);
   const { actors } = parseJournal(await readFile(out, "utf8"));
   expect(actors.map(({ kind, id }) => `${kind}/${id}`)).toContain(`push/${push.id}`);
   expect((await stat(out)).mode & 0o777).toBe(0o600);
-  expect((await ops("export", `push/${push.id}`, "--out", out)).output).toContain("is not overwritten");
-  expect((await ops("export", "push/nothing", "--out", `${out}.2`)).code).toBe(3);
+  expect((await ops("export", `push/${push.id}`, "--out", out, "--by", "Ada")).output).toContain(
+    "is not overwritten",
+  );
+  expect((await ops("export", "push/nothing", "--out", `${out}.2`, "--by", "Ada")).code).toBe(3);
 });
 
 it("watches until it is told to stop", async () => {

@@ -21,7 +21,7 @@ export const revoke: Command = {
     "  TIME is a moment such as 2026-11-21T03:00:00Z. The audit log records who, why and the result.",
   ],
   options: {
-    by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
+    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     "compromised-from": {
       ...{ type: "string", value: "TIME" },
@@ -67,8 +67,9 @@ type Planner = (names: readonly string[], args: Arguments) => Plan;
 
 async function runRevoke(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const plan = planOf(args);
-  const act = { by: requiredText(args, "by", revoke), reason: requiredText(args, "reason", revoke) };
-  const ops = await connectOps(args, context);
+  const by = requiredText(args, "by", revoke);
+  const reason = requiredText(args, "reason", revoke);
+  const ops = await connectOps(args, context, by);
   const { terminal } = context;
   const subject = plan.shown === null ? null : await ops.get(plan.shown);
   terminal.note(`At ${ops.url}:`);
@@ -78,7 +79,7 @@ async function runRevoke(args: Arguments, context: CommandContext): Promise<Exit
     terminal.note("Nothing was changed.");
     return exitCodes.negative;
   }
-  const answer = await ops.post(plan.path, { ...plan.members, ...act });
+  const answer = await ops.post(plan.path, { ...plan.members, reason });
   if (args.flag("json")) terminal.print(JSON.stringify(answer));
   else tell(terminal, answer);
   return exitCodes.done;

@@ -1,6 +1,7 @@
 // `svc start` as a separate process, on a folder that was previously readable by others, and on one that it cannot use.
 
 import { spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,17 @@ it("refuses a home that a build before 0.1.0 made, with one sentence", () => {
     stdout: "",
     stderr: `${store} was made by a build before 0.1.0, which nothing upgrades from: start with an empty folder\n`,
   });
+});
+
+it("refuses a store file that is damaged, names it, and says how it comes back, in one sentence", () => {
+  const store = join(home, "store.db");
+  const run = () => spawnSync(process.execPath, startArgs(), { cwd: root, env: env(), encoding: "utf8" });
+  writeFileSync(store, "rubbish ".repeat(4_096));
+  const { status, stdout, stderr } = run();
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toBe(
+    `${store} is damaged (file is not a database): put it, the folder log and the keys back from one backup, as «Restoring» in docs/production.md says, and keep the damaged files\n`,
+  );
 });
 
 it("leaves nothing in its home that others may read", async () => {

@@ -109,7 +109,12 @@ export type BusinessEvent =
     }
   | { readonly type: "chunk.assigned"; readonly listings: number; readonly live: number }
   | { readonly type: "push.finished"; readonly push_id: string }
-  | { readonly type: "push.cancelled"; readonly push_id: string }
+  | {
+      readonly type: "push.cancelled";
+      readonly push_id: string;
+      /** The operator who cancelled it, and why; absent where the business did. */
+      readonly act?: { readonly by: string; readonly reason: string };
+    }
   | {
       readonly type: "record.removed";
       readonly number: number;
@@ -185,7 +190,7 @@ export const businessMachine = setup({
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
     releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
-    endCancelled: (_, _params: { push_id: string }) => {},
+    endCancelled: (_, _params: { push_id: string; by_operator?: true }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
     purgeRecords: () => {},
     confirmDomains: () => {},
@@ -310,7 +315,11 @@ export const businessMachine = setup({
           pending: context.pending.filter((id) => id !== event.push_id),
           held: context.held.filter((id) => id !== event.push_id),
         })),
-        { type: "endCancelled", params: ({ event }) => ({ push_id: event.push_id }) },
+        {
+          type: "endCancelled",
+          params: ({ event: { push_id, act } }) =>
+            act === undefined ? { push_id } : { push_id, by_operator: true },
+        },
       ],
     },
     "record.removed": [

@@ -24,10 +24,9 @@ afterAll(() => watched?.[Symbol.asyncDispose]());
 
 const wide: View = { width: 1280, scheme: "light" };
 
-/** The page of the nodes, with a name and a reason for draining this one. */
+/** The page of the nodes, with a reason for draining this one. */
 async function fillIn(page: Page) {
   const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
-  await act.getByLabel("Your name").fill("Ada");
   await act.getByLabel("Reason").fill("it is to be upgraded");
   return act;
 }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => billed.close());
 
 const entry = (amount: string, entry_id: string, changes: object = {}) => ({
-  ...{ entry_id, kind: "top_up", amount, currency: "EUR", by: "Ada", reason: "invoice" },
+  ...{ entry_id, kind: "top_up", amount, currency: "EUR", reason: "invoice" },
   ...changes,
 });
 const enter = async (amount: string, entry_id: string, changes: object = {}) =>
@@ -136,7 +136,7 @@ describe("an operator", () => {
     });
     const month = formatTimestamp(billed.running.services.clock.now()).slice(0, 7);
     expect(await billed.ops(`/ops/ledgers/${company}/statements/${month}`)).toMatchObject({
-      json: { statement: { entries: [{}, {}, { entry_id: "c1", by: "Ada", reason: "refund" }] } },
+      json: { statement: { entries: [{}, {}, { entry_id: "c1", by: "Ada at the desk", reason: "refund" }] } },
     });
   });
 
@@ -148,7 +148,7 @@ describe("an operator", () => {
     ["an amount with seven decimals", "0.0000001", {}, 400, undefined],
     ["an amount with an exponent", "1e3", {}, 400, undefined],
     ["an id that a spreadsheet would run", "1", { entry_id: "=1+1" }, 400, undefined],
-    ["nobody who asks for it", "1", { by: "" }, 400, undefined],
+    ["the name of somebody else than who signed in", "1", { by: "Bob" }, 400, undefined],
   ])("is refused %s", async (_what, amount, changes, status, reason) => {
     expect(await enter(amount, "x", changes)).toMatchObject({
       status,

@@ -17,6 +17,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseSigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { type RunningNode, startNode } from "./start.ts";
@@ -148,10 +149,10 @@ describe("a node whose audit log cannot be written", () => {
       fetch(`${node?.urls.ops_url}/ops/keys/${keyId}/revoke`, {
         method: "POST",
         headers: {
-          authorization: `Bearer ${textOf("ops-token").trim()}`,
+          authorization: signedIn(textOf("ops-token").trim()),
           "content-type": "application/json",
         },
-        body: JSON.stringify({ by: "Ada", reason: "It was found." }),
+        body: JSON.stringify({ reason: "It was found." }),
       });
     renameSync(path(), path("audit.log.1"));
     symlinkSync("/dev/full", path());

@@ -8,6 +8,7 @@ import { ledgerRef } from "../actors/messages/refs.ts";
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import type { SvcClient } from "../client/service-client.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { startIssuance } from "./keys/issuance-server.ts";
 import { makeProductionKeys } from "./keys/production-keys.fixture.ts";
 import { writeSecret } from "./keys/secret-file.ts";
@@ -107,7 +108,7 @@ export async function openBilledNode(): Promise<BilledNode> {
     },
     ops: async (path, body) => {
       const token = (await readFile(join(home, "ops-token"), "utf8")).trim();
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const headers = { authorization: signedIn(token), "content-type": "application/json" };
       const init = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
       const answer = await fetch(`${billed.running.urls.ops_url}${path}`, init);
       return { status: answer.status, json: await answer.json() };

@@ -1,8 +1,12 @@
 // POST /v1/pushes/{push_id}/cancel over HTTP.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { type ReceivedAnswer, send } from "../api/surfaces.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import type { PushAttempt } from "../protocol/wire/attempts.ts";
 import {
   type AttackNode,
@@ -71,6 +75,31 @@ const versionOf = async (business: TestBusiness, id: string) => {
 };
 
 describe("a held push", () => {
+  it("that an operator cancels is told so to its business, with who and why in the journal alone", async () => {
+    const { business, pushId } = await heldPush();
+    const { urls, config } = node.running;
+    const actor = pushRef(business.party.uuid, pushId);
+    const token = (await readFile(join(config.home, "ops-token"), "utf8")).trim();
+    const asked = { expected: { status: "active", states: ["held"] }, reason: "Ticket 7." };
+    const answer = await contractFetch(`${urls.ops_url}/ops/actors/push/${actor.id}/cancel`, {
+      method: "POST",
+      headers: { authorization: signedIn(token, "Olga"), "content-type": "application/json" },
+      body: JSON.stringify(asked),
+    });
+    expect(await answer.json()).toEqual({ outcome: "cancelled" });
+    const detail = "An operator of the service cancelled the push before anything of it was published.";
+    await vi.waitFor(async () => {
+      const { json, text } = await readOver(node, business, `/v1/pushes/${pushId}`);
+      expect(json).toMatchObject({ state: "failed", error: { code: "cancelled", detail } });
+      expect(text).not.toMatch(/Olga|Ticket 7/);
+    });
+    const read = async (path: string) => (await contractFetch(`${urls.ops_url}${path}`)).json();
+    expect((await read(`/ops/actors/push/${actor.id}`)).waits[0].words).toContain(detail);
+    const { lastEvents } = await read(`/ops/actors/business/${business.party.uuid}`);
+    const act = { by: "Olga", reason: "Ticket 7." };
+    expect(lastEvents).toContainEqual({ type: "push.cancelled", push_id: pushId, act });
+  });
+
   it("is cancelled, again and again with the same answer, and nothing of it is ever published", async () => {
     const { business, pushId, body } = await heldPush();
     const first = await cancel(business, pushId);

@@ -1,6 +1,7 @@
 // What an operator sends to a node of a test cluster. For tests.
 
 import { contractFetch } from "../api/contract.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import type { TestNode } from "./cluster.fixture.ts";
 
 /** POST /ops/cluster/{order}; resolves with the name of the outcome, also for refusals. */
@@ -12,8 +13,8 @@ export async function ordered(node: TestNode | undefined, order: string, body: o
   return said;
 }
 
-/** The author and reason of operator actions in tests. */
-export const testAct = { by: "the test", reason: "It has to be so for what is tested." };
+/** The reason of operator actions in tests. */
+export const testAct = { reason: "It has to be so for what is tested." };
 
 /** POST to an address of the operations surface; resolves with the answer, also for refusals. */
 export async function operated(
@@ -23,7 +24,7 @@ export async function operated(
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await contractFetch(`${node.urls.ops}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
+    headers: { "content-type": "application/json", authorization: signedIn(await node.opsToken()) },
     body: JSON.stringify({ ...testAct, ...body }),
   });
   return (await answer.json()) as Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@ import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
 import { createSvcClient, type SvcClient } from "../client/service-client.ts";
 import type { SigningKey } from "../client/signing-key.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import type { AiCompany } from "./ai-company.fixture.ts";
 import {
   advertise,
@@ -103,11 +104,11 @@ export async function enterPayment(
   }: { readonly company: string; readonly entryId: string; readonly amount: string },
   desks: () => readonly { readonly url: string; readonly token: () => Promise<string> }[],
 ): Promise<void> {
-  const entry = { kind: "top_up", amount, currency: "EUR", by: "Ada", reason: "invoice" };
+  const entry = { kind: "top_up", amount, currency: "EUR", reason: "invoice" };
   for (let at = 0; ; at += 1) {
     const desk = desks()[at % desks().length];
     if (desk === undefined) throw new Error("There is no node.");
-    const authorization = `Bearer ${(await desk.token()).trim()}`;
+    const authorization = signedIn((await desk.token()).trim());
     const answer = await fetch(`${desk.url}/ops/ledgers/${company}/entries`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization },

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { contractFetch } from "../api/contract.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { formOf } from "./example-forms.fixture.ts";
 import type { RunningNode } from "./start.ts";
 
@@ -44,7 +45,7 @@ export async function inspectionExamples(
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}${path}`, `/ops/actors/:kind/:id${route}`);
   const [business = ""] = id.split(".");
   await askOps(`/ops/pushes/${business}/${pushId}/road`, "/ops/pushes/:business_uuid/:push_id/road");
-  const act = { by: "Ada at the desk", reason: "It is looked at." };
+  const act = { reason: "It is looked at." };
   for (const name of ["retry", "release", "cancel", "passivate"])
     await askOps(`/ops/actors/push/${encodeURIComponent(id)}/${name}`, `/ops/actors/:kind/:id/${name}`, {
       expected: { status: "active" },
@@ -53,7 +54,11 @@ export async function inspectionExamples(
   const drain = { expected: { state: "active" }, ...act };
   await askOps("/ops/nodes/f00dfeed1234/drain", "/ops/nodes/:incarnation/drain", drain);
   await askOps("/ops/session", "/ops/session");
-  await askOps("/ops/session", "/ops/session", { token: tokenPlace, right: "read", by: "Ada at the desk" });
+  await askOps("/ops/session", "/ops/session", {
+    token: tokenPlace,
+    rights: ["read"],
+    by: "Ada at the desk",
+  });
   await askOps("/ops/session", "/ops/session", undefined, "DELETE");
 }
 
@@ -84,7 +89,7 @@ export async function liveExamples(
   const road = await firstEvent(`${base}/ops/live/pushes/${id.replace(".", "/")}`);
   note("GET /ops/live/pushes/:business_uuid/:push_id", road);
   const token = (await readFile(`${config.home}/ops-token`, "utf8")).trim();
-  const headers = { authorization: `Bearer ${token}` };
+  const headers = { authorization: signedIn(token) };
   const file = await (await contractFetch(`${base}/ops/actors/push/${id}/export`, { headers })).text();
   note("GET /ops/actors/:kind/:id/export", `${file.split("\n")[0]}\n{…}`);
 }

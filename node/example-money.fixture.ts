@@ -18,7 +18,7 @@ export interface ExampleAsker {
   readonly askOps: (path: string, route: string, body?: object) => Promise<void>;
 }
 
-const act = { by: "Ada at the desk", reason: "Invoice 4711 was paid." };
+const act = { reason: "Invoice 4711 was paid." };
 
 export async function moneyExamples({
   node,

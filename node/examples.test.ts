@@ -17,6 +17,7 @@ import {
 import { publishBody } from "../client/batch.ts";
 import { collections } from "../collections/collections.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
@@ -99,9 +100,8 @@ async function askOps(
   method = body === undefined ? "GET" : "POST",
 ): Promise<void> {
   const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
-  const content = body === undefined ? {} : { "content-type": "application/json" };
-  const sent = body === undefined ? {} : { body: JSON.stringify(body).replace(tokenPlace, token) };
-  const init = { method, ...sent, headers: { ...content, authorization: `Bearer ${token}` } };
+  const headers = { authorization: signedIn(token), ...(body && { "content-type": "application/json" }) };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body).replace(tokenPlace, token) }) };
   const response = await contractFetch(`${node.running.urls.ops_url}${path}`, init);
   const answer = { status: response.status, text: await response.text() };
   note(`${method} ${route}`, answer, body && JSON.stringify(body));
@@ -320,7 +320,7 @@ async function log(base: string, read: (path: string, route: string) => Promise<
 async function operations(pushId: string, grant: string): Promise<void> {
   const { uuid } = business.party;
   const { key_id } = business.key;
-  const act = { by: "Ada at the desk", reason: "Found in a public repository." };
+  const act = { reason: "Found in a public repository." };
   const plain = ["/healthz", "/readyz", "/metrics", "/ops/stalled-pushes", "/ops/purges"];
   for (const path of plain) await askOps(path, path);
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");

@@ -63,6 +63,7 @@ export async function openOperator(
   page.setDefaultTimeout(untilMaxMs);
   const token = (await readFile(join(home, "ops-token"), "utf8")).trim();
   await page.getByLabel("Operators' token").fill(token);
+  await page.getByLabel("Your name").fill(operatorName);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const heading = (name: string): Locator => {
@@ -134,7 +135,7 @@ async function isLive(page: Page): Promise<void> {
 }
 
 /** What is used in every act, in this order; the runbook tells it once. */
-const labels = { by: "Your name", reason: "Reason", go: "Continue", confirm: "Yes, do it" };
+const labels = { reason: "Reason", go: "Continue", confirm: "Yes, do it" };
 const actsOn = "Act on it";
 
 interface Prepared {
@@ -151,7 +152,6 @@ async function prepare(page: Page, { form, act, fields = {}, used }: Prepared): 
   if (label === undefined) throw new Error(`${act} is not among ${options.join("; ")}`);
   await form.getByLabel("What to do").selectOption({ label });
   for (const [name, value] of Object.entries(fields)) await give(form, name, value);
-  await form.getByLabel(labels.by).fill(operatorName);
   await form.getByLabel(labels.reason).fill(operatorReason);
   await form.getByRole("button", { name: labels.go }).click();
   await form.getByText(`Are you sure: ${label}`).waitFor();

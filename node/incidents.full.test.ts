@@ -74,7 +74,7 @@ describe(titles.chunk, () => {
     const why = await node.follow(titles.chunk, "explain", env);
     const waits = /It waits for chunk 2 of 2 to be judged, signed and stored; 1 chunk settled\./;
     expect(why).toMatch(waits);
-    expect(why).toMatch(/A leaf of chunk 1 of \S+ is not staged/);
+    expect(why).toMatch(/A leaf of chunk 2 of \S+ is not staged/);
     expect(why).toMatch(/"push\.accepted"/);
     // The business goes on beside it, and trying again alone mends nothing.
     expect((await push(node, business, { prefix: "beside", count: 3, seq: 2 })).status).toBe(200);

@@ -1,4 +1,4 @@
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,6 +121,23 @@ describe("the row index of a node that is started again", () => {
     });
     // The tombstone is repaired too: a late row of the withdrawn record must stay out.
     expect(repairs(logged)).toEqual(["4 rows were missing"]);
+    proveStored(home);
+    expect(repairs(await run(async () => {}))).toEqual([]);
+  });
+
+  it.each([
+    ["in its first page", 0],
+    ["in a page of its rows", 3 * 4_096],
+  ])("is made again, and said to be, when its file is damaged %s", async (_, from) => {
+    const path = join(home, "rows.db");
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill("rubbish ", from, from + 4_096));
+    const logged = await run(async (services) => {
+      expect(await names(services)).toEqual(["new a", "new d", "old c"]);
+    });
+    expect(repairs(logged)).toEqual([
+      "4 rows were missing: rows.db was damaged and was made again from store.db",
+    ]);
     proveStored(home);
     expect(repairs(await run(async () => {}))).toEqual([]);
   });

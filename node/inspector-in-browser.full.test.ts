@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { send } from "../api/surfaces.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { findBrowser } from "../tools/browser.ts";
 import { freePorts, surfacePorts } from "../tools/free-ports.ts";
 import { faultsOf, openPage, openWatchedNode, type View, type WatchedNode } from "./inspector.fixture.ts";
@@ -216,10 +217,10 @@ inBrowser(
     await refuse();
     await expect.poll(countOf, { timeout: 60_000 }).toBe(before + 1);
     expect(await key.page.locator(".title").innerText()).toContain("in force");
-    const authorization = `Bearer ${(await readFile(join(home, "ops-token"), "utf8")).trim()}`;
+    const authorization = signedIn((await readFile(join(home, "ops-token"), "utf8")).trim());
     const revoked = await fetch(urlOf(`/ops/keys/${id}/revoke`), {
       ...{ method: "POST", headers: { authorization, "content-type": "application/json" } },
-      body: JSON.stringify({ by: "Ada", reason: "it was in a public repository" }),
+      body: JSON.stringify({ reason: "it was in a public repository" }),
     });
     expect(revoked.status).toBe(200);
     await key.page.locator(".title", { hasText: "revoked" }).waitFor({ timeout: 60_000 });
@@ -308,7 +309,6 @@ inBrowser(
     const doIt = async (): Promise<void> => {
       await page.locator("[data-live=on]").waitFor();
       await act.getByLabel("What to do").selectOption("passivate");
-      await act.getByLabel("Your name").fill("Ada");
       await act.getByLabel("Reason").fill("it is in the way");
       await act.getByRole("button", { name: "Continue" }).click();
       await act.getByText("Are you sure").waitFor();
@@ -317,9 +317,11 @@ inBrowser(
     await doIt();
     await act.getByRole("link", { name: "Sign in to act" }).click();
     await page.getByLabel("Operators' token").fill("not the token of the operators of this node");
+    await page.getByLabel("Your name").fill("Ada");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("This is not a token of the operators.").waitFor();
     await page.getByLabel("Operators' token").fill((await readFile(join(home, "ops-token"), "utf8")).trim());
+    await page.getByLabel("Your name").fill("Ada");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Why it waits" }).waitFor();
     await doIt();
@@ -338,7 +340,6 @@ inBrowser(
     await using opened = await openPage(browser, urlOf("/ui/nodes"), wide);
     const { page } = opened;
     const act = page.locator("form").filter({ has: page.getByLabel("What to do") });
-    await act.getByLabel("Your name").fill("Ada");
     await act.getByLabel("Reason").fill("it is to be upgraded");
     await act.getByRole("button", { name: "Continue" }).click();
     await act.getByText(`Are you sure: drain a node`).waitFor();

@@ -10,6 +10,7 @@ import { insightReadings } from "./insight-keeping.ts";
 import { latePurgeReadings } from "./late-purges.ts";
 import type { NodeServices } from "./services.ts";
 import { actorReadings } from "./telemetry/actor-readings.ts";
+import { backupReadings } from "./telemetry/backup-age.ts";
 import { diskReadings, diskSpace } from "./telemetry/disk.ts";
 import { logReadings } from "./telemetry/log-readings.ts";
 import { traceReadings } from "./telemetry/tracing-port.ts";
@@ -30,6 +31,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
     ...traceReadings(services.tracing),
     ...diskReadings(await diskSpace(services.config).catch(() => [])),
     ...(await logReadings(services).catch(() => [])),
+    ...(await backupReadings(services.config.home, services.clock.now()).catch(() => [])),
     gauge(
       "svc_pushes_stalled",
       "Pushes on this node that made no step for ten minutes.",

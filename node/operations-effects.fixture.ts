@@ -37,10 +37,10 @@ export const operations: Readonly<Record<string, Proof>> = {
     ]),
   ),
   ...Object.fromEntries(
-    ["token", "right", "by"].map((name) => [
+    ["token", "rights", "by"].map((name) => [
       `POST /ops/session body /${name}`,
       {
-        shownBy: "ops/access.test.ts: has the right of its token at most, and less where that was asked for",
+        shownBy: "ops/access.test.ts: has the rights of its token at most, and less where that was asked for",
       },
     ]),
   ),

@@ -6,7 +6,7 @@ import { stat } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { keepFirst } from "../crypto/durable-file.ts";
-import type { OpsAccess, OpsProxy } from "../ops/guard.ts";
+import type { OpsAccess, OpsProxy, OpsRight } from "../ops/guard.ts";
 import { ConfigError } from "./config-error.ts";
 import { parseHosts, parseProxies } from "./host-list.ts";
 
@@ -46,19 +46,34 @@ export function parseOpsConfig(env: Env, node: { readonly home: string; readonly
   });
 }
 
+/** The setting that names the groups with a right; each right is given by itself. */
+const groupsSetting: Readonly<Record<OpsRight, string>> = {
+  read: "SVC_OPS_READ_GROUPS",
+  act: "SVC_OPS_ACT_GROUPS",
+  money: "SVC_OPS_MONEY_GROUPS",
+  parties: "SVC_OPS_PARTIES_GROUPS",
+  cluster: "SVC_OPS_CLUSTER_GROUPS",
+};
+
+function mapRights<T>(of: (right: OpsRight) => T): Readonly<Record<OpsRight, T>> {
+  return {
+    ...{ read: of("read"), act: of("act"), money: of("money") },
+    ...{ parties: of("parties"), cluster: of("cluster") },
+  };
+}
+
 /** The proxy that says who operators are; null unless its addresses are set. */
 function parseProxy(env: Env): OpsProxy | null {
   const addresses = parseProxies("SVC_OPS_PROXIES", env);
-  const readGroups = parseGroups("SVC_OPS_READ_GROUPS", env);
-  const actGroups = parseGroups("SVC_OPS_ACT_GROUPS", env);
-  const groups = [...readGroups, ...actGroups];
-  if (addresses.length === 0 && groups.length > 0)
+  const groups = mapRights((right) => parseGroups(groupsSetting[right], env));
+  const isNamed = Object.values(groups).some((each) => each.length > 0);
+  if (addresses.length === 0 && isNamed)
     throw new ConfigError("SVC_OPS_PROXIES", "is not set; name the proxies that say who is in which group");
   if (addresses.length === 0) return null;
-  if (groups.length === 0)
+  if (!isNamed)
     throw new ConfigError("SVC_OPS_READ_GROUPS", "and SVC_OPS_ACT_GROUPS name no group; nobody could enter");
   return {
-    ...{ addresses, readGroups, actGroups },
+    ...{ addresses, groups },
     userHeader: parseHeader("SVC_OPS_PROXY_USER_HEADER", env, "x-forwarded-user"),
     groupsHeader: parseHeader("SVC_OPS_PROXY_GROUPS_HEADER", env, "x-forwarded-groups"),
   };

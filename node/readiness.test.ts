@@ -1,6 +1,7 @@
 // What a node reports to a load balancer.
 
 import { mkdtempSync, rmSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +89,7 @@ describe("each check of readiness", () => {
 
   it("is ok on a node that has everything, and is among its metrics", async () => {
     const [status, report] = await ready();
-    const names = ["store", "index", "cluster", "keys", "register", "log_key", "disk"];
+    const names = ["store", "index", "cluster", "keys", "register", "log_key", "disk", "clock"];
     expect([status, report]).toEqual([
       200,
       {
@@ -172,6 +173,34 @@ describe("each check of readiness", () => {
     const { ready: isReady, degraded, checks } = await readiness(issued);
     expect([isReady, degraded]).toEqual([true, ["issuance"]]);
     expect(checks["issuance"]).toContain("it cannot be reached");
+  });
+
+  it("tells of an index that answers, and takes no writes", async () => {
+    const indexBlock = async () => "svc-products-000001 has read_only_allow_delete";
+    expect(await readiness({ ...services, indexBlock })).toMatchObject({
+      ...{ ready: true, degraded: ["index"] },
+      checks: { index: "it takes no writes: svc-products-000001 has read_only_allow_delete" },
+    });
+  });
+
+  it("tells of a clock that was set back while a node without a cluster was stopped, and after it was started", async () => {
+    const behind =
+      /^this machine's clock says .*, 60\d s before .*, at which this node was in use: correct it/;
+    await node?.[Symbol.asyncDispose]();
+    // The keys of this home are younger than the jump, so it does not start, and not the keys are blamed.
+    const clock = { now: () => Date.now() - 600_000 };
+    const settings = { home, portBase: 0, logLevel: "error", region: "eu-west1" } as const;
+    await expect(startNode(settings, { clock })).rejects.toThrow(
+      /^clock: this machine's clock .*cannot sign/,
+    );
+    await writeFile(join(home, "newest-moment"), new Date(Date.now() + 600_000).toISOString());
+    node = await startNode({ ...settings, logTo: "file" });
+    expect(await ready()).toMatchObject([
+      200,
+      { ready: true, degraded: ["clock"], checks: { clock: expect.stringMatching(behind) } },
+    ]);
+    await node[Symbol.asyncDispose]();
+    expect(await readFile(join(home, "node.log"), "utf8")).toContain("clock.behind");
   });
 
   it("tells of a clock that is off the store's, in either direction", async () => {

@@ -54,7 +54,7 @@ export async function readinessWithSpaces(
  * and then it is off for all nodes. An embedded node has its store on the disk that is full, a cluster node only its logs.
  */
 function dispensableOf({ cluster }: Pick<NodeServices, "cluster">): readonly string[] {
-  return ["index", "log_key", "issuance", ...(cluster === null ? [] : ["clock", "disk"])];
+  return ["index", "log_key", "issuance", "clock", ...(cluster === null ? [] : ["disk"])];
 }
 
 function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
@@ -63,7 +63,12 @@ function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
   return {
     store: () => services.actorStore.dueActors(0, 1),
     // One that is missing is refused to searches of its collection alone.
-    index: () => Promise.all(collectionNames.map((collection) => services.index.count(collection))),
+    index: async () => {
+      await Promise.all(collectionNames.map((collection) => services.index.count(collection)));
+      // It answers, and so nothing else would say that what is published is not found in it.
+      const block = await services.indexBlock();
+      if (block !== null) throw new Error(`it takes no writes: ${block}`);
+    },
     cluster: () => {
       if (services.lease() === null) throw new Error("no lease: the node joins again");
     },
@@ -74,7 +79,7 @@ function checksOf(services: NodeServices, space: typeof diskSpace): Checks {
     log_key: () => assertLogKey(services),
     disk: async () => assertRoom(await space(services.config)),
     ...(issuance === null ? {} : { issuance: () => reachIssuance(issuance.address) }),
-    ...(cluster === null ? {} : { clock: () => assertClock(cluster, clock) }),
+    clock: () => (cluster === null ? services.newestMoment?.assertReached() : assertClock(cluster, clock)),
   };
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
 import { type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import {
@@ -375,8 +376,8 @@ it("a moment in the future, or none, is refused by the node itself", async () =>
   const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
   const answer = await contractFetch(`${node.running.urls.ops_url}/ops/keys/${business.key.key_id}/revoke`, {
     method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ by: "a", reason: "b", compromised_from: "2026-02-30T00:00:00.000Z" }),
+    headers: { authorization: signedIn(token), "content-type": "application/json" },
+    body: JSON.stringify({ reason: "b", compromised_from: "2026-02-30T00:00:00.000Z" }),
   });
   expect(await answer.json()).toMatchObject({ code: "request_invalid", detail: /is not a moment/ });
   expect(await publishOne(business)).toBe(200);

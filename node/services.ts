@@ -40,6 +40,7 @@ import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import type { LatePurgeList } from "./late-purges.ts";
 import { keepLogHome } from "./log-parts.ts";
+import { clockFault, keepNewestMoment, type NewestMoment } from "./newest-moment.ts";
 import { createNodeActors } from "./node-actors.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
@@ -98,6 +99,8 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly latePurges: LatePurgeList;
   readonly notices: Notices;
   readonly logWitnesses: LogWitnesses;
+  /** By which a node without a cluster sees that its clock was set back; null in a cluster, which compares with the store. */
+  readonly newestMoment: NewestMoment | null;
   /** Looks at the domains of endpoints; null if this node does not. */
   readonly domainProbe: CountedProbe | null;
   readonly parties: Parties;
@@ -150,6 +153,7 @@ export async function openNodeServices(
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
   const logWitnesses = await openLogWitnesses(config, { ...own, clock, log });
+  const newestMoment = cluster === null ? await newestMomentOf(config, { clock, log }) : null;
   const fence = witnessOf(stores, { config, clock, log });
   const [incarnation, timings] = [newIncarnation(), createTimings()];
   const common = {
@@ -160,7 +164,7 @@ export async function openNodeServices(
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
-    ...{ cluster, fence, register, logWitnesses, drain: platform.drain ?? stopProcess },
+    ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
     ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
@@ -179,7 +183,7 @@ export async function openNodeServices(
     await Promise.all(stopped);
     common.notices.close();
     await logWitnesses[Symbol.asyncDispose]();
-    await fence.stop();
+    await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();
     await common.tracing?.[Symbol.asyncDispose]();
   };
@@ -210,6 +214,18 @@ function hostedSignerOf(
   parts: Omit<Parameters<typeof createHostedKeys>[0], "environment">,
 ): NodeServices["hostedSigner"] {
   return createHostedKeys({ ...parts, environment });
+}
+
+/** A clock that was set back is said at once, since nothing else of the start need fail. */
+async function newestMomentOf(
+  { home }: NodeConfig,
+  { clock, log }: { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
+): Promise<NewestMoment> {
+  const fault = await clockFault(home, clock);
+  if (fault !== null) log({ level: "error", event: "clock.behind", actor: "", detail: fault });
+  const onFailed = (error: unknown): void =>
+    log({ level: "warn", event: "clock.not_kept", actor: "", detail: String(error) });
+  return keepNewestMoment(home, { clock, timers: nodeTimers, onFailed });
 }
 
 function stopProcess(): void {

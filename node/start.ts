@@ -17,11 +17,14 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { StoreFileRefused } from "../storage/sqlite/database.ts";
+import { isDamage } from "../storage/sqlite/sqlite-errors.ts";
 import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type HeldPort, holdPort } from "./held-port.ts";
 import { type NodeLog, openLog, openLogFile } from "./log-file.ts";
+import { clockFault } from "./newest-moment.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
 import { adPublishingOf } from "./publishing-surface.ts";
@@ -54,8 +57,27 @@ export async function startNode(
     return await startOn(held, config, { ...platform, secrets });
   } catch (error) {
     await release(held);
-    throw error;
+    throw await explained(error, config, platform);
   }
+}
+
+/** What an operator can do about it, where that is not what the error says. */
+async function explained(error: unknown, config: NodeConfig, { clock }: NodePlatform): Promise<unknown> {
+  if (config.cluster !== null) return error;
+  if (isDamage(error)) return storeDamaged(config, error);
+  const fault = await clockFault(config.home, clock ?? { now: Date.now });
+  // Keys that are not in force yet are replaced by nobody whose clock is corrected.
+  if (fault === null || !(error instanceof ConfigError)) return error;
+  return new ConfigError("clock", `${fault}. What failed by it: ${error.message}`);
+}
+
+/** The row index is made again by itself: what is left is the file that nothing else can be made from. */
+function storeDamaged({ home }: NodeConfig, cause: unknown): StoreFileRefused {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new StoreFileRefused(
+    `${join(home, "store.db")} is damaged (${said}): put it, the folder log and the keys back from one backup, as «Restoring» in docs/production.md says, and keep the damaged files`,
+    { cause },
+  );
 }
 
 async function startOn(

@@ -61,6 +61,8 @@ export interface NodeStores {
   readonly index: RowIndex;
   /** Collections whose index is missing and being built: they cannot be searched. An embedded index is whole once it is open. */
   readonly missingIndexes: () => readonly CollectionName[];
+  /** Why the index takes no writes although it answers; null if it takes them. */
+  readonly indexBlock: () => Promise<string | null>;
   readonly actorStore: ActorStore;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
@@ -88,14 +90,20 @@ export async function openEmbeddedStores(
   const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
   const records = openSqliteRecordStore(database, clock.now);
   const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
-  if (rows.repaired > 0) {
-    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file belonged to another store" : ""}`;
+  if (rows.repaired > 0 || rows.remade !== null) {
+    const why = {
+      other_store: ": the file belonged to another store",
+      damaged: ": rows.db was damaged and was made again from store.db",
+    };
+    const detail = `${rows.repaired} rows were missing${rows.remade === null ? "" : why[rows.remade]}`;
     log({ level: "warn", event: "index.repaired", actor: "", detail });
   }
   const logStore = openSqliteLogStore({ database, folder: join(config.home, "log") });
   return {
     index: rows.index,
     missingIndexes: () => [],
+    // A disk without room is a check of its own.
+    indexBlock: async () => null,
     actorStore: openSqliteActorStore(database, { now: clock.now }),
     records,
     receipts: openSqliteReceiptStore(database),
@@ -172,6 +180,7 @@ export async function openEngineStores(
     return {
       index,
       missingIndexes: keeping.missing,
+      indexBlock: () => index.writeBlock(),
       actorStore: openCassandraActorStore(session, {
         region,
         now,

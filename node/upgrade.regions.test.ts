@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type PartyCaller, type TestCluster, type TestNode } from "./cluster.fixture.ts";
 import { createClient } from "./cluster-client.fixture.ts";
@@ -51,7 +52,7 @@ async function companyOn(node: TestNode): Promise<PartyCaller> {
 async function join(node: TestNode, company: PartyCaller) {
   const answer = await contractFetch(`${node.urls.ops}/ops/groups/${company.uuid}/join`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
+    headers: { "content-type": "application/json", authorization: signedIn(await node.opsToken()) },
     body: JSON.stringify({ ...testAct, group }),
   });
   const { reason, changed } = (await answer.json()) as Readonly<Record<string, unknown>>;

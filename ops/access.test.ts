@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { ok } from "../protocol/result.ts";
 import { parseRange } from "../std/ip-address.ts";
 import type { ClusterOps } from "./cluster.ts";
-import type { OpsAccess } from "./guard.ts";
+import { type OpsAccess, opsRightNames } from "./guard.ts";
 import { act, authorization, noInspection, openOps, token } from "./ops.fixture.ts";
+import { signedIn } from "./sign-in.fixture.ts";
 
 const readToken = "a-token-for-reading-of-32-characters";
 const reading = `Bearer ${readToken}`;
@@ -18,7 +19,10 @@ const rejoin = {
 const proxy = {
   addresses: [parseRange("10.9.0.0/16")].flatMap((range) => (range === null ? [] : [range])),
   ...{ userHeader: "x-forwarded-user", groupsHeader: "x-forwarded-groups" },
-  ...{ readGroups: ["watchers"], actGroups: ["operators"] },
+  groups: {
+    ...{ read: ["watchers"], act: ["drivers"], money: ["bookkeepers"], parties: ["registrars"] },
+    cluster: ["operators"],
+  },
 };
 const access = { hosts: ["localhost:80"], token, readToken, isLoopback: true };
 const open = (changes: Partial<OpsAccess> = {}, more: object = {}) =>
@@ -78,6 +82,80 @@ describe("the right to read", () => {
   });
 });
 
+describe("who acts (G2)", () => {
+  const noting = () => {
+    const lines: Readonly<Record<string, unknown>>[] = [];
+    const audit = {
+      record: (_event: string, detail: Readonly<Record<string, unknown>>) => void lines.push(detail),
+    };
+    return { lines, server: open({ proxy }, { audit }) };
+  };
+
+  it("is who signed in: a name in the body is refused, and a token without a name reads alone", async () => {
+    const { lines, server } = noting();
+    const given = { authorization: signedIn(token, "Ada") };
+    expect((await server.inject({ ...rejoin, headers: given })).statusCode).toBe(200);
+    expect(lines.at(-1)).toMatchObject({ via: "token", by: "Ada", reason: act.reason });
+    const payload = { ...rejoin.payload, by: "Bob" };
+    expect(codeOf(await server.inject({ ...rejoin, payload, headers: given }))).toEqual([
+      400,
+      "request_invalid",
+    ]);
+    for (const name of ["", " ", "Ada\u001b[2J", "Ada\u202egnihton", "x".repeat(201)]) {
+      const authorizations = [`Bearer ${token}`, signedIn(token, name)];
+      for (const authorization of authorizations) {
+        const answer = await server.inject({ ...rejoin, headers: { authorization } });
+        expect([...codeOf(answer), answer.json().detail]).toEqual([
+          ...[403, "right_missing"],
+          expect.stringContaining("needs the name of the person"),
+        ]);
+      }
+    }
+    const { headers } = await server.inject({ method: "POST", url: "/ops/session", payload: { token } });
+    const cookie = String(headers["set-cookie"]).split(";")[0] ?? "";
+    const answer = await server.inject({ ...rejoin, headers: { cookie, origin: "http://localhost" } });
+    expect(codeOf(answer)).toEqual([403, "right_missing"]);
+  });
+
+  it("needs the right of its own that money, parties, and the cluster have", async () => {
+    const payloads: readonly (readonly [string, string])[] = [
+      ["drivers", "/ops/actors/push/b.p/retry"],
+      ["bookkeepers", "/ops/ledgers/x/entries"],
+      ...["/ops/keys/k/revoke", "/ops/mandates/b/m/revoke", "/ops/certificates/u/withdraw"].map(
+        (url) => ["registrars", url] as const,
+      ),
+      ...["/ops/grants/revoke", "/ops/blocks/b/block", "/ops/groups/c/join"].map(
+        (url) => ["registrars", url] as const,
+      ),
+      ...["/ops/cluster/declare-dead", "/ops/cluster/rebuild", "/ops/nodes/a/drain"].map(
+        (url) => ["operators", url] as const,
+      ),
+    ];
+    const { server } = noting();
+    for (const group of ["watchers", "drivers", "bookkeepers", "registrars", "operators"])
+      for (const [needed, url] of payloads) {
+        const headers = { "x-forwarded-user": "ada", "x-forwarded-groups": group };
+        const answer = await server.inject({
+          ...{ method: "POST", url, payload: {}, headers },
+          remoteAddress: "10.9.1.1",
+        });
+        // What is let in is then found to lack its members.
+        const expected = group === needed ? [400, "request_invalid"] : [403, "right_missing"];
+        expect(codeOf(answer), `${group} ${url}`).toEqual(expected);
+      }
+  });
+
+  it("is told by the OpenAPI document which right each act needs", async () => {
+    const { paths } = (await open().inject({ url: "/openapi.json" })).json();
+    const rightsOf = (path: string) =>
+      paths[path].post.security.map((each: Readonly<Record<string, unknown>>) => Object.values(each)[0]);
+    expect(rightsOf("/ops/ledgers/{company_uuid}/entries")).toEqual([["money"], ["money"]]);
+    expect(rightsOf("/ops/keys/{key_id}/revoke")).toEqual([["parties"], ["parties"]]);
+    expect(rightsOf("/ops/cluster/declare-dead")).toEqual([["cluster"], ["cluster"]]);
+    expect(rightsOf("/ops/actors/{kind}/{id}/retry")).toEqual([["act"], ["act"]]);
+  });
+});
+
 describe("a request that a page of another origin caused (G4)", () => {
   it.each([
     [{ origin: "https://attacker.example" }],
@@ -103,7 +181,7 @@ describe("a request that a page of another origin caused (G4)", () => {
     const posted = await open().inject({ ...rejoin, headers: { ...link, authorization } });
     expect(codeOf(posted)).toEqual([403, "origin_not_allowed"]);
     // A proxy has its own cookie, which such a link may carry: what needs the right to act is not led to.
-    const named = { "x-forwarded-user": "ada", "x-forwarded-groups": "operators" };
+    const named = { "x-forwarded-user": "ada", "x-forwarded-groups": "drivers" };
     const led = { url: "/ops/actors/push/b.p/export", remoteAddress: "10.9.1.1" };
     const exported = await open({ proxy }).inject({ ...led, headers: { ...link, ...named } });
     expect(codeOf(exported)).toEqual([403, "origin_not_allowed"]);
@@ -121,7 +199,8 @@ describe("a request that a page of another origin caused (G4)", () => {
 });
 
 describe("a browser's session", () => {
-  const begin = async (server: ReturnType<typeof open>, payload: object) => {
+  const begin = async (server: ReturnType<typeof open>, given: object) => {
+    const payload = { by: "Ada", ...given };
     const answer = await server.inject({ method: "POST", url: "/ops/session", payload });
     const header = String(answer.headers["set-cookie"] ?? "");
     return { answer, header, cookie: header.split(";")[0] ?? "" };
@@ -131,7 +210,7 @@ describe("a browser's session", () => {
   it("begins with a token, which no script can read, and acts only for the surface's own pages (G5)", async () => {
     const server = open({ isLoopback: false });
     const { answer, header, cookie } = await begin(server, { token, by: "Ada" });
-    expect(answer.json()).toMatchObject({ right: "act", via: "session", user: "Ada" });
+    expect(answer.json()).toMatchObject({ rights: opsRightNames, via: "session", user: "Ada" });
     expect(header).toMatch(
       /^__Host-svc_ops=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=28800; HttpOnly; SameSite=Strict; Secure$/,
     );
@@ -157,15 +236,18 @@ describe("a browser's session", () => {
     expect(await statusOf(`${cookie.replace("__Host-", "").slice(0, -1)}x; ${cookie}`)).toBe(200);
   });
 
-  it("has the right of its token at most, and less where that was asked for", async () => {
+  it("has the rights of its token at most, and less where that was asked for", async () => {
     const server = open({ isLoopback: false });
-    for (const payload of [{ token: readToken }, { token, right: "read" }]) {
+    for (const payload of [
+      { token: readToken, by: "Ada" },
+      { token, rights: ["read"], by: "Ada" },
+    ]) {
       const { answer, cookie } = await begin(server, payload);
-      expect(answer.json().right).toBe("read");
+      expect(answer.json().rights).toEqual(["read"]);
       const acting = await server.inject({ ...rejoin, headers: { cookie, ...own } });
       expect(codeOf(acting)).toEqual([403, "right_missing"]);
     }
-    expect(codeOf((await begin(server, { token: readToken, right: "act" })).answer)).toEqual([
+    expect(codeOf((await begin(server, { token: readToken, rights: ["act"] })).answer)).toEqual([
       403,
       "right_missing",
     ]);
@@ -214,10 +296,7 @@ describe("a browser's session", () => {
     expect(text).not.toContain(token);
     expect(text).not.toContain("guessed-by-somebody");
     expect(text).not.toContain(cookie.split("=")[1]);
-    expect(lines.at(-1)).toMatchObject([
-      "ops.acted",
-      { via: "session", user: "Ada", by: act.by, reason: act.reason },
-    ]);
+    expect(lines.at(-1)).toMatchObject(["ops.acted", { via: "session", by: "Ada", reason: act.reason }]);
     expect(lines.map(([event]) => event)).toContain("ops.refused");
   });
 });
@@ -248,8 +327,8 @@ describe("a proxy that says who operators are (G6)", () => {
       { "x-forwarded-user": "a\u202eb", "x-forwarded-groups": "operators" },
     ])
       expect((await asks("10.9.1.1", headers)).statusCode).toBe(401);
-    const { right, via, user } = (await asks("10.9.1.1", watcher, { url: "/ops/session" })).json();
-    expect([right, via, user]).toEqual(["read", "proxy", "bo"]);
+    const { rights, via, user } = (await asks("10.9.1.1", watcher, { url: "/ops/session" })).json();
+    expect([rights, via, user]).toEqual([["read"], "proxy", "bo"]);
   });
 
   it("names nobody where it added its own to what the caller sent (G6)", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActorActing, ActResult } from "./actor-acts.ts";
-import { act, authorization, openOps } from "./ops.fixture.ts";
+import { act, authorization, by, openOps } from "./ops.fixture.ts";
 
 const expected = { status: "active", states: ["held"], head: 3 };
 
@@ -33,9 +33,9 @@ describe("operators who act on an actor or a node", () => {
       const { asked, lines, post } = noting({ outcome: "retried" });
       const answer = await post(`/ops/actors/push/b.p/${name}`, { expected, ...act });
       expect([answer.statusCode, answer.json()]).toEqual([200, { outcome: "retried" }]);
-      expect(asked).toEqual([[{ kind: "push", id: "b.p" }, name, expected]]);
+      expect(asked).toEqual([[{ kind: "push", id: "b.p" }, name, { expected, said: { by, ...act } }]]);
       const said = {
-        by: act.by,
+        by,
         reason: act.reason,
         params: { kind: "push", id: "b.p" },
         asked: { expected },
@@ -69,7 +69,8 @@ describe("operators who act on an actor or a node", () => {
 
   it.each([
     [{ ...act }],
-    [{ expected, by: act.by }],
+    [{ expected }],
+    [{ expected, by: "Bob", ...act }],
     [{ expected: {}, ...act }],
     [{ expected: { ...expected, more: 1 }, ...act }],
     [{ expected: { status: "asleep" }, ...act }],

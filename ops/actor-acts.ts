@@ -3,9 +3,10 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { anyText, described, integer, listOf, type Of, object, oneOf, optional } from "../protocol/shape.ts";
+import { actOf } from "./acts.ts";
 import { actorStatuses } from "./inspection-shapes.ts";
 import { sendProblem } from "./reply.ts";
-import { actMembers } from "./shapes.ts";
+import { type Act, actMembers } from "./shapes.ts";
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
@@ -55,7 +56,7 @@ export interface ActorActing {
   act(
     ref: { readonly kind: string; readonly id: string },
     act: ActorAct,
-    expected: ExpectedState,
+    order: { readonly expected: ExpectedState; readonly said: Act },
   ): Promise<ActResult>;
   /** Has a node hand its actors over and stop. */
   drain(incarnation: string, expected: DrainBody["expected"]): Promise<ActResult>;
@@ -67,8 +68,11 @@ export function addActorActs(server: FastifyInstance, acting: ActorActing): void
     server.post<{ Params: { kind: string; id: string }; Body: ActorActBody }>(
       `/ops/actors/:kind/:id/${act}`,
       { schema: { body: actorActBody.schema } },
-      async ({ params: { kind, id }, body }, reply) =>
-        tell(reply, await acting.act({ kind, id }, act, body.expected)),
+      async (request, reply) => {
+        const { kind, id } = request.params;
+        const order = { expected: request.body.expected, said: actOf(request) };
+        return tell(reply, await acting.act({ kind, id }, act, order));
+      },
     );
   server.post<{ Params: { incarnation: string }; Body: DrainBody }>(
     "/ops/nodes/:incarnation/drain",

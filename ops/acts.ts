@@ -1,12 +1,12 @@
-// Operator actions: requests that change something, each of which names its author and the reason, and reads that need the right
-// to act. Each is recorded in the audit log.
+// Operator actions: requests that change something, each of which has the name of the person who signed in and a reason, and reads
+// that need more than the right to read. Each is recorded in the audit log.
 //   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
 //   A2. Its outcome is recorded too, including that of refused requests.
 //   A3. Of a request only what its schema describes is recorded, and no grant or token: the log gives its readers no means to act.
 //   A4. Callers without a token add a bounded number of lines (refused-strangers.ts), also where they try to open a session.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Admission } from "./guard.ts";
+import { type Admission, neededRight, type OpsRight } from "./guard.ts";
 import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
 import type { Act } from "./shapes.ts";
@@ -21,26 +21,30 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The answer in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
-    /** Whether the guard let it pass; an action passes only with the right to act. */
+    /** Whether the guard let it pass; an action passes only with its right and a name. */
     isLetIn: boolean;
     /** What the request may do, and how that was shown; null before the guard has judged it. */
     admission: Admission | null;
   }
-  interface FastifyContextConfig {
-    /** A read that needs the right to act, because of what it shows. */
-    needsAct?: boolean;
-  }
 }
 
-const reads = ["GET", "HEAD"];
-
 export function isAct({ method, routeOptions }: Pick<FastifyRequest, "method" | "routeOptions">): boolean {
-  return !reads.includes(method) || needsAct({ routeOptions });
+  return rightFor({ method, routeOptions }) !== "read";
 }
 
 /** The route says it, not the text of the path, which can be written in many ways. */
-export function needsAct({ routeOptions }: Pick<FastifyRequest, "routeOptions">): boolean {
-  return routeOptions.config.needsAct === true;
+export function rightFor({
+  method,
+  routeOptions,
+}: Pick<FastifyRequest, "method" | "routeOptions">): OpsRight {
+  return neededRight(method, routeOptions.url ?? "");
+}
+
+/** Who acts and why: the name is that of the person who signed in, whatever the body says. */
+export function actOf({ admission, body }: FastifyRequest): Act {
+  const by = admission?.user ?? null;
+  if (by === null) throw new Error("The guard let an act pass that nobody signed in for.");
+  return { by, reason: (body as { readonly reason: string }).reason };
 }
 
 /** Installs the recording of actions (A1, A2). Must be called before any route is added. */
@@ -89,10 +93,15 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
 function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
   const { id, method, ip, routeOptions, params, admission } = request;
   const { via = "nothing", user = null } = admission ?? {};
-  const shown = user === null ? { via } : { via, user };
-  const what = { request_id: id, from: ip, ...shown, act: `${method} ${routeOptions.url ?? "unmatched"}` };
+  const what = {
+    request_id: id,
+    from: ip,
+    via,
+    by: user,
+    act: `${method} ${routeOptions.url ?? "unmatched"}`,
+  };
   if (!isUnderstood) return what;
-  const body = (request.body ?? {}) as Act & Readonly<Record<string, unknown>>;
-  const { by, reason, grant: _grant, token: _token, ...asked } = body;
-  return { ...what, by, reason, params, asked };
+  const body = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+  const { reason, grant: _grant, token: _token, ...asked } = body;
+  return { ...what, reason, params, asked };
 }

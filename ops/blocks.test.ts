@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ok } from "../protocol/result.ts";
 import type { BlockState, Blocks, GroupState } from "../service/blocks.ts";
 import { RegisterRefused } from "../service/parties.ts";
-import { act, authorization, noBlocks, openOps } from "./ops.fixture.ts";
+import { act, authorization, by, noBlocks, openOps } from "./ops.fixture.ts";
 
 const [business, company] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];
 const blocked: BlockState = {
@@ -44,20 +44,22 @@ it("operators block, unblock and change groups", async () => {
     asked.length = 0;
     const answer = await ask(`/ops/blocks/${business}/${last}`, { group: "g", ...act });
     expect(answer).toEqual({ status: 200, json: { changed: true, blocks: blocked } });
-    expect(asked).toEqual([["set", { business_uuid: business, group: "g", blocked: isBlock, act }]]);
+    expect(asked).toEqual([
+      ["set", { business_uuid: business, group: "g", blocked: isBlock, act: { by, ...act } }],
+    ]);
   }
   asked.length = 0;
   const answer = await ask(`/ops/groups/${company}/join`, { group: "b", ...act });
   expect(answer).toEqual({ status: 200, json: { changed: true, company: joined } });
-  expect(asked).toEqual([["join", { company_uuid: company, group: "b", act }]]);
+  expect(asked).toEqual([["join", { company_uuid: company, group: "b", act: { by, ...act } }]]);
 });
 
 it.each([
   [`/ops/blocks/${business}/block`, { ...act }, /group/],
-  [`/ops/blocks/${business}/block`, { group: "g", reason: "x" }, /by/],
+  [`/ops/blocks/${business}/block`, { group: "g", reason: "x", by: "Bob" }, /additional/],
   [`/ops/blocks/${business}/unblock`, { group: "x".repeat(65), ...act }, /group/],
   [`/ops/groups/${company}/join`, { group: "Not a name", ...act }, /group/],
-  [`/ops/groups/${company}/join`, { group: "b", by: act.by }, /reason/],
+  [`/ops/groups/${company}/join`, { group: "b" }, /reason/],
 ])("a request that is not complete is refused, %s %j", async (url, payload, detail) => {
   asked.length = 0;
   const { status, json } = await ask(url, payload);

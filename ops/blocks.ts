@@ -4,8 +4,9 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import { actOf } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
-import { type Act, type Body, bodies } from "./shapes.ts";
+import { type Body, bodies } from "./shapes.ts";
 
 /** Adds the routes. */
 export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
@@ -19,11 +20,16 @@ export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
     server.post<{ Params: { business_uuid: string }; Body: Body<"block"> }>(
       `/ops/blocks/:business_uuid/${last}`,
       { schema: { body: bodies.block.schema } },
-      async ({ params, body }, reply) =>
+      async (request, reply) =>
         tell(
           reply,
           "blocks",
-          await blocks.setBlocked({ ...params, group: body.group, blocked, act: actOf(body) }),
+          await blocks.setBlocked({
+            ...request.params,
+            group: request.body.group,
+            blocked,
+            act: actOf(request),
+          }),
         ),
     );
   }
@@ -33,13 +39,13 @@ export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
   server.post<{ Params: { company_uuid: string }; Body: Body<"joinGroup"> }>(
     "/ops/groups/:company_uuid/join",
     { schema: { body: bodies.joinGroup.schema } },
-    async ({ params, body }, reply) =>
-      tell(reply, "company", await blocks.joinGroup({ ...params, group: body.group, act: actOf(body) })),
+    async (request, reply) =>
+      tell(
+        reply,
+        "company",
+        await blocks.joinGroup({ ...request.params, group: request.body.group, act: actOf(request) }),
+      ),
   );
-}
-
-function actOf({ by, reason }: Act): Act {
-  return { by, reason };
 }
 
 function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {

@@ -25,7 +25,7 @@ export interface ClusterOps {
 
 export interface DeadRegion {
   readonly region: string;
-  readonly successor: string | null;
+  readonly successor: string;
   readonly force: boolean;
 }
 
@@ -47,8 +47,11 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
   server.post<{ Body: Body<"declareDead"> }>(
     "/ops/cluster/declare-dead",
     { schema: { body: bodies.declareDead.schema } },
-    async ({ body: { region, successor, force = false } }, reply) =>
-      tell(reply, await cluster.declareDead({ region, successor, force })),
+    async ({ body: { region, successor, force = false } }, reply) => {
+      const detail = `${region} cannot take over from itself: name the region that does.`;
+      if (successor === region) return tell(reply, { outcome: "own_successor", detail });
+      return tell(reply, await cluster.declareDead({ region, successor, force }));
+    },
   );
   server.post<{ Body: Body<"putIn"> }>(
     "/ops/cluster/put-in",

@@ -3,7 +3,7 @@
 import { connect } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { act, authorization, openOps } from "./ops.fixture.ts";
+import { act, authorization, openOps, token } from "./ops.fixture.ts";
 import { refusedLinesMax } from "./refused-strangers.ts";
 import type { OpsDeps } from "./server.ts";
 
@@ -54,7 +54,7 @@ describe("acts that are asked for without the token", () => {
     expect(lines).toHaveLength(refusedLinesMax);
     expect(new Set(lines.map(([event]) => event))).toEqual(new Set(["ops.refused"]));
     if (method === "DELETE") return;
-    const own = { token: authorization.slice("Bearer ".length), by: "Ada" };
+    const own = { token, by: "Ada" };
     await server.inject({ method, url: "/ops/session", payload: own });
     expect(lines.slice(refusedLinesMax)).toMatchObject([
       ["ops.asked", { act: "POST /ops/session", by: "Ada" }],

@@ -1,8 +1,10 @@
-// Who may use the operators' surface, and for what: reading and acting are separate rights.
+// Who may use the operators' surface, and for what: reading, acting on actors and nodes, the accounts, the parties and the cluster
+// are separate rights.
 //   G1. A request names a host that this surface answers for, so that a page open in an operator's browser cannot reach it
 //       under its own name (DNS rebinding).
-//   G2. Every request that changes something needs the right to act, on every address; so does a read that shows more than this
-//       surface shows otherwise, which its route says.
+//   G2. Every request that changes something needs the right that its route names, on every address; so does a read that shows more
+//       than this surface shows otherwise. It also needs the name of the person who asks, which comes with what was shown at the door, never
+//       with the request's body, so that an act has the name of the person who signed in.
 //   G3. On an address that others can reach, everything needs the right to read except the two reads that a load balancer makes
 //       and the page for signing in.
 //       On loopback reading needs nothing, unless a proxy is trusted: then a request from loopback may be anybody's.
@@ -15,7 +17,30 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { type AddressRange, contains, parseAddress } from "../std/ip-address.ts";
 import type { OpsSessions } from "./sessions.ts";
 
-export type OpsRight = "read" | "act";
+/** What each right allows. Any of them includes reading. */
+export const opsRights = {
+  read: "To read",
+  act: "To act on actors and nodes, and to take a journal",
+  money: "To pay in, and to correct accounts",
+  parties: "To revoke keys, mandates, certificates and grants, to block, and to change groups",
+  cluster: "To move homes, to declare regions dead and bring them back, and to rebuild indexes",
+} as const;
+export type OpsRight = keyof typeof opsRights;
+export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
+
+/** By the pattern of the route, which a caller cannot write in another way. */
+const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
+  [/^\/ops\/ledgers\//, "money"],
+  [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|groups)\//, "parties"],
+  [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
+];
+const reads = ["GET", "HEAD"];
+
+/** The right that a route needs: to read for a read, except for one that takes a journal as it is. */
+export function neededRight(method: string, route: string): OpsRight {
+  if (reads.includes(method)) return route.endsWith("/export") ? "act" : "read";
+  return actsByRight.find(([pattern]) => pattern.test(route))?.[1] ?? "act";
+}
 
 /** A proxy that authenticates people by OIDC and says in headers who they are. */
 export interface OpsProxy {
@@ -23,14 +48,17 @@ export interface OpsProxy {
   /** Names of headers, in lower case. */
   readonly userHeader: string;
   readonly groupsHeader: string;
-  readonly readGroups: readonly string[];
-  readonly actGroups: readonly string[];
+  /** The groups that have each right. */
+  readonly groups: Readonly<Record<OpsRight, readonly string[]>>;
 }
 
 export interface OpsAccess {
   /** The accepted values of Host, in lower case with the port. */
   readonly hosts: readonly string[];
-  /** The token that an operator sends as `Authorization: Bearer …`, with the right to act and to read. */
+  /**
+   * The token with every right. An operator sends it with a name, as `Authorization: Basic …` (RFC 7617), or without one to read,
+   * as `Authorization: Bearer …`.
+   */
   readonly token: string;
   /** The token that gives the right to read alone; null if there is none. */
   readonly readToken?: string | null;
@@ -40,11 +68,10 @@ export interface OpsAccess {
 }
 
 export interface OpsRequest {
-  readonly method: string;
   /** The path of the request without its query. */
   readonly path: string;
-  /** Whether the route needs the right to act, whatever its method (G2). */
-  readonly needsAct?: boolean;
+  /** The right that the route needs, whatever its method (G2). */
+  readonly needs: OpsRight;
   readonly host: string | undefined;
   /** Address of the connection. */
   readonly peer: string | undefined;
@@ -54,13 +81,18 @@ export interface OpsRequest {
   count(name: string): number;
 }
 
-export type OpsRefusal = "host_not_allowed" | "origin_not_allowed" | "token_invalid" | "right_missing";
+export type OpsRefusal =
+  | "host_not_allowed"
+  | "origin_not_allowed"
+  | "token_invalid"
+  | "right_missing"
+  | "name_missing";
 
 /** What a request may do, and how that was shown: for the audit log. */
 export interface Admission {
-  readonly right: OpsRight | null;
+  readonly rights: readonly OpsRight[];
   readonly via: "nothing" | "token" | "read_token" | "session" | "proxy";
-  /** Who the proxy says it is, or who opened the session; null where only a token was shown. */
+  /** Who the proxy says it is, who opened the session, or the name beside the token; null where only a token was shown. */
   readonly user: string | null;
 }
 
@@ -75,19 +107,19 @@ const openPages = /^\/ui\/(?:sign-in|assets\/[^/]+)$/;
 export const sessionPath = "/ops/session";
 /** The value of WWW-Authenticate (RFC 9110 §11.6.1). */
 export const challenge = 'Bearer realm="operations"';
-const reads = ["GET", "HEAD"];
 const userLengthMax = 200;
 
 /** Judges a request before anything of it is read. */
 export function judgeOpsRequest(access: OpsAccess, sessions: OpsSessions, request: OpsRequest): Judgement {
-  const { method, path, needsAct = false, host } = request;
+  const { path, needs, host } = request;
   if (host === undefined || !access.hosts.includes(host.toLowerCase())) return refused("host_not_allowed");
   if (isFromElsewhere(access, request)) return refused("origin_not_allowed");
   const admission = admit(access, sessions, request);
   if (path === sessionPath) return { ok: true, admission };
-  if (needsAct || !reads.includes(method)) {
-    if (admission.right === null) return refused("token_invalid");
-    if (admission.right !== "act") return refused("right_missing");
+  if (needs !== "read") {
+    if (admission.rights.length === 0) return refused("token_invalid");
+    if (!admission.rights.includes(needs)) return refused("right_missing");
+    if (admission.user === null) return refused("name_missing");
     if (admission.via === "session" && !isOwnPage(access, request)) return refused("origin_not_allowed");
     return { ok: true, admission };
   }
@@ -95,7 +127,7 @@ export function judgeOpsRequest(access: OpsAccess, sessions: OpsSessions, reques
     openPaths.includes(path) ||
     openPages.test(path) ||
     (access.isLoopback && (access.proxy ?? null) === null);
-  return isFree || admission.right !== null ? { ok: true, admission } : refused("token_invalid");
+  return isFree || admission.rights.length > 0 ? { ok: true, admission } : refused("token_invalid");
 }
 
 function refused(code: OpsRefusal): Judgement {
@@ -103,21 +135,35 @@ function refused(code: OpsRefusal): Judgement {
 }
 
 function admit(access: OpsAccess, sessions: OpsSessions, request: OpsRequest): Admission {
-  const [, given = ""] = /^Bearer ([\x21-\x7e]+)$/i.exec(request.header("authorization") ?? "") ?? [];
-  const right = rightOfToken(access, given);
-  if (right !== null) return { right, via: right === "act" ? "token" : "read_token", user: null };
+  const { user, token } = credentialsIn(request.header("authorization") ?? "");
+  const rights = rightsOfToken(access, token);
+  if (rights.length > 0) return { rights, via: rights.length > 1 ? "token" : "read_token", user };
   const session = sessions.find(request.header("cookie"));
-  if (session !== null) return { right: session.right, via: "session", user: session.user };
+  if (session !== null) return { rights: session.rights, via: "session", user: session.user };
   const named = access.proxy ? namedByProxy(access.proxy, request) : null;
-  return named ?? { right: null, via: "nothing", user: null };
+  return named ?? { rights: [], via: "nothing", user: null };
 }
 
-/** The right that a token gives; null for any other text. */
-export function rightOfToken({ token, readToken = null }: OpsAccess, given: string): OpsRight | null {
+/** A token alone, or a name and a token; a name that cannot be shown is none. */
+function credentialsIn(authorization: string): { readonly user: string | null; readonly token: string } {
+  const [, bearer, basic = ""] = /^(?:Bearer ([\x21-\x7e]+)|Basic ([\w+/=-]+))$/i.exec(authorization) ?? [];
+  if (bearer !== undefined) return { user: null, token: bearer };
+  const [, name = "", token = ""] = /^([^:]*):(.*)$/s.exec(Buffer.from(basic, "base64").toString()) ?? [];
+  return { user: nameFrom(name), token };
+}
+
+/** Who it is; null for a text that is no name, or that could not be shown as it is. */
+function nameFrom(text: string): string | null {
+  const name = text.trim();
+  return name.length <= userLengthMax && /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029]+$/u.test(name) ? name : null;
+}
+
+/** The rights that a token gives; none for any other text. */
+export function rightsOfToken({ token, readToken = null }: OpsAccess, given: string): readonly OpsRight[] {
   // Both are compared, so that the time says nothing about which exists.
   const isAct = isSame(given, token);
   const isRead = isSame(given, readToken ?? "") && (readToken ?? "") !== "";
-  return isAct && token !== "" ? "act" : isRead ? "read" : null;
+  return isAct && token !== "" ? opsRightNames : isRead ? ["read"] : [];
 }
 
 /** G6: the name and the groups by a trusted proxy; null for anybody else. */
@@ -125,12 +171,17 @@ function namedByProxy(proxy: OpsProxy, request: OpsRequest): Admission | null {
   const bits = parseAddress(request.peer ?? "");
   if (bits === null || !proxy.addresses.some((range) => contains(range, bits))) return null;
   if ([proxy.userHeader, proxy.groupsHeader].some((name) => request.count(name) > 1)) return null;
-  const user = request.header(proxy.userHeader)?.trim() ?? "";
-  if (user === "" || user.length > userLengthMax || !/^[^\p{Cc}\p{Bidi_Control}]+$/u.test(user)) return null;
+  const user = nameFrom(request.header(proxy.userHeader) ?? "");
+  if (user === null) return null;
   const groups = (request.header(proxy.groupsHeader) ?? "").split(",").map((each) => each.trim());
   const isIn = (allowed: readonly string[]): boolean => allowed.some((each) => groups.includes(each));
-  if (isIn(proxy.actGroups)) return { right: "act", via: "proxy", user };
-  return isIn(proxy.readGroups) ? { right: "read", via: "proxy", user } : null;
+  const given = opsRightNames.filter((right) => isIn(proxy.groups[right]));
+  return given.length === 0 ? null : { rights: withReading(given), via: "proxy", user };
+}
+
+/** Any right includes reading. */
+export function withReading(rights: readonly OpsRight[]): readonly OpsRight[] {
+  return opsRightNames.filter((right) => right === "read" || rights.includes(right));
 }
 
 /** G4: browsers say which page caused a request, and no page can change what they say. */
@@ -141,7 +192,7 @@ function isFromElsewhere({ hosts }: OpsAccess, request: OpsRequest): boolean {
   if (site === undefined || site === "same-origin" || site === "none") return false;
   const isLink =
     request.header("sec-fetch-mode") === "navigate" && request.header("sec-fetch-dest") === "document";
-  return !(isLink && reads.includes(request.method) && request.needsAct !== true);
+  return !(isLink && request.needs === "read");
 }
 
 function isOwnPage({ hosts }: OpsAccess, request: OpsRequest): boolean {

@@ -75,7 +75,11 @@ const attention = nullable(object({ reason: oneOf(attentionReasons), since: null
 const wait = object({
   code: described(anyText, "Stable: what it waits for. `nothing`: it is over; `calls`: it only answers."),
   words: anyText,
-  until: described(nullable(timestamp), "When it goes on by itself; null where it does not."),
+  until: described(nullable(timestamp), "When `next` happens by itself; null where nothing does."),
+  next: described(
+    nullable(oneOf(["goes_on", "tries_again", "fails", "ends", "stalls"])),
+    "What happens at `until`: `goes_on` with its work, `tries_again` what failed, `fails`, `ends` because its time is over, or `stalls`: from then on it counts as stalled, and nothing else happens.",
+  ),
   attention,
 });
 export type WaitState = Of<typeof wait>;
@@ -113,9 +117,28 @@ export const actorPage = named(
 );
 export type ActorPage = Of<typeof actorPage>;
 
+const nodeAttention = named(
+  "NodeAttention",
+  object({
+    region,
+    incarnation: described(nullable(incarnation), "Null where it is about a whole region."),
+    address: nullable(anyText),
+    reason: described(
+      oneOf(["region_away", "away", "not_ready", "degraded"]),
+      "`region_away`: no node of the region answers.",
+    ),
+    words: anyText,
+  }),
+);
+export type NodeAttention = Of<typeof nodeAttention>;
+
 export const attentionList = named(
   "AttentionList",
   object({
+    nodes: described(
+      listOf(nodeAttention),
+      "Regions and nodes that need a look before any actor: they do not answer, or a check of theirs fails.",
+    ),
     actors: described(listOf(actorRow), "Those that need a look, the most urgent first, 200 at most."),
     total: count,
     is_complete: described(
@@ -208,6 +231,16 @@ export const actorDetail = named(
     ),
     lastEvents: described(listOf(anyValue), "The newest events, oldest first."),
     failure: nullable(anyText),
+    crash: described(
+      nullable(
+        object({
+          atMs: count,
+          command: described(nullable(anyText), "Type of the command that it handled; null for none."),
+          stack: described(nullable(anyText), "Where in the program it happened."),
+        }),
+      ),
+      "The newest crash of an actor that is quarantined or restarts; null for any other.",
+    ),
     ...detailMembers,
   }),
 );

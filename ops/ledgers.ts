@@ -3,6 +3,7 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { OperatorLedgers } from "../service/ledgers.ts";
+import { actOf } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
 import { type Body, bodies } from "./shapes.ts";
 
@@ -27,8 +28,9 @@ export function addLedgerRoutes(server: FastifyInstance, ledgers: OperatorLedger
   server.post<{ Params: CompanyParams; Body: Body<"ledgerEntry"> }>(
     "/ops/ledgers/:company_uuid/entries",
     { schema: { body: bodies.ledgerEntry.schema } },
-    async ({ params, body }, reply) => {
-      const entered = await ledgers.enter(params.company_uuid, body);
+    async (request, reply) => {
+      const { params, body } = request;
+      const entered = await ledgers.enter(params.company_uuid, { ...body, ...actOf(request) });
       if (!entered.ok)
         return entered.code === "unknown"
           ? sendProblem(reply, "not_found", entered.detail)

@@ -13,6 +13,7 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { blockState, changed, groupState } from "./block-shapes.ts";
+import { neededRight, opsRights } from "./guard.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { certificateEnds } from "./revocations.ts";
@@ -35,19 +36,40 @@ import {
   stalledPushes,
 } from "./shapes.ts";
 
+const rightWords = Object.entries(opsRights)
+  .map(([right, words]) => `\`${right}\`: ${words}.`)
+  .join(" ");
+
 const openAddresses = ["/healthz", "/readyz", "/ops/session"];
 
 const terms: SurfaceTerms = {
   securitySchemes: {
-    operatorsToken: { type: "http", scheme: "bearer", description: "The token of the operators." },
+    readersToken: {
+      ...{ type: "http", scheme: "bearer" },
+      description: "A token of the operators without a name, which is for reading.",
+    },
+    operatorsToken: {
+      ...{ type: "http", scheme: "basic" },
+      description: `The name of the person who acts, and the token of the operators. ${rightWords}`,
+    },
     operatorsSession: {
       ...{ type: "apiKey", in: "cookie", name: hostCookieName },
       description: "A browser's session; on loopback the name has no prefix.",
     },
   },
-  security: ({ path }) => ({
-    security: openAddresses.includes(path) ? [] : [{ operatorsToken: [] }, { operatorsSession: [] }],
-  }),
+  // Both name the right that is needed (OpenAPI 3.1, Security Requirement Object).
+  security: ({ method, path }) => {
+    const right = neededRight(method, path);
+    return {
+      security: openAddresses.includes(path)
+        ? []
+        : [
+            ...(right === "read" ? [{ readersToken: [right] }] : []),
+            { operatorsToken: [right] },
+            { operatorsSession: [right] },
+          ],
+    };
+  },
   problems: () => [
     ...(["token_invalid", "right_missing", "origin_not_allowed", "host_not_allowed"] as const),
     ...platformProblems,

@@ -14,17 +14,27 @@ import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
+import { signedIn } from "./sign-in.fixture.ts";
 
 export const report: ActorDetail = {
   ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
   ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
-  ...{ failure: null, states: ["processing"], waits: [], durability: "journal", machine_version: 1 },
+  ...{
+    failure: null,
+    crash: null,
+    states: ["processing"],
+    waits: [],
+    durability: "journal",
+    machine_version: 1,
+  },
   ...{ stored_version: null, activations: [], refused_writes: [] },
   place: { at: "here", region: "eu-west1", node: "a", detail: null },
 };
 export const token = "an-operators-token-of-32-characters";
-export const authorization = `Bearer ${token}`;
-export const act = { by: "Ada at the desk", reason: "It was in a public repository." };
+/** Who signs in in these tests. */
+export const by = "Ada at the desk";
+export const authorization = signedIn(token, by);
+export const act = { reason: "It was in a public repository." };
 
 /** The content of a register as operators are shown it. */
 export const since = "2026-11-20T03:00:00.000Z";
@@ -43,7 +53,7 @@ export const certificateFacts: CertificateState = {
   ...{ status: "active", status_effective_from: since, status_reason: null, issued_at: since },
 };
 export const keptAct = (change: number): KeptAct => ({
-  ...{ act: "key.revoke", entry: "key/k", by: act.by, reason: act.reason, at: since, change },
+  ...{ act: "key.revoke", entry: "key/k", by, reason: act.reason, at: since, change },
 });
 
 /** The Host of an injected request. */
@@ -76,7 +86,7 @@ export const noInspection: Inspection = {
   nodes: async () => [],
   counts: async () => ({ at: since, kinds: [], attention: [], pushes_under_way: [], missing: [] }),
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
-  attention: async () => ({ actors: [], total: 0, is_complete: true, missing: [] }),
+  attention: async () => ({ nodes: [], actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),

@@ -9,8 +9,10 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
 import { noActing, noBlocks, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
+import { signedIn } from "./sign-in.fixture.ts";
 
 const token = "an-operators-token-of-32-characters";
+const authorization = signedIn(token);
 const hosts: string[] = [];
 const server = buildOps({
   logger: pino({ level: "silent" }),
@@ -80,7 +82,7 @@ describe("a request of an operator", () => {
     [
       "with a body that is none",
       () =>
-        `${lines("POST /ops/cluster/moves HTTP/1.1", host, `authorization: Bearer ${token}`, "content-type: application/json", "content-length: 1")}{`,
+        `${lines("POST /ops/cluster/moves HTTP/1.1", host, `authorization: ${authorization}`, "content-type: application/json", "content-length: 1")}{`,
       "request_invalid",
     ],
     ["for what is not there", () => lines("GET /nowhere HTTP/1.1", host), "not_found"],
@@ -92,7 +94,7 @@ describe("a request of an operator", () => {
     expect((await sendRaw(base, lines("GET /healthz HTTP/1.1", host))).status).toBe(200);
   });
 
-  const bearer = `authorization: Bearer ${token}`;
+  const bearer = `authorization: ${authorization}`;
   it.each([
     ["POST", "/healthz", "GET, HEAD"],
     ["DELETE", "/readyz", "GET, HEAD"],

@@ -5,6 +5,7 @@ import { StoreError } from "../storage/actor-store.ts";
 import {
   act,
   authorization,
+  by,
   certificateFacts,
   keptAct,
   keyFacts,
@@ -15,6 +16,7 @@ import {
   token,
 } from "./ops.fixture.ts";
 import type { OpsDeps } from "./server.ts";
+import { signedIn } from "./sign-in.fixture.ts";
 
 /** The address, further members of the body, and the expected call with its arguments. */
 type ActCase = [address: string, payload: object, what: string, expected: object];
@@ -41,8 +43,11 @@ describe("operators who take something out of force", () => {
     acts: async (_uuid, { after, entry }) =>
       after === 0 ? { acts: [{ ...keptAct(7), entry: entry ?? "key/k" }], next_after: 99 } : noActs,
   };
-  const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}) =>
-    openOps({ revocations, ...changes }).inject({ method: "POST", url, headers: { authorization }, payload });
+  const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}, given = authorization) =>
+    openOps({ revocations, ...changes }).inject({
+      ...{ method: "POST", url, payload },
+      headers: { authorization: given },
+    });
   const moment = "2026-11-21T03:00:00.000Z";
 
   it.each<ActCase>([
@@ -65,14 +70,12 @@ describe("operators who take something out of force", () => {
     asked.length = 0;
     const answer = await post(`/ops/${address}`, { ...act, ...payload });
     expect([answer.statusCode, answer.json()]).toMatchObject([200, { changed: true, since }]);
-    expect(asked).toEqual([[what, { ...expected, act }]]);
+    expect(asked).toEqual([[what, { ...expected, act: { by, ...act } }]]);
   });
 
   it.each([
-    ["keys/k/revoke", { by: undefined }, /by/],
+    ["keys/k/revoke", { by: "Bob" }, /additional/],
     ["keys/k/revoke", { reason: "x".repeat(501) }, /reason/],
-    ["keys/k/revoke", { by: "Ada\u001b[2J" }, /by/],
-    ["keys/k/revoke", { by: "Ada\u202egnihton" }, /by/],
     ["keys/k/revoke", { reason: "leaked\u2028ops.acted" }, /reason/],
     ["keys/k/revoke", { compromised_from: "yesterday" }, /compromised_from/],
     ["keys/k/revoke", { revoked_at: moment }, /additional/],
@@ -91,7 +94,7 @@ describe("operators who take something out of force", () => {
 
   it("may be called as people are called", async () => {
     for (const by of ["Ада Лавлейс", "می\u200cخواهم", "क्\u200dष", "李 四"])
-      expect((await post("/ops/keys/k/revoke", { ...act, by })).statusCode).toBe(200);
+      expect((await post("/ops/keys/k/revoke", act, {}, signedIn(token, by))).statusCode).toBe(200);
   });
 
   it("look at it before, and at what was done", async () => {
@@ -167,7 +170,7 @@ describe("the audit log", () => {
     const [, request_id] = await post("/ops/keys/k/revoke", act);
     const asked = {
       ...{ request_id, from: "127.0.0.1", via: "token", act: "POST /ops/keys/:key_id/revoke" },
-      ...{ ...act, params: { key_id: "k" }, asked: {} },
+      ...{ by, ...act, params: { key_id: "k" }, asked: {} },
     };
     const outcome = { changed: true, since, key: keyFacts };
     expect(lines).toEqual([
@@ -181,13 +184,13 @@ describe("the audit log", () => {
     expect(lines).toMatchObject([["ops.refused", { status: 401, outcome: { code: "token_invalid" } }]]);
     await post("/ops/keys/k/revoke", { ...act, padding: "x" });
     expect(lines).toMatchObject([["ops.refused", { status: 400, outcome: { code: "request_invalid" } }]]);
-    expect(JSON.stringify(lines)).not.toMatch(/padding|Ada/);
+    expect(JSON.stringify(lines)).not.toMatch(/padding/);
     await post("/ops/keys/x/y", act);
     expect(lines).toMatchObject([["ops.refused", { status: 404, act: "POST unmatched" }]]);
     await post("/ops/mandates/u/m/revoke", act);
     expect(lines).toMatchObject([
-      ["ops.asked", { by: act.by }],
-      ["ops.refused", { by: act.by, status: 404, outcome: { code: "not_found" } }],
+      ["ops.asked", { by }],
+      ["ops.refused", { by, status: 404, outcome: { code: "not_found" } }],
     ]);
   });
 

@@ -3,8 +3,9 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import type { Done, EndedStatus, Revocations } from "../service/revocations.ts";
+import { actOf } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
-import { type Act, type Body, bodies } from "./shapes.ts";
+import { type Body, bodies } from "./shapes.ts";
 
 /** How a certificate ends, by the last segment of the address. */
 export const certificateEnds: Readonly<
@@ -23,10 +24,10 @@ export function addRevocationRoutes(server: FastifyInstance, revocations: Revoca
   server.post<{ Params: { key_id: string }; Body: Body<"key"> }>(
     "/ops/keys/:key_id/revoke",
     { schema: { body: bodies.key.schema } },
-    async ({ params, body }, reply) => {
-      const compromised_from = body.compromised_from ?? null;
-      const request = { key_id: params.key_id, compromised_from, act: actOf(body) };
-      return tell(reply, "key", await revocations.revokeKey(request));
+    async (request, reply) => {
+      const compromised_from = request.body.compromised_from ?? null;
+      const asked = { key_id: request.params.key_id, compromised_from, act: actOf(request) };
+      return tell(reply, "key", await revocations.revokeKey(asked));
     },
   );
   server.get<{ Params: { business_uuid: string; mandate_id: string } }>(
@@ -37,14 +38,14 @@ export function addRevocationRoutes(server: FastifyInstance, revocations: Revoca
   server.post<{ Params: { business_uuid: string; mandate_id: string }; Body: Body<"mandate"> }>(
     "/ops/mandates/:business_uuid/:mandate_id/revoke",
     { schema: { body: bodies.mandate.schema } },
-    async ({ params, body }, reply) =>
-      tell(reply, "mandate", await revocations.revokeMandate({ ...params, act: actOf(body) })),
+    async (request, reply) =>
+      tell(reply, "mandate", await revocations.revokeMandate({ ...request.params, act: actOf(request) })),
   );
   server.post<{ Body: Body<"grant"> }>(
     "/ops/grants/revoke",
     { schema: { body: bodies.grant.schema } },
-    async ({ body }, reply) =>
-      tell(reply, "key", await revocations.revokeGrant({ grant: body.grant, act: actOf(body) })),
+    async (request, reply) =>
+      tell(reply, "key", await revocations.revokeGrant({ grant: request.body.grant, act: actOf(request) })),
   );
   addCertificateRoutes(server, revocations);
   server.get<{ Params: { uuid: string }; Querystring: { after?: string; entry?: string } }>(
@@ -71,18 +72,14 @@ function addCertificateRoutes(server: FastifyInstance, revocations: Revocations)
     server.post<{ Params: { uuid: string }; Body: Body<"certificate"> }>(
       `/ops/certificates/:uuid/${last}`,
       { schema: { body: bodies.certificate.schema } },
-      async ({ params, body }, reply) => {
-        const effective_from = body.effective_from ?? null;
-        const { status_reason } = body;
-        const request = { uuid: params.uuid, status, effective_from, status_reason, act: actOf(body) };
-        return tell(reply, "certificate", await revocations.endCertificate(request));
+      async (request, reply) => {
+        const { status_reason, effective_from = null } = request.body;
+        const { uuid } = request.params;
+        const asked = { uuid, status, effective_from, status_reason, act: actOf(request) };
+        return tell(reply, "certificate", await revocations.endCertificate(asked));
       },
     );
   }
-}
-
-function actOf({ by, reason }: Act): Act {
-  return { by, reason };
 }
 
 function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {

@@ -25,7 +25,7 @@ import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
-import { type AuditLog, addAudit, needsAct } from "./acts.ts";
+import { type AuditLog, addAudit, rightFor } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
@@ -236,9 +236,9 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
     }
     const path = request.url.split("?", 1)[0] ?? "";
     const judged = judgeOpsRequest(access, sessions, {
-      ...{ method: request.method, path, host: addressedHost(request.raw) ?? undefined },
+      ...{ path, host: addressedHost(request.raw) ?? undefined },
       peer: request.socket.remoteAddress,
-      needsAct: needsAct(request),
+      needs: rightFor(request),
       header: (name) => {
         const value = request.headers[name];
         return Array.isArray(value) ? value.join(",") : value;
@@ -251,7 +251,7 @@ function addManners(server: FastifyInstance, access: OpsAccess, sessions: OpsSes
     }
     request.admission = judged.admission;
     // What a session is opened with is judged where it is read.
-    request.isLetIn = path !== sessionPath || judged.admission.right !== null;
+    request.isLetIn = path !== sessionPath || judged.admission.rights.length > 0;
     done();
   });
 }
@@ -261,9 +261,11 @@ function countOf(rawHeaders: readonly string[], name: string): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
-const refusals: Readonly<Record<OpsRefusal, string>> = {
-  token_invalid: "Send the operators' token as «Authorization: Bearer …», or open a session with it.",
-  right_missing: "This needs the right to act, and what was sent gives the right to read alone.",
+const refusals: Readonly<Record<Exclude<OpsRefusal, "right_missing">, string>> = {
+  token_invalid:
+    "Send a name and the operators' token as «Authorization: Basic …», or open a session with them.",
+  name_missing:
+    "An act needs the name of the person who acts: send it with the token as «Authorization: Basic …», or sign in with it.",
   origin_not_allowed: "A page of another origin caused this request; use the operators' own pages.",
   host_not_allowed: "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
 };
@@ -276,5 +278,10 @@ function refuseAccess(request: FastifyRequest, reply: FastifyReply, code: OpsRef
     return;
   }
   if (code === "token_invalid") reply.header("www-authenticate", challenge);
-  sendProblem(reply, code, refusals[code]);
+  const needed = rightFor(request);
+  const detail =
+    code === "right_missing"
+      ? `This needs the right «${needed}», which what was sent does not give.`
+      : refusals[code];
+  sendProblem(reply, code === "name_missing" ? "right_missing" : code, detail);
 }

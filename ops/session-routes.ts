@@ -1,8 +1,25 @@
 // The address at which a browser's session begins, is looked at and ends.
 
 import type { FastifyInstance } from "fastify";
-import { described, nullable, type Of, object, oneOf, optional, text, timestamp } from "../protocol/shape.ts";
-import { challenge, type OpsAccess, rightOfToken, sessionPath } from "./guard.ts";
+import {
+  described,
+  listOf,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+} from "../protocol/shape.ts";
+import {
+  challenge,
+  type OpsAccess,
+  opsRightNames,
+  rightsOfToken,
+  sessionPath,
+  withReading,
+} from "./guard.ts";
 import { sendProblem } from "./reply.ts";
 import type { OpsSessions } from "./sessions.ts";
 import { plainText } from "./shapes.ts";
@@ -11,25 +28,28 @@ const tokenLengthMax = 1_024;
 
 export const sessionBody = object({
   token: described(text(tokenLengthMax), "The operators' token, or the one for reading. It is kept nowhere."),
-  right: optional(
+  rights: optional(
     described(
-      oneOf(["read", "act"]),
-      "`read` for a session that cannot act; that of the token if it is left out.",
+      listOf(oneOf(opsRightNames)),
+      "For a session that has these alone, and may read; those of the token if it is left out.",
     ),
   ),
   by: optional(
-    plainText(200, "Who opens it. It stands in the audit log beside what is done in the session."),
+    plainText(
+      200,
+      "Who signs in. What is done in the session is done in this name; without one it can only read.",
+    ),
   ),
 });
 type SessionBody = Of<typeof sessionBody>;
 
 export const sessionState = object({
-  right: described(
-    nullable(oneOf(["read", "act"])),
-    "What this request may do; null for nothing but what anybody may.",
+  rights: described(
+    listOf(oneOf(opsRightNames)),
+    "What this request may do; empty for nothing but what anybody may.",
   ),
   via: described(oneOf(["nothing", "token", "read_token", "session", "proxy"]), "How that was shown."),
-  user: described(nullable(text(200)), "Who it is, as the proxy or the opener of the session said."),
+  user: described(nullable(text(200)), "Who it is, by the proxy, the session, or the name beside the token."),
   ends_at: described(nullable(timestamp), "When the session ends at the latest; null without one."),
 });
 
@@ -37,8 +57,12 @@ export const sessionState = object({
 export function judgeOpenings(server: FastifyInstance, access: OpsAccess): void {
   server.addHook("preHandler", (request, _reply, done) => {
     if (request.method === "POST" && request.routeOptions.url === sessionPath) {
-      const { token } = request.body as SessionBody;
-      request.isLetIn ||= rightOfToken(access, token) !== null;
+      const { token, by = null } = request.body as SessionBody;
+      const rights = rightsOfToken(access, token);
+      if (rights.length > 0) {
+        request.isLetIn = true;
+        request.admission = { rights, via: rights.length > 1 ? "token" : "read_token", user: by };
+      }
     }
     done();
   });
@@ -50,33 +74,32 @@ export function addSessionRoutes(
   { access, sessions }: { readonly access: OpsAccess; readonly sessions: OpsSessions },
 ): void {
   server.get(sessionPath, async ({ admission, headers }) => {
-    const { right = null, via = "nothing", user = null } = admission ?? {};
+    const { rights = [], via = "nothing", user = null } = admission ?? {};
     const found = via === "session" ? sessions.find(headers.cookie) : null;
-    return { right, via, user, ends_at: found === null ? null : new Date(found.endsAtMs).toISOString() };
+    return { rights, via, user, ends_at: found === null ? null : new Date(found.endsAtMs).toISOString() };
   });
   server.post<{ Body: SessionBody }>(
     sessionPath,
     { schema: { body: sessionBody.schema } },
     async (request, reply) => {
-      const { token, right: asked, by = null } = request.body;
-      const right = rightOfToken(access, token);
-      if (right === null) {
+      const { token, rights: asked, by = null } = request.body;
+      const given = rightsOfToken(access, token);
+      if (given.length === 0) {
         reply.header("www-authenticate", challenge);
         return sendProblem(reply, "token_invalid", "This is not a token of the operators.");
       }
-      if (asked === "act" && right !== "act")
+      if (asked?.some((right) => !given.includes(right)))
         return sendProblem(reply, "right_missing", "The token gives the right to read alone.");
-      const { session, cookie } = sessions.open({ right: asked ?? right, user: by });
-      request.outcome = { right: session.right };
+      const rights = asked === undefined ? given : withReading(asked);
+      const { session, cookie } = sessions.open({ rights, user: by });
+      request.outcome = { rights };
       const ends_at = new Date(session.endsAtMs).toISOString();
-      return reply
-        .header("set-cookie", cookie)
-        .send({ right: session.right, via: "session", user: by, ends_at });
+      return reply.header("set-cookie", cookie).send({ rights, via: "session", user: by, ends_at });
     },
   );
   server.delete(sessionPath, async ({ headers }, reply) =>
     reply
       .header("set-cookie", sessions.end(headers.cookie))
-      .send({ right: null, via: "nothing", user: null, ends_at: null }),
+      .send({ rights: [], via: "nothing", user: null, ends_at: null }),
   );
 }

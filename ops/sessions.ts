@@ -1,5 +1,5 @@
 // Sessions of browsers: an operator sends a token once, and the browser keeps a name of the session that no script can read.
-//   SE1. A session has the right of its token, or the right to read alone if that was asked for.
+//   SE1. A session has the rights of its token, or those of them alone that were asked for.
 //   SE2. It ends eight hours after it was opened, an hour after it was used last, when it is ended, and with the node.
 //   SE3. There are never more than a fixed number; a new one ends the one that was used longest ago.
 //   SE4. Away from loopback the cookie has a name that only this host can set, over HTTPS (RFC 6265bis §4.1.3.2): a page of another
@@ -11,7 +11,7 @@ import { BoundedMap } from "../std/bounded-map.ts";
 import type { OpsRight } from "./guard.ts";
 
 export interface OpsSession {
-  readonly right: OpsRight;
+  readonly rights: readonly OpsRight[];
   /** Who opened it, as they said themselves; null if they did not. */
   readonly user: string | null;
   /** When it ends at the latest, in Unix milliseconds. */
@@ -48,9 +48,9 @@ export function createOpsSessions(options: {
   const cookie = (name: string, seconds: number): string =>
     `${cookieName}=${name}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
   return {
-    open: ({ right, user }) => {
+    open: ({ rights, user }) => {
       const name = randomBytes(32).toString("base64url");
-      const session: Kept = { right, user, endsAtMs: nowMs() + lastsMs, usedAtMs: nowMs() };
+      const session: Kept = { rights, user, endsAtMs: nowMs() + lastsMs, usedAtMs: nowMs() };
       kept.set(hashOf(name), session);
       return { session, cookie: cookie(name, lastsMs / 1_000) };
     },

@@ -31,7 +31,6 @@ import { statementMembers } from "../protocol/wire/allowance.ts";
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
-export const byLengthMax = 200;
 export const reasonLengthMax = 500;
 
 /**
@@ -48,13 +47,17 @@ export const plainText = (lengthMax: number, description: string) =>
   );
 
 export const actMembers = {
-  by: plainText(byLengthMax, "Who asks for it: a person, or a system for which a person is responsible."),
-  reason: plainText(reasonLengthMax, "Why. It is kept with the act."),
+  reason: plainText(
+    reasonLengthMax,
+    "Why. It is kept with the act, beside the name of the person who signed in.",
+  ),
 };
 
-/** The members that the body of every action has. */
-export type Act = Of<typeof act>;
-const act = object(actMembers);
+/** Who acts, and why. */
+export interface Act {
+  readonly by: string;
+  readonly reason: string;
+}
 
 const moment = (description: string) => described(timestamp, description);
 const compromisedFrom = moment(
@@ -113,7 +116,10 @@ export const bodies = {
   }),
   declareDead: object({
     region,
-    successor: nullable(region),
+    successor: described(
+      region,
+      "The region that serves its parties from then on; another declaration may name another one later.",
+    ),
     force: optional(
       described(
         flag,

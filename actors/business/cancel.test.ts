@@ -54,6 +54,17 @@ describe("a push that is cancelled", () => {
     expect(assign(business, "other", 2)).toMatchObject({ assignments: [{ generation: 1 }] });
   });
 
+  it("by an operator says so to the push, and to an assignment that comes late", () => {
+    const business = open();
+    const before = business.effects.length;
+    const act = { by: "Ada", reason: "asked by its owner" };
+    business.send({ type: "push.cancel", push_id: "p", act });
+    expect(business.effects.slice(before)).toMatchObject([
+      { message: { type: "push.cancelled", by_operator: true } },
+    ]);
+    expect(assign(business)).toMatchObject({ assignments: [], cancelled: true, by_operator: true });
+  });
+
   it("is not, once a record of it has its generation (C1)", () => {
     const business = open();
     assign(business);

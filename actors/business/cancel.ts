@@ -15,7 +15,10 @@ import type { BusinessView } from "./view.ts";
 /** Far longer than an activity that asks for a chunk can be under way. */
 const keptMs = 30 * 86_400_000;
 
-const cancelled = defineJsonTable<{ readonly at_ms: number }>("cancelled pushes", 40);
+const cancelled = defineJsonTable<{ readonly at_ms: number; readonly by_operator?: true }>(
+  "cancelled pushes",
+  40,
+);
 
 type CancelCommand = Extract<BusinessCommand, { type: "push.cancel" }>;
 
@@ -28,7 +31,7 @@ export function selectCancelled(pushId: string): RowSelection {
 }
 
 export function cancelPush(
-  { push_id }: CancelCommand,
+  { push_id, act }: CancelCommand,
   view: BusinessView,
 ): Decision<CancelReply, BusinessEvent> {
   if (cancelled.read(view, push_id)) return { reply: { status: "cancelled" } };
@@ -36,16 +39,19 @@ export function cancelPush(
   const isWaiting = pending.includes(push_id) || held.includes(push_id);
   if (!isWaiting || answers.read(view, answerKey(push_id, 0))) return { reply: { status: "too_late" } };
   const expiresAtMs = view.nowMs + keptMs;
+  const by = act === undefined ? {} : ({ by_operator: true } as const);
   return {
     reply: { status: "cancelled" },
-    events: [{ type: "push.cancelled", push_id }],
-    puts: [cancelled.write(push_id, { at_ms: view.nowMs }, { expiresAtMs })],
+    events: [{ type: "push.cancelled", push_id, ...(act === undefined ? {} : { act }) }],
+    puts: [cancelled.write(push_id, { at_ms: view.nowMs, ...by }, { expiresAtMs })],
     deletes: [admissions.key(push_id)],
   };
 }
 
 /** The answer to an assignment for a cancelled push (C1); null for any other push. */
 export function refusedAssignment(pushId: string, view: BusinessView): AssignReply | null {
-  if (!cancelled.read(view, pushId)) return null;
-  return { assigned_at_ms: view.nowMs, assignments: [], cancelled: true };
+  const found = cancelled.read(view, pushId);
+  if (!found) return null;
+  const by = found.by_operator === true ? ({ by_operator: true } as const) : {};
+  return { assigned_at_ms: view.nowMs, assignments: [], cancelled: true, ...by };
 }

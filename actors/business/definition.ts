@@ -121,8 +121,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     releaseHold: ({ push_id, ...release }: { push_id: string } & HoldRelease, view) => [
       tell(pushRef(view.id, push_id), { type: "hold.release", ...release }),
     ],
-    endCancelled: ({ push_id }: { push_id: string }, view) => [
-      tell(pushRef(view.id, push_id), { type: "push.cancelled" }),
+    endCancelled: ({ push_id, ...by }: { push_id: string; by_operator?: true }, view) => [
+      tell(pushRef(view.id, push_id), { type: "push.cancelled", ...by }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],

@@ -149,7 +149,7 @@ export interface LeafAssignment {
   readonly change: number;
 }
 
-/** Who requested a change of a party's register, and why. The party's actor keeps it, and it is published nowhere. */
+/** Who requested a change of a party's register or cancelled its push, and why. The party's actor keeps it, and it is published nowhere. */
 export interface RegisterAct {
   readonly by: string;
   readonly reason: string;
@@ -260,8 +260,8 @@ export interface BusinessProtocol
     /** When the push was sealed, in Unix milliseconds. */
     readonly sealed_at_ms: number;
   }): AssignReply;
-  /** Ends a push of which nothing is published yet, at its business's request; repeatable. */
-  "push.cancel"(command: { readonly push_id: string }): CancelReply;
+  /** Ends a push of which nothing is published yet, at its business's request or by the act of an operator; repeatable. */
+  "push.cancel"(command: { readonly push_id: string; readonly act?: RegisterAct }): CancelReply;
   /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: {
     readonly push_id: string;
@@ -365,6 +365,8 @@ export interface CancelReply {
 export interface AssignReply {
   /** The push was cancelled: nothing of it is published. */
   readonly cancelled?: true;
+  /** An operator cancelled it, not the business. */
+  readonly by_operator?: true;
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];

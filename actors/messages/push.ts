@@ -139,8 +139,8 @@ export interface PushProtocol {
   "chunk.indexed"(command: { readonly chunk: number; readonly region: string }): DoneReply;
   /** Read-only: the rows of a settled chunk, for an index that must be notified again. */
   "push.references"(command: { readonly chunk: number }): ReferencesReply;
-  /** The business has decided that nothing of the push is published. */
-  "push.cancelled"(): DoneReply;
+  /** It is decided that nothing of the push is published: by the business, or by an operator. */
+  "push.cancelled"(command: { readonly by_operator?: true }): DoneReply;
   /** A deleted record is purged: the reasons of a hold that came before the deletion name it no more. */
   "push.forget"(command: {
     readonly record_id: string;

@@ -73,8 +73,11 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.references": (command, view) => ({
       reply: { status: "done", references: references.read(view, "r", command.chunk) ?? [] },
     }),
-    "push.cancelled": (_command, view) =>
-      takeUp(view, { type: "push.failed", ...cancelled, at_ms: view.nowMs }),
+    "push.cancelled": ({ by_operator = false }, view) =>
+      takeUp(view, {
+        ...{ type: "push.failed", code: cancelled.code, at_ms: view.nowMs },
+        detail: by_operator ? cancelledByOperator : cancelled.detail,
+      }),
     "push.fail": ({ code, detail }, view) =>
       takeUp(view, { type: "push.failed", code, detail, at_ms: view.nowMs }),
     "hold.release": ({ confirmed, decision, error }, view) => {
@@ -188,6 +191,10 @@ export const cancelled = {
   code: "cancelled",
   detail: "The business cancelled the push before anything of it was published.",
 } as const;
+
+/** What the business is told, which did not ask for it. */
+export const cancelledByOperator =
+  "An operator of the service cancelled the push before anything of it was published.";
 
 /** U6. An event that the machine would not take in its state does not happen. */
 function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {

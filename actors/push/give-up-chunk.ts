@@ -25,9 +25,9 @@ export async function giveUpChunk(
   const sealed_at_ms = Date.parse(facts.sealed_at);
   const place = { push_id, number, chunk, collection, sealed_at_ms };
   const command = { type: "chunk.assign", ...place, leaves: [], refused: [] } as const;
-  const { assignments, cancelled } = await ask(businessRef(business_uuid), command);
-  if (cancelled === true) throw new PushCancelled();
-  const stored = await storedOf(ports, facts, assignments);
+  const assigned = await ask(businessRef(business_uuid), command);
+  if (assigned.cancelled === true) throw new PushCancelled(assigned);
+  const stored = await storedOf(ports, facts, assigned.assignments);
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
   const outcomes = Array.from({ length: count }, (_, offset) => outcomeOf(first + offset, stored));

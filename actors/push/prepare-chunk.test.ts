@@ -24,7 +24,7 @@ describe("a chunk whose leaves are not all there", () => {
     const ask: Ask = async (to) => rubbish(asked.push(to));
     const work = { facts: pushFacts({ records: 203 }), chunk: 1 };
     const prepared = assignChunk(ports, work, { ask, nowMs: () => 0 });
-    await expect(prepared).rejects.toThrow("A leaf of chunk 1 of bat_0 is not staged.");
+    await expect(prepared).rejects.toThrow("A leaf of chunk 2 of bat_0 is not staged.");
     expect(asked).toEqual([]);
   });
 });

@@ -53,11 +53,14 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
-/** The business has cancelled the push: nothing of it is published. */
+/** The business or an operator has cancelled the push: nothing of it is published. */
 export class PushCancelled extends Error {
-  constructor() {
+  readonly byOperator: boolean;
+
+  constructor({ by_operator = false }: { readonly by_operator?: boolean }) {
     super("The push was cancelled.");
     this.name = "PushCancelled";
+    this.byOperator = by_operator;
   }
 }
 
@@ -72,7 +75,8 @@ export async function assignChunk(
   const count = Math.min(chunkSize, facts.records - first);
   const bytes = await ports.leaves.load(facts, first, count);
   // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
-  if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
+  // Words count chunks from 1, as everywhere; the numbers of the API begin with 0.
+  if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk + 1} of ${facts.push_id} is not staged.`);
   const judged: JudgedLeaf[] = [];
   for (const [offset, leaf] of bytes.entries()) {
     if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
@@ -86,7 +90,7 @@ export async function assignChunk(
   const refused = judged.flatMap(({ names }) => names ?? []);
   const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
-  if (assigned.cancelled === true) throw new PushCancelled();
+  if (assigned.cancelled === true) throw new PushCancelled(assigned);
   return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
 }
 

@@ -68,7 +68,8 @@ export async function processChunk(
   try {
     return await publishOrGiveUp(deps, work, context);
   } catch (error) {
-    if (error instanceof PushCancelled) return { type: "push.cancelled" };
+    if (error instanceof PushCancelled)
+      return { type: "push.cancelled", ...(error.byOperator ? { by_operator: true } : {}) };
     throw error;
   }
 }
@@ -96,7 +97,7 @@ async function publishOrGiveUp(
       type: "chunk.settle",
       chunk,
       ...givenUp,
-      failed: failureOf(`Chunk ${chunk} could not be processed`, error),
+      failed: failureOf(`Chunk ${chunk + 1} could not be processed`, error),
     };
   }
 }

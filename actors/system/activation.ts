@@ -194,7 +194,10 @@ export abstract class Activation {
     counters.crashes += 1;
     const nowMs = clock.now();
     const lastEvents = recent.slice(-limits.lastEventsMax);
-    const known = supervisor.noteCrash(this.key, this.ref, failure.message, lastEvents, nowMs);
+    const command = culprit?.message.type ?? null;
+    const { cause } = failure;
+    const crash = { atMs: nowMs, command, stack: cause instanceof Error ? (cause.stack ?? null) : null };
+    const known = supervisor.noteCrash(this.key, this.ref, { failure: failure.message, lastEvents, crash });
     const restartMs = known.restartAtMs - nowMs;
     this.host.log(
       "error",

@@ -277,6 +277,17 @@ export interface ActorReport {
   /** The newest events, oldest first. */
   readonly lastEvents: readonly unknown[];
   readonly failure: string | null;
+  /** Its newest crash; null where it may run. */
+  readonly crash: Crash | null;
+}
+
+/** A crash of an actor that is not back yet. */
+export interface Crash {
+  readonly atMs: number;
+  /** The type of the command that it handled; null where it handled none, as while it was loaded. */
+  readonly command: string | null;
+  /** Where in the program it happened. */
+  readonly stack: string | null;
 }
 
 /**
@@ -291,6 +302,7 @@ export interface ActorGlance extends Pick<ActorReport, "ref" | "status" | "state
   readonly timers: ActorReport["timers"];
   readonly outbox: ActorReport["outbox"];
   readonly failure: string | null;
+  readonly crash: Crash | null;
 }
 
 export interface ActorSystemStats {

@@ -17,7 +17,7 @@ export function reportActive(activation: Activation, limits: ActorLimits, owner:
   if (state === null) return { ...emptyReport(ref, "active"), mailbox };
   const claimed = driver.definition.durability === "journal" ? owner : "";
   const pending = { mailbox, owner: claimed, outbox: pendingOf(activation, reportRowsMax) };
-  return { ...describeState(ref, state, limits), ...pending, status: "active", failure: null };
+  return { ...describeState(ref, state, limits), ...pending, status: "active", failure: null, crash: null };
 }
 
 /** Maximum number of effects in a look at an actor: those that were decided first. */
@@ -39,6 +39,7 @@ export function* glancesAt(
 class Look implements ActorGlance {
   readonly status = "active";
   readonly failure = null;
+  readonly crash = null;
   readonly #activation: Activation;
 
   constructor(activation: Activation) {
@@ -79,9 +80,9 @@ class Look implements ActorGlance {
   }
 }
 
-function glanceAtCase({ ref, quarantined, failure }: CrashCase): ActorGlance {
+function glanceAtCase({ ref, quarantined, failure, crash }: CrashCase): ActorGlance {
   const status = quarantined ? "quarantined" : "backing_off";
-  return { ...emptyReport(ref, status), failure, revision: 0 };
+  return { ...emptyReport(ref, status), failure, crash, revision: 0 };
 }
 
 function pendingOf({ outbox }: Activation, max: number): ActorReport["outbox"] {
@@ -139,7 +140,7 @@ export async function reportStored(
     const state = rebuildState(driver, ref.id, stored, context);
     const { owner } = head;
     const shown = { ...describeState(ref, state, limits), mailbox: 0, owner, outbox };
-    const report = { ...shown, status, failure: null } as const;
+    const report = { ...shown, status, failure: null, crash: null } as const;
     return crash === undefined ? report : { ...report, ...failureOf(crash) };
   } catch (error) {
     return {
@@ -155,7 +156,7 @@ function describeState(
   ref: ActorRef,
   state: ActorState,
   limits: ActorLimits,
-): Omit<ActorReport, "status" | "outbox" | "failure" | "mailbox" | "owner"> {
+): Omit<ActorReport, "status" | "outbox" | "failure" | "crash" | "mailbox" | "owner"> {
   return {
     ref,
     state: state.snapshot.value,
@@ -171,8 +172,12 @@ function timersOf(state: ActorState): ActorReport["timers"] {
   return [...state.timers.values()].map(({ id, dueMs, event }) => ({ id, dueMs, event: event.type }));
 }
 
-function failureOf(crash: CrashCase | undefined): Pick<ActorReport, "failure" | "lastEvents"> {
-  return { failure: crash?.failure ?? null, lastEvents: crash?.lastEvents ?? [] };
+function failureOf(crash: CrashCase | undefined): Pick<ActorReport, "failure" | "lastEvents" | "crash"> {
+  return {
+    failure: crash?.failure ?? null,
+    lastEvents: crash?.lastEvents ?? [],
+    crash: crash?.crash ?? null,
+  };
 }
 
 function unreadable(ref: ActorRef, head: ActorHead, error: unknown): ActorReport {
@@ -195,6 +200,7 @@ function emptyReport(ref: ActorRef, status: ActorReport["status"]): ActorReport 
     owner: "",
     lastEvents: [],
     failure: null,
+    crash: null,
   };
 }
 

@@ -37,14 +37,14 @@ export interface RowTable<V> extends RowCodec<V> {
 }
 
 export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
-  const { rt, encode, decode } = codec;
+  const { rt, encode } = codec;
   return {
     ...codec,
     read: (view, k2, k = 0) => {
       const row = view.row(rt, k, k2);
-      return row && decode(row.body, row);
+      return row && decodeRow(codec, row);
     },
-    readAll: (view) => view.rowsOf(rt).map((row) => ({ k: row.k, k2: row.k2, value: decode(row.body, row) })),
+    readAll: (view) => view.rowsOf(rt).map((row) => ({ k: row.k, k2: row.k2, value: decodeRow(codec, row) })),
     write: (k2, value, { k = 0, expiresAtMs } = {}) => ({
       rt,
       k,
@@ -56,6 +56,20 @@ export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
     select: (keys) => ({ rt, keys }),
     selectPage: (limit, after) => (after === undefined ? { rt, limit } : { rt, after, limit }),
   };
+}
+
+/** A row that cannot be read is named: an operator looks for it in the store. */
+function decodeRow<V>({ name, rt, decode }: RowCodec<V>, row: PartitionRow): V {
+  try {
+    return decode(row.body, row);
+  } catch (error) {
+    const where = `rt ${rt}, k ${row.k}, k2 ${JSON.stringify(row.k2)}`;
+    throw new Error(`A row of «${name}» (${where}) cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Defines a table whose rows are the values as JSON text. */

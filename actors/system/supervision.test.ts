@@ -66,6 +66,11 @@ describe("A6: supervision", () => {
     expect(await node.inspect(counter("a"))).toMatchObject({
       status: "quarantined",
       failure: "the machine exploded",
+      crash: {
+        atMs: expect.any(Number),
+        command: "explode",
+        stack: expect.stringContaining("exploded\n    at "),
+      },
       context: { n: 7 },
       lastEvents: [{ type: "added", by: 7 }, { type: "exploded" }, { while_handling: { type: "explode" } }],
     });

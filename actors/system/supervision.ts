@@ -3,7 +3,7 @@
 
 import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { type ActorUnavailable, actorUnavailable } from "./definition.ts";
+import { type ActorUnavailable, actorUnavailable, type Crash } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
 /** Maximum number of crashed actors that are remembered; the oldest that is not quarantined is forgotten first. */
@@ -18,6 +18,7 @@ export interface CrashCase {
   restartAtMs: number;
   failure: string;
   lastEvents: readonly unknown[];
+  crash: Crash;
 }
 
 export class Supervisor {
@@ -43,10 +44,9 @@ export class Supervisor {
   noteCrash(
     key: string,
     ref: ActorRef,
-    failure: string,
-    lastEvents: readonly unknown[],
-    nowMs: number,
+    { failure, lastEvents, crash }: Pick<CrashCase, "failure" | "lastEvents" | "crash">,
   ): CrashCase {
+    const nowMs = crash.atMs;
     const { crashWindowMs, crashesMax, restartMs, restartMaxMs } = this.#limits;
     const before = this.#cases.get(key)?.crashesMs ?? [];
     const crashesMs = [...before.filter((crashMs) => crashMs > nowMs - crashWindowMs), nowMs];
@@ -57,6 +57,7 @@ export class Supervisor {
       restartAtMs: nowMs + backOffMs(crashesMs.length, { firstMs: restartMs, maxMs: restartMaxMs }),
       failure,
       lastEvents,
+      crash,
     };
     this.#cases.delete(key);
     this.#cases.set(key, known);

@@ -39,7 +39,7 @@ beforeEach(async () => {
     cluster: rubbish(cluster),
     inspection: { ...noInspection, nodes: async () => [node] },
     acting: {
-      act: async ({ kind, id }, act, expected) => ({
+      act: async ({ kind, id }, act, { expected }) => ({
         outcome: await note("retried", act, `${kind}/${id}`, expected),
       }),
       drain: async (incarnation, expected) => ({
@@ -64,8 +64,8 @@ describe("an act in the terminal", () => {
       ["rebuild", "events"],
     ],
     [
-      ["declare-dead", "us-east1"],
-      ["declare-dead", "us-east1", null, false],
+      ["declare-dead", "us-east1", "--successor", "eu-west1"],
+      ["declare-dead", "us-east1", "eu-west1", false],
     ],
     [
       ["declare-dead", "us-east1", "--successor", "eu-west1", "--force"],
@@ -97,12 +97,15 @@ describe("an act in the terminal", () => {
     expect(done.text).toMatch(/Done: \w+\./);
   });
 
-  it("says before the question what forcing does, and names no successor where there is none", async () => {
+  it("says before the question what follows from declaring a region dead, and what forcing does", async () => {
     answer = "no";
-    const { text } = await run(["declare-dead", "us-east1", "--force", ...why]);
-    expect(text).toContain("The region us-east1 is declared dead: nobody takes over");
-    expect(text).toContain("what it took and no other region has is lost");
-    expect((await run(["declare-dead", "us-east1", ...why])).text).not.toContain("is lost");
+    const order = ["declare-dead", "us-east1", "--successor", "eu-west1"];
+    const { text } = await run([...order, "--force", ...why]);
+    expect(text).toMatch(
+      /cannot be taken back: eu-west1 serves its parties .* is lost.*never start its old data/s,
+    );
+    expect(text).toContain("Its nodes may still run");
+    expect((await run([...order, ...why])).text).not.toContain("Its nodes may still run");
   });
 
   it.each([
@@ -110,6 +113,7 @@ describe("an act in the terminal", () => {
     [["move", party], /svc help ops act/],
     [["rejoin", "us-east1", "--force"], /--force is for declare-dead/],
     [["toString", "x"], /is not an act/],
+    [["declare-dead", "us-east1"], /--successor is missing/],
   ] as const)("%j is refused without a request", async (words, message) => {
     await expect(run([...words, ...why, "--yes"])).rejects.toThrow(message);
     expect(asked).toEqual([]);

@@ -17,12 +17,12 @@ export const opsAct: Command = {
     "  svc ops act retry|passivate|release|cancel KIND/ID",
     "  svc ops act drain NODE",
     "  svc ops act move PARTY_UUID REGION        svc ops act rebuild COLLECTION",
-    "  svc ops act declare-dead REGION [--successor REGION] [--force]    svc ops act put-in REGION    svc ops act rejoin REGION",
+    "  svc ops act declare-dead REGION --successor REGION [--force]    svc ops act put-in REGION    svc ops act rejoin REGION",
     "",
     "  Shows an actor or a node as it is and asks; what is not as it was shown by then stays as it is. The audit log records who and why.",
   ],
   options: {
-    by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
+    by: { type: "string", value: "WHO", help: "who signs in to act; kept with the act" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     successor: { type: "string", value: "REGION", help: "declare-dead: the region that takes over" },
     force: { type: "boolean", help: "declare-dead: although the region's nodes still write heartbeats" },
@@ -43,9 +43,10 @@ interface Plan {
 const onActor = ["retry", "passivate", "release", "cancel"];
 
 async function runAct(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  const act = { by: requiredText(args, "by", opsAct), reason: requiredText(args, "reason", opsAct) };
+  const by = requiredText(args, "by", opsAct);
+  const reason = requiredText(args, "reason", opsAct);
   const { terminal } = context;
-  const ops = await connectOps(args, context);
+  const ops = await connectOps(args, context, by);
   const plan = await planOf(args, ops);
   terminal.note(`At ${ops.url}:`);
   for (const line of plan.lines) terminal.note(visible(`  ${line}`));
@@ -53,7 +54,7 @@ async function runAct(args: Arguments, context: CommandContext): Promise<ExitCod
     terminal.note("Nothing was changed.");
     return exitCodes.negative;
   }
-  const answer = await ops.post(plan.path, { ...plan.members, ...act });
+  const answer = await ops.post(plan.path, { ...plan.members, reason });
   terminal.print(args.flag("json") ? JSON.stringify(answer) : `Done: ${visible(String(answer["outcome"]))}.`);
   return exitCodes.done;
 }
@@ -66,6 +67,8 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
   const [successor, force] = [args.text("successor"), args.flag("force")];
   if (act !== "declare-dead" && (force || successor !== null))
     throw new UsageError(`${force ? "--force" : "--successor"} is for declare-dead alone.`);
+  if (act === "declare-dead" && successor === null)
+    throw new UsageError("--successor is missing: name the region that takes over. See: svc help ops act");
   if (onActor.includes(act)) return planActor(act, name, ops);
   if (act === "drain") return planDrain(name, ops);
   const region = { region: name };
@@ -81,7 +84,9 @@ async function planOf(args: Arguments, ops: OpsConnection): Promise<Plan> {
     "declare-dead": {
       ...{ path: "/ops/cluster/declare-dead", members: { ...region, successor, force } },
       lines: [
-        `The region ${name} is declared dead: ${successor ?? "nobody"} takes over.`,
+        `The region ${name} is declared dead, which cannot be taken back: ${successor} serves its parties from now on.`,
+        `The data centre of ${name} leaves the keyspace. What ${name} took and no other region has is lost.`,
+        "It must not come back by itself: stop its nodes and machines, and never start its old data again.",
         ...(force ? ["Its nodes may still run; what it took and no other region has is lost."] : []),
       ],
     },

@@ -15,9 +15,10 @@ export const opsExport: Command = {
   details: [
     "  The file starts a simulation: npm run sim -- --journal FILE --seed 1",
     "  It holds no private key, but what the business published: only its owner can read it, and it needs the right to act.",
-    "  The actors are neither woken nor changed. The audit log records that it was taken.",
+    "  The actors are neither woken nor changed. The audit log records that it was taken, and who took it.",
   ],
   options: {
+    by: { type: "string", value: "WHO", help: "who signs in to take it; kept in the audit log" },
     out: { type: "string", value: "FILE", help: "the file; an existing one is not overwritten" },
     ...opsOptions,
   },
@@ -27,7 +28,7 @@ export const opsExport: Command = {
 async function runExport(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const address = `/ops/actors/${actorAddress(onlyArgument(args, opsExport))}/export`;
   const out = resolve(context.cwd, requiredText(args, "out", opsExport));
-  const ops = await connectOps(args, context);
+  const ops = await connectOps(args, context, requiredText(args, "by", opsExport));
   await writePrivate(out, await ops.text(address));
   context.terminal.print(out);
   return exitCodes.done;

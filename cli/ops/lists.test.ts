@@ -1,7 +1,7 @@
 // What `svc ops` prints of nodes and actors, and its exit codes, by which scripts and monitors know what it found.
 
 import { expect, it } from "vitest";
-import type { ActorRow } from "../../ops/inspection-shapes.ts";
+import type { ActorRow, AttentionList, NodeAttention } from "../../ops/inspection-shapes.ts";
 import type { NodeState } from "../../ops/node-shapes.ts";
 import { noInspection, since } from "../../ops/ops.fixture.ts";
 import { opsList, opsNodes, opsSearch } from "./lists.ts";
@@ -11,7 +11,7 @@ const node: NodeState = {
   ...{ incarnation: "f00d", region: "eu-west1", address: "10.0.0.5:7390", state: "active", is_self: true },
   ...{ reachable: true, detail: null, version: "1.2.3", started_at: since },
   lease: { held: true, age_ms: 90, remaining_ms: 1_910 },
-  readiness: { ready: false, degraded: [], checks: { store: "ok", disk: "It is full." }, disks: [] },
+  readiness: { ready: true, degraded: ["disk"], checks: { store: "ok", disk: "It is full." }, disks: [] },
   load: null,
 };
 const silent = { version: null, started_at: null, lease: null, readiness: null, is_self: false };
@@ -24,22 +24,29 @@ const row: ActorRow = {
 };
 const missing = [{ incarnation: "dead", region: "us-east1", detail: "no answer" }];
 
-it("nodes: says which checks fail, and exits with 1 for a node that does not answer, not for an older one", async () => {
+it("nodes: says which checks fail, and exits with 1 for one that does not answer or is not ready, not for an older one", async () => {
   let nodes = [node, older];
   await using ops = await serveOps({ inspection: { ...noInspection, nodes: async () => nodes } });
   const healthy = await ops.run(opsNodes, []);
   expect(healthy.code).toBe(0);
-  expect(healthy.text).toMatch(/^f00d +eu-west1 +active .*no \(disk\) +90 ms old$/m);
+  expect(healthy.text).toMatch(/^f00d +10\.0\.0\.5:7390 +eu-west1 +active .*yes \(disk\) +90 ms old$/m);
   expect(healthy.text).toMatch(/^01d .*it is of an earlier release$/m);
+  const { readiness } = node;
+  nodes = [{ ...node, readiness: readiness === null ? null : { ...readiness, ready: false } }];
+  expect((await ops.run(opsNodes, [])).code).toBe(1);
   nodes = [node, away];
   const partly = await ops.run(opsNodes, []);
   expect([partly.code, partly.text]).toEqual([1, expect.stringMatching(/^dead .*no answer$/m)]);
 });
 
-it("list --attention: exits with 1 if an actor needs a look, and says what was not read", async () => {
+it("list --attention: exits with 1 if anything needs a look or was not read, and says what", async () => {
   let actors = [row];
   let isComplete = false;
-  const attention = async () => ({ actors, total: actors.length, is_complete: isComplete, missing });
+  let missed: AttentionList["missing"] = missing;
+  let nodes: readonly NodeAttention[] = [];
+  const attention = async () => ({
+    ...{ nodes, actors, total: actors.length, is_complete: isComplete, missing: missed },
+  });
   await using ops = await serveOps({ inspection: { ...noInspection, attention } });
   const found = await ops.run(opsList, ["--attention"]);
   expect(found.code).toBe(1);
@@ -47,8 +54,20 @@ it("list --attention: exits with 1 if an actor needs a look, and says what was n
   expect(found.text).toContain("The node dead of us-east1 does not answer: no answer");
   expect(found.text).toContain("More pushes are unfinished than were read");
   [actors, isComplete] = [[], true];
+  // A node that did not answer may have what needs a look.
+  const unknown = await ops.run(opsList, ["--attention"]);
+  expect([unknown.code, unknown.text]).toEqual([1, expect.not.stringContaining("Nothing needs a look")]);
+  missed = [];
+  const words = "No node of us-east1 answers.";
+  nodes = [{ region: "us-east1", incarnation: null, address: null, reason: "region_away", words }];
+  const lost = await ops.run(opsList, ["--attention"]);
+  expect([lost.code, lost.text]).toEqual([
+    1,
+    expect.stringMatching(/^all +us-east1 +region_away +No node of/m),
+  ]);
+  nodes = [];
   const nothing = await ops.run(opsList, ["--attention"]);
-  expect([nothing.code, nothing.text]).toEqual([0, expect.stringContaining("No actor needs a look.")]);
+  expect([nothing.code, nothing.text]).toEqual([0, expect.stringContaining("Nothing needs a look.")]);
   expect(nothing.text).not.toContain("More pushes");
 });
 

@@ -12,7 +12,7 @@ export const opsNodes: Command = {
   name: "ops nodes",
   usage: "",
   summary: "list the nodes of all regions with their release, load and lease (for operators)",
-  details: ["  Exits with 1 if a node does not answer."],
+  details: ["  Exits with 1 if a node does not answer or is not ready."],
   options: { json: jsonOption, ...opsOptions },
   run: async (args, context) => {
     noArguments(args, opsNodes);
@@ -23,10 +23,10 @@ export const opsNodes: Command = {
       terminal,
       args,
       nodes,
-      ["NODE", "REGION", "STATE", "RELEASE", "ACTORS", "WAITING", "BUSY", "READY", "LEASE"],
+      ["NODE", "ADDRESS", "REGION", "STATE", "RELEASE", "ACTORS", "WAITING", "BUSY", "READY", "LEASE"],
       nodeRow,
     );
-    return nodes.every(({ reachable }) => reachable === true) ? exitCodes.done : exitCodes.negative;
+    return nodes.every(isWell) ? exitCodes.done : exitCodes.negative;
   },
 };
 
@@ -36,7 +36,8 @@ export const opsList: Command = {
   summary: "list actors, or how many there are of each kind (for operators)",
   details: [
     "  Without a kind and without --attention: how many there are. Otherwise the actors in memory of all nodes, or with --known",
-    "  those that the store lists. --attention lists those that need a look, the most urgent first, and exits with 1 if there are any.",
+    "  those that the store lists. --attention lists those that need a look, the most urgent first, and exits with 1 if there are",
+    "  any, or if somebody did not answer. Nodes and regions come first.",
   ],
   options: {
     state: { type: "string", value: "STATE", help: "only in this state, or one within it, such as working" },
@@ -81,12 +82,18 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
   if (args.flag("attention")) {
     const answer = await ops.get("/ops/attention");
     const actors = (answer["actors"] as readonly Shown[]).slice(0, limit);
+    const nodes = answer["nodes"] as readonly Shown[];
+    print(terminal, args, nodes, ["NODE", "REGION", "REASON", "WHY"], lookRow);
     print(terminal, args, actors, actorHeader, actorRow);
     noteMissing(terminal, answer);
     if (answer["is_complete"] === false)
       terminal.note("More pushes are unfinished than were read: some that are not in memory may be missing.");
-    if (actors.length === 0) terminal.note("No actor needs a look.");
-    return actors.length === 0 ? exitCodes.done : exitCodes.negative;
+    // What nobody answers for may need a look as well, so it is not said that nothing does.
+    const missing = answer["missing"] as readonly Shown[];
+    const isWhole = missing.length === 0 && answer["is_complete"] === true;
+    if (actors.length + nodes.length > 0 || !isWhole) return exitCodes.negative;
+    terminal.note("Nothing needs a look.");
+    return exitCodes.done;
   }
   const filters = ["state", "region", "node", "part"].flatMap((name): [string, string][] => {
     const text = args.text(name);
@@ -146,14 +153,47 @@ function actorRow({ kind, id, status, states, node, waits, attention }: Shown): 
   ];
 }
 
-function nodeRow({ incarnation, region, state, version, load, lease, readiness, detail }: Shown): string[] {
+/** A node that is not asked for its readiness, as one of an earlier release, is not said to be unready. */
+function isWell({ reachable, readiness }: Shown): boolean {
+  return reachable === true && ((readiness ?? { ready: true }) as Shown)["ready"] === true;
+}
+
+function lookRow({ incarnation, address, region, reason, words }: Shown): string[] {
+  return [
+    visible(String(address ?? incarnation ?? "all")),
+    String(region),
+    String(reason),
+    visible(String(words)),
+  ];
+}
+
+function nodeRow({
+  incarnation,
+  address,
+  region,
+  state,
+  version,
+  load,
+  lease,
+  readiness,
+  detail,
+}: Shown): string[] {
   const { active, mailboxed, busy_percent } = (load ?? {}) as Shown;
   const { held, age_ms } = (lease ?? {}) as Shown;
   const said = held === true ? (age_ms === null ? "held" : `${String(age_ms)} ms old`) : "none";
   const last = detail === null ? said : visible(String(detail));
   const numbers = [version, active, mailboxed].map((each) => String(each ?? ""));
   const busy = busy_percent === undefined ? "" : `${String(busy_percent)} %`;
-  return [String(incarnation), String(region), String(state), ...numbers, busy, readyCell(readiness), last];
+  return [
+    String(incarnation),
+    String(address ?? ""),
+    String(region),
+    String(state),
+    ...numbers,
+    busy,
+    readyCell(readiness),
+    last,
+  ];
 }
 
 /** Whether it is ready, with the checks that fail. */

@@ -95,8 +95,13 @@ function printEvent(terminal: Terminal, args: Arguments, { event, data }: LiveEv
   }
 }
 
+const thenWords: Readonly<Record<string, string>> = {
+  ...{ goes_on: "goes on by itself at", tries_again: "tries again at", fails: "fails at" },
+  ...{ ends: "its time is over at", stalls: "counts as stalled at" },
+};
+
 function printActor(terminal: Terminal, actor: Shown): void {
-  const { ref, status, states, place, epoch, owner, head, mailbox, failure } = actor;
+  const { ref, status, states, place, epoch, owner, head, mailbox, failure, crash } = actor;
   const { kind, id } = ref as Shown;
   const { region, node, at, detail } = place as Shown;
   const where = at === "nowhere" ? `nowhere (${detail})` : `${node} in ${region}`;
@@ -105,9 +110,12 @@ function printActor(terminal: Terminal, actor: Shown): void {
     `  ${status}, in ${(states as readonly string[]).join(" ")}, on ${where}`,
     `  ${head} commits, epoch ${epoch} of ${owner}, ${mailbox} waiting in its mailbox`,
     ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
+    ...stackLines(crash).map((line) => visible(`  ${line}`)),
     ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),
     "Why it waits",
-    ...(actor["waits"] as readonly Shown[]).map(({ words }) => visible(`  ${words}`)),
+    ...(actor["waits"] as readonly Shown[]).map(({ words, until, next }) =>
+      visible(`  ${words}${until === null ? "" : ` [${thenWords[String(next)] ?? next} ${until}]`}`),
+    ),
     ...section("Timers", actor["timers"], ({ dueMs, id: timer }) => `${timeOf(dueMs)}  ${timer}`),
     ...section("Effects", actor["outbox"], ({ to, attempts, lastError, sinceMs }) =>
       [to, `since ${timeOf(sinceMs)}`, `${attempts} failures`, lastError ?? ""].join("  "),
@@ -120,6 +128,11 @@ function printActor(terminal: Terminal, actor: Shown): void {
     ),
   ];
   for (const line of lines) terminal.print(line);
+}
+
+function stackLines(crash: unknown): readonly string[] {
+  const { stack } = (crash ?? {}) as Shown;
+  return typeof stack === "string" ? stack.split("\n") : [];
 }
 
 function section(title: string, items: unknown, lineOf: (item: Shown) => string): readonly string[] {

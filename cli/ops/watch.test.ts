@@ -19,7 +19,7 @@ it("prints one actor whenever it changed, says what cannot be read, and follows 
     return {
       ...report,
       head,
-      waits: [{ code: "chunk", words: `Step ${head}.`, until: null, attention: null }],
+      waits: [{ code: "chunk", words: `Step ${head}.`, until: null, next: null, attention: null }],
     };
   };
   const live = { everyMs: 5, beatMs: 10_000, lastsMs: 1_000 };

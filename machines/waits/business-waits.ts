@@ -4,6 +4,7 @@ import type { AdCampaignContext } from "../ad-campaign.ts";
 import type { BulkUploadContext } from "../bulk-upload.ts";
 import type { BusinessContext } from "../business.ts";
 import {
+  at,
   atTime,
   calls,
   counted,
@@ -55,7 +56,7 @@ function later(view: WaitView<BusinessContext>, code: string, words: string, isH
     domainsMs === null ? "" : ` Its domains are looked at again at ${atTime(domainsMs)}.`,
   ].join("");
   return wait(code, `${words}${more}`, {
-    untilMs: timerEnd(view, "purges", "domains"),
+    next: at("goes_on", timerEnd(view, "purges", "domains")),
     attention: isHeld ? { reason: "held", sinceMs: null } : null,
   });
 }
@@ -65,7 +66,9 @@ export const bulkUploadWaits: Waits<BulkUploadContext> = {
   issued: (view) => {
     const endsMs = timerEnd(view, "open") ?? view.context.upload?.expires_at_ms ?? null;
     const what = view.context.attempt === null ? "its file" : "the file that is being sent to arrive";
-    return wait("file", `It waits for ${what}; it is forgotten at ${atTime(endsMs)}.`, { untilMs: endsMs });
+    return wait("file", `It waits for ${what}; it is forgotten at ${atTime(endsMs)}.`, {
+      next: at("ends", endsMs),
+    });
   },
   "stored.uploaded": (view) => {
     const endsMs = timerEnd(view, "keep");
@@ -75,7 +78,7 @@ export const bulkUploadWaits: Waits<BulkUploadContext> = {
       "import",
       `Its file is here. It waits for ${what}; the file is removed at ${atTime(endsMs)}.`,
       {
-        untilMs: endsMs,
+        next: at("ends", endsMs),
       },
     );
   },
@@ -84,7 +87,7 @@ export const bulkUploadWaits: Waits<BulkUploadContext> = {
       "push",
       `Its records are published by push ${view.context.pushId ?? ""}; it waits for the end of it.`,
       {
-        untilMs: timerEnd(view, "keep"),
+        next: at("ends", timerEnd(view, "keep")),
       },
     ),
   imported: over("Its file was imported and is removed."),

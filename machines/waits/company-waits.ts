@@ -5,7 +5,7 @@ import type { IntegrationKeyContext } from "../integration-key.ts";
 import type { KeyLimitsContext } from "../key-limits.ts";
 import type { LedgerContext } from "../ledger.ts";
 import type { RegionContext } from "../region.ts";
-import { atTime, calls, counted, over, timerEnd, type Waits, type WaitView, wait } from "./wait.ts";
+import { at, atTime, calls, counted, over, timerEnd, type Waits, type WaitView, wait } from "./wait.ts";
 
 export const ledgerWaits: Waits<LedgerContext> = {
   "account.unopened": () => wait("money", "Nothing was paid in yet."),
@@ -18,7 +18,7 @@ export const ledgerWaits: Waits<LedgerContext> = {
     const untilMs = timerEnd(view, "collect");
     const from = collecting.length === 0 ? "" : ` It waits for the receipts of ${collecting.join(", ")}.`;
     const words = `${counted(Object.keys(holders).length, "node")} borrowed of the account.${from} The next charges are collected at ${atTime(untilMs)}.`;
-    return wait("charges", words, { untilMs });
+    return wait("charges", words, { next: at("goes_on", untilMs) });
   },
 };
 
@@ -50,7 +50,7 @@ export const regionWaits: Waits<RegionContext> = {
     const untilMs = timerEnd(view, "receiptBatch");
     const closed = counted(view.context.batchesClosed, "batch", "batches");
     const words = `It closed ${closed} of receipts since it was started here; what is due is closed next at ${atTime(untilMs)}.`;
-    return wait("receipts", words, { untilMs });
+    return wait("receipts", words, { next: at("goes_on", untilMs) });
   },
 };
 
@@ -69,7 +69,7 @@ function pool(view: WaitView<AdPoolContext>, code: string, timer: string, done: 
   const untilMs = timerEnd(view, timer);
   const { items } = view.context;
   const words = `${counted(items.length, "ad")} may be ${done} until ${atTime(untilMs)}.`;
-  return wait(code, words, { untilMs });
+  return wait(code, words, { next: at("ends", untilMs) });
 }
 
 export const adSessionWaits: Waits<unknown> = {

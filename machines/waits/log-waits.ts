@@ -1,7 +1,7 @@
 // Why the sequencer of the transparency log waits: one sentence for each of its three parts.
 
 import type { LogSequencerContext } from "../log-sequencer.ts";
-import { atTime, counted, timerEnd, type Waits, type WaitView, wait } from "./wait.ts";
+import { at, atTime, counted, timerEnd, type Waits, type WaitView, wait } from "./wait.ts";
 
 type View = WaitView<LogSequencerContext>;
 
@@ -9,7 +9,7 @@ export const logWaits: Waits<LogSequencerContext> = {
   "sequencing.idle": () => wait("calls", "No leaf waits to be appended."),
   "sequencing.waiting": (view) =>
     wait("due", `${leaves(view)} until ${atTime(dueOf(view))}, so that they share a tree head.`, {
-      untilMs: dueOf(view),
+      next: at("goes_on", dueOf(view)),
     }),
   "sequencing.choosing": (view) => wait("batch", `${leaves(view)} for the choice of the next batch.`),
   "sequencing.writing": ({ context: { batch } }) =>
@@ -44,7 +44,7 @@ function unwitnessed(view: View) {
   const untilMs = timerEnd(view, "after.retry.");
   const words = `Too few witnesses cosigned the newest tree head (${counted(failed?.attempts ?? 0, "attempt")}; ${failed?.detail ?? ""}). It asks them again at ${atTime(untilMs)}; appending goes on.`;
   return wait("witnesses", words, {
-    untilMs,
+    next: at("tries_again", untilMs),
     attention: { reason: "unwitnessed", sinceMs: failed?.sinceMs ?? null },
   });
 }
@@ -54,7 +54,7 @@ function held(view: View) {
   const untilMs = timerEnd(view, "retryHead");
   const words = `Nothing is appended: its tree head may not be the newest (${fault?.reason ?? "unknown"}; ${fault?.detail ?? ""}). An operator supplies the newest checkpoint, or it looks again at ${atTime(untilMs)}.`;
   return wait("checkpoint", words, {
-    untilMs,
+    next: at("tries_again", untilMs),
     attention: { reason: "log_held", sinceMs: fault?.sinceMs ?? null },
   });
 }

@@ -1,7 +1,7 @@
 // Why a push waits.
 
 import { chunkCount, type PushContext } from "../push.ts";
-import { atTime, counted, over, timerEnd, type Wait, type Waits, type WaitView, wait } from "./wait.ts";
+import { at, atTime, counted, over, timerEnd, type Wait, type Waits, type WaitView, wait } from "./wait.ts";
 
 type View = WaitView<PushContext>;
 
@@ -47,16 +47,18 @@ function held(view: View): Wait {
   const { heldReasons, holdEndsAtMs: endsMs = null, updatedAtMs } = view.context;
   const why = [...new Set(heldReasons.map(({ code }) => code))].join(", ");
   const words = `It is held (${why}) until an owner or admin of the business decides; it fails as expired at ${atTime(endsMs)}.`;
-  return wait("decision", words, { untilMs: endsMs, attention: { reason: "held", sinceMs: updatedAtMs } });
+  return wait("decision", words, {
+    next: at("fails", endsMs),
+    attention: { reason: "held", sinceMs: updatedAtMs },
+  });
 }
 
 /** While it is stalled, operators are told; otherwise it says when it would be. */
 function stalling(view: View, code: string, words: string): Wait {
   const { stalled, updatedAtMs } = view.context;
-  const untilMs = timerEnd(view, "stall");
-  if (!stalled) return wait(code, words, { untilMs });
+  if (!stalled) return wait(code, words, { next: at("stalls", timerEnd(view, "stall")) });
   const attention = { reason: "stalled", sinceMs: updatedAtMs } as const;
-  return wait(code, `${words} It made no step since ${atTime(updatedAtMs)}.`, { untilMs, attention });
+  return wait(code, `${words} It made no step since ${atTime(updatedAtMs)}.`, { attention });
 }
 
 function regionsOf(unindexed: PushContext["unindexed"]): readonly string[] {

@@ -20,13 +20,19 @@ export type AttentionReason =
   | "log_held"
   | "unwitnessed";
 
+/**
+ * What happens by itself at a moment: the work goes on, what failed is tried again, it fails, its time is over, or it counts as
+ * stalled from then on, which changes nothing but who looks at it.
+ */
+export type Next = "goes_on" | "tries_again" | "fails" | "ends" | "stalls";
+
 export interface Wait {
   /** Stable: what it waits for, as a code. `nothing` where it has come to rest for good, and `calls` where it only answers. */
   readonly code: string;
   /** One or two sentences for a person. */
   readonly words: string;
-  /** When it goes on by itself, in Unix milliseconds; null where it does not. */
-  readonly untilMs: number | null;
+  /** What happens next by itself, and when in Unix milliseconds; null where nothing does. */
+  readonly next: { readonly what: Next; readonly atMs: number } | null;
   readonly attention: { readonly reason: AttentionReason; readonly sinceMs: number | null } | null;
 }
 
@@ -37,7 +43,12 @@ export interface Wait {
 export type Waits<C> = Readonly<Record<string, { of(view: WaitView<C>): Wait }["of"]>>;
 
 export function wait(code: string, words: string, more: Partial<Wait> = {}): Wait {
-  return { code, words, untilMs: null, attention: null, ...more };
+  return { code, words, next: null, attention: null, ...more };
+}
+
+/** Null where the moment is not known. */
+export function at(what: Next, ms: number | null): Wait["next"] {
+  return ms === null ? null : { what, atMs: ms };
 }
 
 /** It rests, and only answers what it is asked. */

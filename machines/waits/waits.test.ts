@@ -96,7 +96,7 @@ describe("why an actor waits", () => {
     const [found] = explainWaits(
       push({ working: "processing" }, { unindexed: [[0, "us-east1"]] }, { timers }),
     );
-    expect(found).toMatchObject({ code: "chunk", untilMs: dueMs, attention: null });
+    expect(found).toMatchObject({ code: "chunk", next: { what: "stalls", atMs: dueMs }, attention: null });
     expect(found?.words).toContain("chunk 2 of 3");
     expect(found?.words).toContain("us-east1");
   });
@@ -108,7 +108,10 @@ describe("why an actor waits", () => {
     const [held] = explainWaits(
       push("held", { heldReasons: [{ code: "price_jump" }], holdEndsAtMs: nowMs + 1_000 }),
     );
-    expect(held).toMatchObject({ untilMs: nowMs + 1_000, attention: { reason: "held", sinceMs } });
+    expect(held).toMatchObject({
+      next: { what: "fails", atMs: nowMs + 1_000 },
+      attention: { reason: "held", sinceMs },
+    });
     const [lagging] = explainWaits(push("indexing", { unindexed: [[0, "us-east1"]] }));
     expect(lagging).toMatchObject({ code: "indexes", attention: { reason: "index_lag" } });
   });
@@ -139,7 +142,11 @@ describe("why an actor waits", () => {
         ...{ context: { ...context, ...more }, timers: [], outbox: [] },
       });
     const [waiting, publishing] = at("waiting", "publishing");
-    expect(waiting).toMatchObject({ code: "due", untilMs: context.dueMs, attention: null });
+    expect(waiting).toMatchObject({
+      code: "due",
+      next: { what: "goes_on", atMs: context.dueMs },
+      attention: null,
+    });
     expect(waiting?.words).toContain("3 leaves, the oldest since 2026-11-25T11:59:00.000Z, wait");
     expect(publishing?.words).toContain("size 40");
     expect(at("writing", "current")[0]?.words).toContain("2 leaves");
@@ -164,7 +171,11 @@ describe("why an actor waits", () => {
     });
     expect(index).toMatchObject({ code: "index", attention: null });
     expect(index?.words).toContain("1 piece of work");
-    expect(receipts).toMatchObject({ code: "receipts", untilMs: dueMs, attention: null });
+    expect(receipts).toMatchObject({
+      code: "receipts",
+      next: { what: "goes_on", atMs: dueMs },
+      attention: null,
+    });
     expect(receipts?.words).toContain("17 batches of receipts");
     expect(receipts?.words).toContain("2026-11-25T12:00:30.000Z");
     const [behind] = explainWaits({

@@ -125,7 +125,7 @@ describe("any node answers for any actor", () => {
     }
     expect(await there.read(asked, actor)).toMatchObject({
       status: "quarantined",
-      waits: [{ code: "release" }, {}],
+      waits: [{ code: "release" }],
     });
     expect((await there.read(asked, "/ops/attention")).actors).toMatchObject([
       { id: party, attention: { reason: "quarantined" } },

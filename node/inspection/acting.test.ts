@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { contractFetch } from "../../api/contract.fixture.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -42,8 +43,8 @@ async function act(path: string, expected: object): Promise<readonly unknown[]> 
   const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
   const response = await contractFetch(`${node.running.urls.ops_url}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ expected, by: "Ada", reason: "A test." }),
+    headers: { "content-type": "application/json", authorization: signedIn(token) },
+    body: JSON.stringify({ expected, reason: "A test." }),
   });
   const { outcome, code, reason } = (await response.json()) as Json;
   return [response.status, outcome ?? code, ...(reason === undefined ? [] : [reason])];

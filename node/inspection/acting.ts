@@ -6,6 +6,7 @@
 import { businessRef, partsOf } from "../../actors/messages/refs.ts";
 import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActorActing, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
+import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
@@ -13,21 +14,27 @@ import type { NodeAnswer, NodeAsker } from "./node-asker.ts";
 
 type ActingServices = Pick<NodeServices, "actors" | "cluster" | "config" | "incarnation" | "drain">;
 
+/** What an operator saw, and who acts and why. */
+export interface ActOrder {
+  readonly expected: ExpectedState;
+  readonly said: Act;
+}
+
 /** Acts on this node's own actors. */
 export interface OwnActing {
-  act(ref: ActorRef, act: ActorAct, expected: ExpectedState): Promise<ActResult>;
+  act(ref: ActorRef, act: ActorAct, order: ActOrder): Promise<ActResult>;
   drain(expected: { readonly state: string }): ActResult;
 }
 
 export function createOwnActing(services: ActingServices): OwnActing {
   const { actors } = services;
   return {
-    act: async (ref, act, expected) => {
+    act: async (ref, act, { expected, said }) => {
       const report = await actors.inspect(ref);
       if (report === null) return { refused: "unknown" };
       const changed = changeOf(report, expected);
       if (changed !== null) return { refused: "state_changed", detail: changed };
-      if (act === "cancel") return cancel(services, ref);
+      if (act === "cancel") return cancel(services, ref, said);
       if (act === "release")
         return report.status === "quarantined" && actors.release(ref)
           ? { outcome: "released" }
@@ -52,12 +59,12 @@ export function createOwnActing(services: ActingServices): OwnActing {
 
 export function createActing(own: OwnActing, asker: NodeAsker): ActorActing {
   return {
-    act: async (ref, act, expected) => {
+    act: async (ref, act, order) => {
       const place = await asker.locate(ref);
       if (place.at === "nowhere" && place.detail !== null && place.detail !== "name_unknown")
         throw away(place.detail, "not_applied");
-      if (place.at !== "node") return own.act(ref, act, expected);
-      return given(await asker.one(place.member, "operators.act", { ref, act, expected }));
+      if (place.at !== "node") return own.act(ref, act, order);
+      return given(await asker.one(place.member, "operators.act", { ref, act, ...order }));
     },
     drain: async (incarnation, expected) => {
       const [answer] = await asker.all("operators.drain", { expected }, { region: null, node: incarnation });
@@ -97,10 +104,10 @@ function changeOf(
 }
 
 /** Its business decides, since that also decides when the first records are published (service/cancel-push.ts). */
-async function cancel({ actors }: ActingServices, { kind, id }: ActorRef): Promise<ActResult> {
+async function cancel({ actors }: ActingServices, { kind, id }: ActorRef, act: Act): Promise<ActResult> {
   const { party, own } = partsOf(id);
   if (kind !== "push" || party === "") return notPossible("only a push can be cancelled.");
-  const { status } = await actors.ask(businessRef(party), { type: "push.cancel", push_id: own });
+  const { status } = await actors.ask(businessRef(party), { type: "push.cancel", push_id: own, act });
   return status === "cancelled"
     ? { outcome: "cancelled" }
     : notPossible("records of the push are already being published, or it is over.");

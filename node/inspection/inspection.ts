@@ -32,6 +32,7 @@ import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
+import { nodesAttention } from "./node-attention.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
@@ -216,13 +217,17 @@ async function readList({ asker, known }: Parts, query: ActorQuery): Promise<Act
 const attentionMax = 200;
 
 /** Those in memory are asked of their nodes; pushes that are in no memory are read from the store. */
-async function readAttention({ asker, passive }: Parts): Promise<AttentionList> {
+async function readAttention(parts: Parts): Promise<AttentionList> {
+  const { asker, passive } = parts;
   const question = { kind: null, state: null, part: null, attention: true, after: "", limit: attentionMax };
-  const [answers, stored] = await Promise.all([asker.all("operators.actors", question), passive()]);
+  const [answers, stored, nodes] = await Promise.all([
+    ...([asker.all("operators.actors", question), passive(), readNodes(parts)] as const),
+  ]);
   const active = answers.flatMap(({ value }) => value?.rows ?? []);
   const names = new Set(active.map(nameOf));
   const others = stored.rows.filter((row) => !names.has(nameOf(row)));
   return {
+    nodes: nodesAttention(nodes),
     actors: [...active, ...others].sort(byUrgency).slice(0, attentionMax),
     total: answers.reduce((sum, { value }) => sum + (value?.total ?? 0), others.length),
     is_complete: stored.isComplete,
@@ -301,7 +306,8 @@ async function readDetail(
       .flatMap(({ value }): readonly RefusedWrite[] => value ?? [])
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
-  return { ...report, ...parts };
+  // A node of an earlier release does not say when an actor crashed.
+  return { ...report, crash: report.crash ?? null, ...parts };
 }
 
 /** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */
@@ -310,7 +316,7 @@ function isLong({ status, state, failure, head }: ActorReport): boolean {
 }
 
 const longJournal: DetailParts["waits"][number] = {
-  ...{ code: "journal", until: null, attention: null },
+  ...{ code: "journal", until: null, next: null, attention: null },
   words: "It is not in memory, and its journal is so long that its state is still being made from it.",
 };
 /** Who looks at an actor does not wait longer for its state; the walk goes on, and the next look finds it. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../../api/contract.fixture.ts";
 import { authorization, noInspection, openOps } from "../../ops/ops.fixture.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { parseJournal } from "../../sim/parse-journal.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import { runNode } from "../../tools/process.ts";
@@ -50,7 +51,7 @@ afterAll(() => node.close());
 
 async function ask(path: string, isActing = true) {
   const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
-  const headers = isActing ? { authorization: `Bearer ${token}` } : {};
+  const headers = isActing ? { authorization: signedIn(token) } : {};
   const answer = await contractFetch(`${node.running.urls.ops_url}${path}`, { headers });
   return { status: answer.status, text: await answer.text() };
 }

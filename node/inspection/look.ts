@@ -14,7 +14,10 @@ export interface Where {
   readonly node: string | null;
 }
 
-type Looked = Pick<ActorReport, "ref" | "status" | "state" | "context" | "timers" | "outbox" | "failure">;
+type Looked = Pick<
+  ActorReport,
+  "ref" | "status" | "state" | "context" | "timers" | "outbox" | "failure" | "crash"
+>;
 
 export function rowOf(
   glance: Looked & Pick<ActorGlance, "head" | "mailbox">,
@@ -32,8 +35,10 @@ export function rowOf(
 
 /** Why it waits, with what keeps it from running at all. */
 export function waitsOf(looked: Looked): readonly WaitState[] {
-  const { ref, status, state, context, timers, outbox, failure } = looked;
-  const crash = crashOf(status, failure);
+  const { ref, status, state, context, timers, outbox } = looked;
+  const crash = crashOf(looked);
+  // Nothing of it goes on before it is released: what its states wait for would say that it does.
+  if (status === "quarantined") return crash.map(toState);
   const isKnown = context !== null && state !== null;
   const effects = redactEffects(outbox);
   const waits = isKnown
@@ -81,15 +86,16 @@ function urgency(reason: (typeof attentionReasons)[number]): number {
   return attentionReasons.indexOf(reason);
 }
 
-function crashOf(status: Looked["status"], failure: string | null): readonly Wait[] {
-  const words = { untilMs: null, attention: null };
+function crashOf({ status, failure, crash }: Looked): readonly Wait[] {
+  const words = { next: null, attention: null };
+  const sinceMs = crash?.atMs ?? null;
   if (status === "quarantined")
     return [
       {
         ...words,
         code: "release",
-        words: `It crashed too often and is quarantined until it is released: ${failure ?? "unknown"}.`,
-        attention: { reason: "quarantined", sinceMs: null },
+        words: `It crashed too often and is quarantined until it is released: ${failure ?? "unknown"}.${crashWords(crash)}`,
+        attention: { reason: "quarantined", sinceMs },
       },
     ];
   if (status === "backing_off")
@@ -97,8 +103,8 @@ function crashOf(status: Looked["status"], failure: string | null): readonly Wai
       {
         ...words,
         code: "restart",
-        words: `It crashed and is started again in a moment: ${failure ?? "unknown"}.`,
-        attention: { reason: "backing_off", sinceMs: null },
+        words: `It crashed and is started again in a moment: ${failure ?? "unknown"}.${crashWords(crash)}`,
+        attention: { reason: "backing_off", sinceMs },
       },
     ];
   if (failure === null) return [];
@@ -112,11 +118,19 @@ function crashOf(status: Looked["status"], failure: string | null): readonly Wai
   ];
 }
 
-function toState({ code, words, untilMs, attention }: Wait): WaitState {
+/** A node of an earlier release does not say it. */
+function crashWords(crash: Looked["crash"] | undefined): string {
+  if (crash == null) return "";
+  const what = crash.command === null ? "it was loaded" : `it handled ${crash.command}`;
+  return ` The last time was at ${timeOf(crash.atMs)}, while ${what}.`;
+}
+
+function toState({ code, words, next, attention }: Wait): WaitState {
   return {
     code,
     words,
-    until: timeOf(untilMs),
+    until: timeOf(next?.atMs ?? null),
+    next: next?.what ?? null,
     attention: attention === null ? null : { reason: attention.reason, since: timeOf(attention.sinceMs) },
   };
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { freshNonce, newCaller, send, type TestCaller } from "../../api/surfaces.fixture.ts";
 import type { ClusterOps } from "../../ops/cluster.ts";
 import { act, openOps } from "../../ops/ops.fixture.ts";
+import { signedIn } from "../../ops/sign-in.fixture.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
 import { budgetText, grossPrice, newAdvertiser, openPool } from "../ads.fixture.ts";
 import {
@@ -292,7 +293,7 @@ function routesIn(text: string): readonly string[] {
 
 async function answerTo(method: string, { path, body, isStream }: Asked): Promise<string> {
   const headers: Record<string, string> = {
-    authorization: `Bearer ${secrets.get("the operators' token")}`,
+    authorization: signedIn(secrets.get("the operators' token") ?? ""),
     cookie: session,
     ...(body === undefined ? {} : { "content-type": "application/json" }),
   };

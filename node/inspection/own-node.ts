@@ -12,6 +12,7 @@ import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts
 import type { ActorRow, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { NodeState, Readiness } from "../../ops/node-shapes.ts";
 import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
+import type { Act } from "../../ops/shapes.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { NodeServices } from "../services.ts";
@@ -58,6 +59,7 @@ export interface NodeQuestions {
     readonly ref: ActorRef;
     readonly act: ActorAct;
     readonly expected: ExpectedState;
+    readonly said: Act;
   }): ActResult;
   "operators.drain"(question: { readonly expected: { readonly state: string } }): ActResult;
 }
@@ -170,8 +172,8 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
     case "operators.spans":
       return own.spans(members as SpanQuestion);
     case "operators.act": {
-      const { ref, act, expected } = members as Parameters<NodeQuestions["operators.act"]>[0];
-      return own.acting.act(ref, act, expected);
+      const { ref, act, ...order } = members as Parameters<NodeQuestions["operators.act"]>[0];
+      return own.acting.act(ref, act, order);
     }
     case "operators.drain":
       return own.acting.drain((members as Parameters<NodeQuestions["operators.drain"]>[0]).expected);

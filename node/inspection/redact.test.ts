@@ -12,6 +12,7 @@ const report: ActorReport = {
     { seq: 1, to: `ad-session/${mark}@eu-west1`, attempts: 4, lastError: "y".repeat(1_000), sinceMs: 0 },
     { seq: 2, to: "ad-campaign/b.spring", attempts: 0, lastError: null, sinceMs: 0 },
   ],
+  crash: null,
   lastEvents: [{ type: "pool.served", session: `${mark}@eu-west1`, items: [] }],
 };
 
@@ -26,9 +27,37 @@ describe("what operators are shown of an actor", () => {
     );
   });
 
-  it("has no long message of an error, which may quote a record", () => {
-    const { failure, outbox } = redactReport(report);
-    for (const text of [failure, outbox[0]?.lastError]) expect(text?.length).toBe(301);
+  it("has why something failed, whatever its length, up to a bound, and no other long text (RD1)", () => {
+    // What Elasticsearch says of an index that takes no writes.
+    const cause = `index [svc-eu-west1-products] blocked by: [${"TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark; ".repeat(8)}]`;
+    const context = { lastFailure: cause, held: { reason: "r", detail: cause }, words: cause };
+    const looked = { ...report, context, failure: cause };
+    expect(redactReport(looked)).toMatchObject({
+      failure: cause,
+      context: {
+        ...{ lastFailure: cause, held: { detail: cause } },
+        words: `(${cause.length} characters, not shown)`,
+      },
+    });
+    const { failure, outbox } = redactReport({ ...report, failure: "x".repeat(3_000) });
+    expect([failure?.length, outbox[0]?.lastError?.length]).toEqual([2_001, 1_000]);
+  });
+
+  it("says on a region's own page what its list says: why its index fails", () => {
+    const cause = `blocked: ${"x".repeat(400)}`;
+    const context = { work: { a: { status: "failed" } }, batchesClosed: 0, lastFailure: cause };
+    const looked = {
+      ...report,
+      ref: { kind: "region", id: "eu-west1" },
+      state: { index: "catching_up" },
+      context,
+      failure: null,
+    };
+    const [shown, listed] = [redactReport(looked), looked].map((each) =>
+      waitsOf(each).map(({ words }) => words),
+    );
+    expect(shown).toEqual(listed);
+    expect(shown?.join()).toContain(cause);
   });
 
   it("has no member with a name for what is secret, whatever it contains, and no member of its own making (RD1)", () => {

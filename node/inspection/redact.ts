@@ -1,6 +1,7 @@
 // What operators are not shown: secrets, the bytes and texts of records, and the sessions of people. It is applied where a node
 // reads its own actors, so that nothing of it crosses to another node.
 //   RD1. A member with one of these names is replaced, whatever it contains; so is every long text and everything binary.
+//        What says why something failed is shown whatever its length, up to its first 2,000 characters: an engine says a lot.
 //   RD2. Of a command that crashed an actor only its type and the names of its members are shown.
 //   RD3. What is left is bounded in depth and length.
 //   RD4. An effect for a conversation that is shown ads does not name it: the mark would say to which conversation a pool was served.
@@ -10,7 +11,10 @@ import type { ActorReport } from "../../actors/system/definition.ts";
 /** Names of members that may contain what nobody is shown (RD1). */
 const hiddenNames =
   /^(?:session|mark|marks|token|tokens|nonce|nonces|secret|signature|sig|seal|seals|envelope|document|bytes|body|payload|content|texts?|title|description|authorization|grant|password|private_?key|jwk|d|largest|leaves|listings|plan|rows|page|own_names|session_label)$/i;
+/** Names of members that say why something failed. */
+const causeNames = /^(?:detail|error|last_?error|failure|last_?failure|fault|cause|message)$/i;
 const textLengthMax = 256;
+const causeLengthMax = 2_000;
 const itemsMax = 200;
 const depthMax = 12;
 
@@ -39,6 +43,7 @@ export function redactReport(report: ActorReport): ActorReport {
     lastEvents: report.lastEvents.map((event) => redact(event)),
     outbox: redactEffects(report.outbox).map((effect) => ({ ...effect, lastError: brief(effect.lastError) })),
     failure: brief(report.failure),
+    crash: report.crash === null ? null : { ...report.crash, stack: brief(report.crash.stack) },
   };
 }
 
@@ -49,16 +54,15 @@ export function redactEffects<E extends { readonly to: string }>(outbox: readonl
   );
 }
 
-const briefMax = 300;
-
-/** The message of an error, which may quote what it was about. */
+/** The message of an error. */
 function brief(text: string | null): string | null {
-  return text === null || text.length <= briefMax ? text : `${text.slice(0, briefMax)}…`;
+  return text === null || text.length <= causeLengthMax ? text : `${text.slice(0, causeLengthMax)}…`;
 }
 
 function redactMember(name: string, member: unknown, depth: number): unknown {
   // A number or a flag under such a name is a count or a setting.
   const isPlain = member === null || typeof member === "number" || typeof member === "boolean";
+  if (typeof member === "string" && causeNames.test(name)) return brief(member);
   return hiddenNames.test(name) && !isPlain ? hidden : redact(member, depth + 1);
 }
 

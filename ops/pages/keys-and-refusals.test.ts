@@ -9,6 +9,7 @@ import type { Inspection } from "../inspection.ts";
 import {
   act,
   authorization,
+  by,
   keptAct,
   keyFacts,
   noInspection,
@@ -114,7 +115,7 @@ describe("the page of a key", () => {
     const payload = { ...members, ...act };
     expect((await there.inject({ method: "POST", url, payload })).statusCode).toBe(401);
     const answer = await there.inject({ method: "POST", url, payload, headers: { authorization } });
-    expect([answer.statusCode, asked]).toEqual([200, [["revokeKey", keyId, from, act]]]);
+    expect([answer.statusCode, asked]).toEqual([200, [["revokeKey", keyId, from, { by, ...act }]]]);
   });
 });
 

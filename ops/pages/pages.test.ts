@@ -204,7 +204,7 @@ function openCluster() {
 }
 
 describe("the page of the nodes", () => {
-  it("shows nodes and regions, with a form for each act on them that asks for a name and a reason", async () => {
+  it("shows nodes and regions, with a form for each act on them that asks for a reason", async () => {
     const { body, statusCode } = await openCluster().server.inject({
       ...{ url: "/ui/nodes", headers: { host: "localhost:80" } },
     });
@@ -213,7 +213,6 @@ describe("the page of the nodes", () => {
       expect(body).toContain(shown);
     for (const words of Object.values(english.operations.clusterActs.names))
       expect(body).toContain(`>${words}</option>`);
-    expect(body).toContain(english.operations.acts.by);
     expect(body).toContain(english.operations.acts.reason);
     expect(body).toContain('<a href="/ui/nodes" aria-current="page">');
   });
@@ -247,17 +246,23 @@ describe("the page of the nodes", () => {
     expect(body).not.toContain(names.declareDead);
   });
 
+  it("declares no region dead that nobody chose, nor without a successor, and says what follows", () => {
+    const regions = ["eu-west1", "us-east1"];
+    const choices = clusterChoices({ nodes: [], regions }, english.operations);
+    const choice = choices.find(({ key }) => key === "declareDead");
+    if (choice === undefined) throw new Error("It is not offered.");
+    expect(firstValues(choice)).toMatchObject({ region: "", successor: "" });
+    const { consequences } = choice.request({ region: "us-east1", successor: "eu-west1" });
+    expect(consequences).toMatch(
+      /cannot be taken back.* us-east1 leaves the keyspace.*eu-west1 serves its parties.* is lost/s,
+    );
+  });
+
   const party = "20000000-0000-4000-8000-000000000001";
   it.each([
     ["drain", {}, ["drain", "f00d", { state: "active" }], "f00d"],
     ["drain", { node: "beef" }, ["drain", "beef", { state: "leaving" }], "beef"],
     ["move", { party: ` ${party}`, to: "us-east1" }, ["move", party, "us-east1"], `${party} → us-east1`],
-    [
-      "declareDead",
-      { region: "us-east1" },
-      ["declareDead", { region: "us-east1", successor: null, force: false }],
-      "us-east1 → nobody",
-    ],
     [
       "declareDead",
       { region: "us-east1", successor: "eu-west1" },

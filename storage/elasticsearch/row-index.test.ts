@@ -196,6 +196,22 @@ describe("the index in Elasticsearch", () => {
     );
   });
 
+  it("says which of its indices take no writes, and why, while it answers searches", async () => {
+    let settings: object = { "svc-stub-products-000001": { settings: {} } };
+    await withCluster(
+      (request) => (request.path.includes("/_settings") ? { body: settings } : healthy(request)),
+      async ({ index }) => {
+        expect(await index.writeBlock()).toBe(null);
+        const full = { "index.blocks.read_only_allow_delete": "true", "index.blocks.write": "false" };
+        settings = { ...settings, "svc-stub-events-000002": { settings: full } };
+        expect(await index.writeBlock()).toMatch(
+          /^svc-stub-events-000002 has read_only_allow_delete: make room/,
+        );
+        expect(await index.search(query)).toEqual([]);
+      },
+    );
+  });
+
   it("asks another node of the cluster where one is not reached, and no node twice to write (N2)", async () => {
     const alive = await openStubCluster(healthy);
     const dead = await openStubCluster(() => "reset");

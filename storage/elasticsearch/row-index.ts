@@ -55,6 +55,9 @@ const roundsMax = 8;
 /** When a search may be repeated that found no index. */
 const missingRetrySeconds = 5;
 
+/** See index.blocks.* of Elasticsearch; the first is set by itself where a disk is full. */
+const writeBlocks = ["read_only_allow_delete", "read_only", "write"];
+
 /** The rows that are not tombstones. */
 const findable = { exists: { field: "countries" } };
 
@@ -176,6 +179,25 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     const count = memberOf(answer, "count");
     if (typeof count !== "number") throw malformed("a count");
     return count;
+  }
+
+  /**
+   * The blocks that keep rows from being written, by name, such as that of a disk beyond its flood-stage watermark; null if there is
+   * none. The index answers searches meanwhile.
+   */
+  async writeBlock(): Promise<string | null> {
+    const path = `/${this.#prefix}*/_settings/index.blocks.*?flat_settings=true`;
+    const settings = (await this.engine.read({ method: "GET", path })) as Readonly<
+      Record<string, { readonly settings?: Readonly<Record<string, string>> }>
+    >;
+    const blocked = Object.entries(settings).flatMap(([name, { settings: of = {} }]) =>
+      writeBlocks
+        .filter((block) => of[`index.blocks.${block}`] === "true")
+        .map((block) => `${name} has ${block}`),
+    );
+    return blocked.length === 0
+      ? null
+      : `${blocked.join(", ")}: make room on its disks, then remove the block`;
   }
 
   /** The names of a collection's index in the cluster. */

@@ -7,14 +7,17 @@
 //       find it done.
 //   K3. An index that is ahead for some record belongs to another store file. It is dropped and rebuilt, because a change
 //       number that it has already seen would keep the correct one out.
+//   K4. A file that is damaged is dropped and rebuilt as well. That is found out before it is used, by a look at every page:
+//       a damaged page that only some search reads would fail that search for ever.
 
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isCollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange, RowIndex } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase, SqliteOptions } from "./database.ts";
 import { SqliteRowIndex } from "./row-index.ts";
+import { isDamage } from "./sqlite-errors.ts";
 
 /** Number of heads read, and rows applied, at a time. */
 const pageRows = 1_000;
@@ -23,8 +26,8 @@ export interface OpenRowIndex extends AsyncDisposable {
   readonly index: RowIndex;
   /** Rows and tombstones that were missing and have been added. */
   readonly repaired: number;
-  /** The file belonged to another store and was recreated. */
-  readonly isNew: boolean;
+  /** Why the file was made again; null if it was not. */
+  readonly remade: "other_store" | "damaged" | null;
 }
 
 /**
@@ -36,15 +39,30 @@ export async function openRepairedIndex(
   store: SqliteDatabase,
   options: SqliteOptions = {},
 ): Promise<OpenRowIndex> {
-  const opened = new SqliteRowIndex(path, options);
-  const lacking = compare(store, path);
-  if (lacking !== "ahead") return await filled(store, opened, { lacking, isNew: false });
-  opened.close();
+  const isDamaged = existsSync(path) && isFileDamaged(path);
+  if (!isDamaged) {
+    const opened = new SqliteRowIndex(path, options);
+    const lacking = compare(store, path);
+    if (lacking !== "ahead") return await filled(store, opened, { lacking, remade: null });
+    opened.close();
+  }
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
   const made = new SqliteRowIndex(path, options);
   const all = compare(store, path);
   if (all === "ahead") throw new Error("A new row index is ahead of the records.");
-  return await filled(store, made, { lacking: all, isNew: true });
+  return await filled(store, made, { lacking: all, remade: isDamaged ? "damaged" : "other_store" });
+}
+
+/** See K4. */
+function isFileDamaged(path: string): boolean {
+  try {
+    using rows = new DatabaseSync(path);
+    const [first] = Object.values(rows.prepare("PRAGMA quick_check(1)").get() ?? {});
+    return first !== "ok";
+  } catch (error) {
+    if (isDamage(error)) return true;
+    throw error;
+  }
 }
 
 /** Record ids for which the index in a file is behind (K1), or `ahead` (K3). */
@@ -91,10 +109,10 @@ function* headsOf(store: SqliteDatabase): Generator<Row> {
 async function filled(
   store: SqliteDatabase,
   index: SqliteRowIndex,
-  { lacking, isNew }: { readonly lacking: readonly string[]; readonly isNew: boolean },
+  { lacking, remade }: { readonly lacking: readonly string[] } & Pick<OpenRowIndex, "remade">,
 ): Promise<OpenRowIndex> {
   const repaired = await fill(store, index, lacking);
-  return { index, repaired, isNew, [Symbol.asyncDispose]: async () => index.close() };
+  return { index, repaired, remade, [Symbol.asyncDispose]: async () => index.close() };
 }
 
 /** See K2. */

@@ -119,6 +119,13 @@ const ofNodes: readonly AlertCase[] = [
       gauge("svc_disk_size_bytes", 100, `place="home"`),
     ],
   },
+  {
+    alert: "SvcBackupOld",
+    at: "11m",
+    fires: [gauge("svc_backup_age_seconds", 130_000), production],
+    about: nowhere,
+    calm: [gauge("svc_backup_age_seconds", 130_000), sandbox],
+  },
   level("SvcOperatorFileFault", "6m", "svc_operator_file_faults", { above: 1, below: 0 }),
 ];
 
@@ -250,6 +257,7 @@ const ofRequests: readonly AlertCase[] = [
   slow("SvcFetchesSlow", fetched),
   share("SvcSignaturesRefused", "nonce_reused", { above: 51, below: 49 }),
   share("SvcSignaturesExpired", "signature_expired", { above: 11, below: 9 }),
+  share("SvcEverySignatureExpired", "signature_expired", { above: 950, below: 850 }),
   share("SvcMandatesRefused", "out_of_scope", { above: 51, below: 49 }),
   share("SvcHostsRefused", "host_not_allowed", { above: 11, below: 9 }),
   share("SvcLimited", "rate_limited", { above: 51, below: 49 }),

@@ -123,7 +123,9 @@ function heldBy(reasons: readonly { readonly code: string }[]): readonly Said[] 
   return [{ what: "held", words: `The push is held until it is decided about (${codes}).` }];
 }
 
-export function ofBusiness({ type }: Message): readonly Said[] {
+export function ofBusiness(event: Message & { readonly act?: unknown }): readonly Said[] {
+  const { type } = event;
+  const who = event.act === undefined ? "" : " by an operator";
   const said: Readonly<Record<string, Said>> = {
     "push.admitted": numberedStep,
     "push.held": { what: "held", words: "The business notes that the push is held." },
@@ -131,7 +133,7 @@ export function ofBusiness({ type }: Message): readonly Said[] {
     "push.finished": { what: "finished", words: "The business is done with the push." },
     "push.cancelled": {
       what: "cancelled",
-      words: "The push was cancelled before anything of it was published.",
+      words: `The push was cancelled${who} before anything of it was published.`,
     },
   };
   const found = said[type];

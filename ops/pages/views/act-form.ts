@@ -1,4 +1,4 @@
-// A form that acts: what to do is chosen, named, reasoned, and confirmed. What happens then is decided by the node.
+// A form that acts: what to do is chosen, reasoned, and confirmed. What happens then is decided by the node.
 //   AF1. What is sent is what was confirmed, to its expected state. The page is live: meanwhile a node may have gone, so that another one
 //        is the first of the list, and an actor may be in another state, so that other acts are offered.
 //   AF2. One press is one answer: the second click of a double click, or a key that is held down, neither confirms nor sends again.
@@ -11,7 +11,7 @@ import { signInPath } from "./frame.ts";
 
 type Values = Readonly<Record<string, string>>;
 
-/** What an act needs besides who and why. */
+/** What an act needs besides the reason; who acts is who signed in. */
 export interface ActField {
   readonly name: string;
   readonly label: string;
@@ -22,10 +22,12 @@ export interface ActField {
 export interface ActRequest {
   /** An address of the documented API. */
   readonly address: string;
-  /** The members of its body besides who and why. */
+  /** The members of its body besides the reason. */
   readonly members: object;
   /** What it is done to, for the question whether it is meant. */
   readonly subject: string;
+  /** What follows from it and cannot be taken back, for the same question. */
+  readonly consequences?: string;
 }
 
 export interface ActChoice {
@@ -52,7 +54,6 @@ interface Typed {
 
 interface Given {
   readonly key: string;
-  readonly by: string;
   readonly reason: string;
   readonly values: Values;
 }
@@ -65,7 +66,7 @@ type Stage =
   | { readonly is: "refused"; readonly detail: string };
 
 export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormProps): ComponentChild {
-  const [given, setGiven] = useState<Given>({ key: "", by: "", reason: "", values: {} });
+  const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {} });
   const [stage, setStage] = useState<Stage>({ is: "asking" });
   const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
   if (choice === undefined) return null;
@@ -103,7 +104,6 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
         ? text(label, value, { maxLength: 200, change: set })
         : select(label, value, { options: each, change: set });
     }),
-    text(acts.by, given.by, { maxLength: 200, change: (by) => change({ by }) }),
     text(acts.reason, given.reason, { maxLength: 500, change: (reason) => change({ reason }) }),
     h(
       "p",
@@ -139,8 +139,8 @@ export function firstValues({ fields }: ActChoice): Values {
   return Object.fromEntries(fields.map(({ name, options }) => [name, options?.[0]?.[0] ?? ""]));
 }
 
-function send({ address, members }: ActRequest, { by, reason }: Given) {
-  const body = JSON.stringify({ ...members, by: by.trim(), reason: reason.trim() });
+function send({ address, members }: ActRequest, { reason }: Given) {
+  const body = JSON.stringify({ ...members, reason: reason.trim() });
   return readJson<ActAnswer>(address, {
     ...{ method: "POST", headers: { "content-type": "application/json" }, body },
   });
@@ -159,7 +159,8 @@ function select(label: string, value: string, { options, change }: Selected): Co
     label,
     h(
       "select",
-      { value, onChange },
+      // A choice that nobody made has no value, and is not sent.
+      { value, onChange, required: true },
       options.map(([each, words]) => h("option", { value: each, selected: each === value }, words)),
     ),
   );
@@ -181,8 +182,13 @@ interface Said {
 }
 
 function said(stage: Stage, { acts, page }: Said): ComponentChild {
-  if (stage.is === "confirming")
-    return h("p", null, acts.sure(stage.asked.words, stage.asked.request.subject));
+  if (stage.is === "confirming") {
+    const { words, request } = stage.asked;
+    return [
+      h("p", null, acts.sure(words, request.subject)),
+      request.consequences === undefined ? null : h("p", { class: "bad" }, request.consequences),
+    ];
+  }
   if (stage.is === "done") return h("p", { class: "badge good" }, acts.done(stage.outcome));
   if (stage.is === "asking" || stage.is === "sending") return null;
   return [

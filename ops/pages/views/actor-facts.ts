@@ -11,20 +11,22 @@ export function waitsOf({ waits }: ActorDetail, texts: Texts["operations"]): Com
   return h(
     "ul",
     { class: "waits" },
-    waits.map(({ words, until, attention }) =>
+    waits.map(({ words, until, next, attention }) =>
       h(
         "li",
         null,
         attention === null ? null : [attentionBadge(attention.reason, texts), " "],
         words,
-        until === null ? null : h("span", { class: "quiet" }, ` · ${texts.actor.until} `, shortTime(until)),
+        until === null || next === null
+          ? null
+          : h("span", { class: "quiet" }, ` · ${texts.actor.nexts[next]} `, shortTime(until)),
       ),
     ),
   );
 }
 
 export function actorFacts(detail: ActorDetail, { actor, unknown }: Texts["operations"]): ComponentChild {
-  const { place, epoch, head, mailbox, machine_version, stored_version, failure } = detail;
+  const { place, epoch, head, mailbox, machine_version, stored_version, failure, crash } = detail;
   const [owner] = detail.activations;
   const where = { here: actor.here, node: place.node ?? unknown, nowhere: actor.nowhere }[place.at];
   const rows: readonly Fact[] = [
@@ -44,6 +46,7 @@ export function actorFacts(detail: ActorDetail, { actor, unknown }: Texts["opera
       ],
     ],
     ...(failure === null ? [] : [[actor.failure, failure] as const]),
+    ...(crash?.stack == null ? [] : [[actor.stack, h("pre", null, crash.stack)] as const]),
   ];
   return facts(rows);
 }

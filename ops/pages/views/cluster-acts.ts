@@ -34,6 +34,11 @@ export function clusterChoices(
     ...{ name, label, options: regions.map((each) => [each, each] as const) },
   });
   const region = ofRegions("region", labels.region);
+  /** What nobody chose is not what is first in a list: nothing gives it back. */
+  const toChoose = (name: string, label: string): ActField => ({
+    ...{ name, label },
+    options: [["", clusterActs.choose], ...regions.map((each) => [each, each] as const)],
+  });
   const onRegion = (key: "putIn" | "rejoin", address: string): ActChoice => ({
     ...{ key, words: names[key], fields: [region] },
     request: ({ region: name = "" }) => ({ address, members: { region: name }, subject: name }),
@@ -51,11 +56,8 @@ export function clusterChoices(
     {
       ...{ key: "declareDead", words: names.declareDead },
       fields: [
-        region,
-        {
-          ...{ name: "successor", label: labels.successor },
-          options: [["", clusterActs.nobody], ...regions.map((each) => [each, each] as const)],
-        },
+        toChoose("region", labels.region),
+        toChoose("successor", labels.successor),
         {
           ...{ name: "force", label: labels.force },
           options: [
@@ -66,8 +68,9 @@ export function clusterChoices(
       ],
       request: ({ region: name = "", successor = "", force = "no" }) => ({
         address: "/ops/cluster/declare-dead",
-        members: { region: name, successor: successor === "" ? null : successor, force: force === "yes" },
-        subject: `${name} → ${successor === "" ? clusterActs.nobody : successor}${force === "yes" ? ` (${clusterActs.forces.yes})` : ""}`,
+        members: { region: name, successor, force: force === "yes" },
+        subject: `${name} → ${successor}${force === "yes" ? ` (${clusterActs.forces.yes})` : ""}`,
+        consequences: clusterActs.consequences(name, successor),
       }),
     },
     onRegion("putIn", "/ops/cluster/put-in"),

@@ -31,11 +31,15 @@ function nodeCells(each: NodeState, texts: Texts["operations"]): readonly Compon
   return [
     [
       h("code", null, each.incarnation),
+      each.address === null ? null : h("div", { class: "quiet small" }, each.address),
       each.is_self ? h("span", { class: "quiet small" }, ` ${node.self}`) : null,
       each.reachable ? null : h("div", null, unreachedOf(each, texts)),
     ],
     h("a", { href: `${uiBase}actors?region=${encodeURIComponent(each.region)}` }, each.region),
-    badge(stateTones[each.state], node.states[each.state]),
+    // The last that is known of one that does not answer is not how it is.
+    each.reachable || each.state === "gone"
+      ? badge(stateTones[each.state], node.states[each.state])
+      : badge("bad", node.silent),
     each.version ?? unknown,
     leaseOf(each, texts),
     readyBadge(each, texts),

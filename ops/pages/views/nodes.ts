@@ -49,12 +49,21 @@ function nodesBody({ language, nodes, cluster }: NodesProps, live: ComponentChil
     section("readiness", readiness.title, readinessTable(nodes, texts)),
     cluster === null
       ? null
-      : section("regions", nodesPage.regions, regionsTable(cluster, texts), refusedWrites(cluster, texts)),
+      : section(
+          "regions",
+          nodesPage.regions,
+          regionsTable(cluster, nodes, texts),
+          refusedWrites(cluster, texts),
+        ),
     section("acts", clusterActs.title, h(ClusterActs, { language, nodes, regions })),
   );
 }
 
-function regionsTable({ regions }: ClusterState, { nodesPage, none }: Texts["operations"]): ComponentChild {
+function regionsTable(
+  { regions }: ClusterState,
+  nodes: readonly NodeState[],
+  { nodesPage, none, node }: Texts["operations"],
+): ComponentChild {
   const columns = [
     { name: nodesPage.region },
     { name: nodesPage.standing, kind: "nowrap" as const },
@@ -65,12 +74,19 @@ function regionsTable({ regions }: ClusterState, { nodesPage, none }: Texts["ope
     key: region,
     cells: [
       region,
-      badge(status === "active" ? "good" : "bad", nodesPage.standings[status]),
+      isSilent(nodes, region) && status === "active"
+        ? badge("bad", node.silent)
+        : badge(status === "active" ? "good" : "bad", nodesPage.standings[status]),
       successor ?? none,
       String(members.length),
     ],
   }));
   return dataTable(nodesPage.regionsCaption, columns, rows);
+}
+
+function isSilent(nodes: readonly NodeState[], region: string): boolean {
+  const own = nodes.filter((each) => each.region === region);
+  return own.length > 0 && own.every(({ reachable }) => !reachable);
 }
 
 /** A write of a node that others had replaced changes nothing, and says that it stood still or was cut off. */

@@ -1,7 +1,7 @@
 // The first page: what needs a look, the nodes, and the actors by kind with counts that are live.
 
 import { type ComponentChild, h } from "preact";
-import { dataTable, section, shownNumber, time } from "../../../web/parts.ts";
+import { badge, dataTable, section, shownNumber, time } from "../../../web/parts.ts";
 import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue.ts";
 import type { ActorCounts, AttentionList } from "../../inspection-shapes.ts";
 import type { NodeList, NodeState } from "../../node-shapes.ts";
@@ -46,6 +46,7 @@ export function Overview({ language, data: first }: OverviewProps): ComponentChi
     section(
       "attention",
       overview.attention,
+      nodesOf(attention.data, texts),
       attention.state === "lost" ? h("p", { class: "badge bad", role: "status" }, overview.unreadable) : null,
       attention.data === null
         ? h("p", { class: "quiet" }, overview.notRead)
@@ -71,6 +72,7 @@ function attentionOf(
   texts: Texts["operations"],
 ): ComponentChild {
   const { nothing, unread } = texts.overview;
+  if (attention.total === 0 && attention.nodes.length + attention.missing.length > 0) return null;
   if (attention.total === 0) return h("p", { class: "quiet" }, attention.is_complete ? nothing : unread);
   const more = attention.total - attention.actors.length;
   const reasons = counts?.attention.filter(({ count }) => count > 0) ?? [];
@@ -87,6 +89,25 @@ function attentionOf(
     more > 0 ? h("p", { class: "quiet" }, texts.overview.more(more)) : null,
     attention.is_complete ? null : h("p", { class: "quiet" }, unread),
   ];
+}
+
+/** Regions and nodes, before any actor. */
+function nodesOf(attention: AttentionList | null, { overview, node }: Texts["operations"]): ComponentChild {
+  if (attention === null || attention.nodes.length === 0) return null;
+  const columns = [
+    { name: node.node },
+    { name: node.region, kind: "nowrap" as const },
+    { name: overview.why },
+  ];
+  const rows = attention.nodes.map(({ region, incarnation, address, reason, words }) => ({
+    key: `${region} ${incarnation}`,
+    cells: [
+      incarnation === null ? overview.allNodes : [address ?? "", " ", h("code", null, incarnation)],
+      region,
+      [badge(reason === "degraded" ? "warn" : "bad", overview.nodeReasons[reason]), " ", words],
+    ],
+  }));
+  return dataTable(overview.nodesCaption, columns, rows);
 }
 
 function pushesOf({ pushes_under_way: all }: ActorCounts, { pushes }: Texts["operations"]): ComponentChild {

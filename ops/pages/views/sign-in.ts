@@ -22,7 +22,7 @@ export function SignIn({ language, next }: SignInProps): ComponentChild {
   const onSubmit = (event: { preventDefault(): void }): void => {
     event.preventDefault();
     const { token, by } = given;
-    const body = JSON.stringify(by.trim() === "" ? { token } : { token, by: by.trim() });
+    const body = JSON.stringify({ token, by: by.trim() });
     readJson("/ops/session", { method: "POST", headers: { "content-type": "application/json" }, body }).then(
       () => location.assign(next),
       (error: Error) => setFault(error.message),
@@ -53,7 +53,7 @@ export function SignIn({ language, next }: SignInProps): ComponentChild {
       null,
       login.by,
       h("input", {
-        ...{ name: "by", autocomplete: "name", maxLength: 200, value: given.by },
+        ...{ name: "by", required: true, autocomplete: "name", maxLength: 200, value: given.by },
         onInput: ({ currentTarget }: Typed) => setGiven({ ...given, by: currentTarget.value }),
       }),
     ),

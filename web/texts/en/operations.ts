@@ -40,7 +40,16 @@ export const operations = {
   overview: {
     title: "Overview",
     attention: "Needs a look",
-    nothing: "Nothing needs a look: no actor is quarantined, stalled or held.",
+    nothing: "Nothing needs a look: every node is ready, and no actor is quarantined, stalled or held.",
+    nodesCaption: "Regions and nodes that need a look",
+    why: "Why",
+    allNodes: "all of its nodes",
+    nodeReasons: {
+      region_away: "region does not answer",
+      away: "does not answer",
+      not_ready: "not ready",
+      degraded: "serves with faults",
+    },
     more: (count: number) => `${count} more are not listed.`,
     unread:
       "More pushes are unfinished than were read for this list, so some that are not in memory may be missing.",
@@ -69,6 +78,7 @@ export const operations = {
     held: (ms: number | null) => (ms === null ? "held" : `held, ${Math.round(ms / 100) / 10} s left`),
     lost: "lost",
     unreachable: (detail: string) => `not reached: ${detail}`,
+    silent: "does not answer",
     states: {
       standalone: "standalone",
       joining: "joining",
@@ -110,7 +120,7 @@ export const operations = {
   },
   clusterActs: {
     title: "Act on the cluster",
-    help: "What you do is recorded with your name and reason. A node is drained only if it is still in the state that is shown here. Before a region is declared dead or joins again, read «A region is lost» in docs/production.md.",
+    help: "What you do is recorded with the name that you signed in with, and your reason. A node is drained only if it is still in the state that is shown here. Before a region is declared dead or joins again, read «A region is lost» in docs/production.md.",
     names: {
       drain: "drain a node: it hands its actors over and stops",
       move: "move a home to another region",
@@ -128,7 +138,9 @@ export const operations = {
       force: "If its nodes still write heartbeats",
       collection: "Collection",
     },
-    nobody: "nobody",
+    choose: "choose one",
+    consequences: (region: string, successor: string) =>
+      `This cannot be taken back. The data centre of ${region} leaves the keyspace, and ${successor} serves its parties from now on. What ${region} took and no other region has is lost. It must not come back by itself: its nodes and machines have to be stopped, and its old data is never started again.`,
     forces: {
       no: "nothing is changed, and they are named",
       yes: "it is declared dead all the same; what it took and no other region has is lost",
@@ -217,7 +229,7 @@ export const operations = {
     reason: "Reason",
     refused: "Refused requests that named it",
     acts: {
-      help: "What you do is recorded with your name and reason, and counts in every region within five seconds. It cannot be taken back: its party needs another key.",
+      help: "What you do is recorded with the name that you signed in with, and your reason, and counts in every region within five seconds. It cannot be taken back: its party needs another key.",
       names: {
         revoke: "revoke it: nothing that it signs from now on counts",
         compromise: "declare it compromised: nothing received since a moment counts",
@@ -249,7 +261,13 @@ export const operations = {
   },
   actor: {
     waits: "Why it waits",
-    until: "goes on by itself at",
+    nexts: {
+      goes_on: "goes on by itself at",
+      tries_again: "tries again at",
+      fails: "fails at",
+      ends: "its time is over at",
+      stalls: "counts as stalled at",
+    },
     chart: "Statechart",
     chartOf: (kind: string, states: string) => `Statechart of ${kind}; current state: ${states}`,
     drawing: "Drawing of the statechart",
@@ -267,6 +285,7 @@ export const operations = {
     version: "Machine version",
     stored: (version: number) => `its snapshot was written by version ${version}`,
     failure: "Failure",
+    stack: "Where it happened",
     placeDetail: "Its node did not answer; this is what the store has",
     timers: "Timers",
     timersCaption: "Timers that are set",
@@ -340,7 +359,7 @@ export const operations = {
   },
   acts: {
     title: "Act on it",
-    help: "What you do is recorded with your name and reason. It is done only if the actor is still as it is shown here.",
+    help: "What you do is recorded with the name that you signed in with, and your reason. It is done only if the actor is still as it is shown here.",
     act: "What to do",
     names: {
       retry: "try again now",
@@ -348,7 +367,6 @@ export const operations = {
       release: "release from quarantine",
       cancel: "cancel the push",
     },
-    by: "Your name",
     reason: "Reason",
     go: "Continue",
     confirm: "Yes, do it",
@@ -362,7 +380,7 @@ export const operations = {
     title: "Sign in",
     words: "Acting, and reading from another machine, needs the operators' token.",
     token: "Operators' token",
-    by: "Your name, for the record of what you do",
+    by: "Your name, in which you act from now on",
     button: "Sign in",
   },
   push,

@@ -76,7 +76,8 @@ export async function assignChunk(
   const bytes = await ports.leaves.load(facts, first, count);
   // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
   // Words count chunks from 1, as everywhere; the numbers of the API begin with 0.
-  if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk + 1} of ${facts.push_id} is not staged.`);
+  if (bytes.length < count)
+    throw new Error(`A leaf of chunk ${chunk + 1} of ${facts.push_id} is not staged.`);
   const judged: JudgedLeaf[] = [];
   for (const [offset, leaf] of bytes.entries()) {
     if (offset % stepLeaves === 0) await pauseQueued(ports, facts);

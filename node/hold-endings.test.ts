@@ -1,5 +1,6 @@
 // What changes while a push is held, and how a hold ends, over HTTP on a whole node.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
@@ -141,7 +142,7 @@ describe("a hold", () => {
     await node.restart(() => {
       aheadMs = days * dayMs;
     });
-    while (!(await until()));
+    while (!(await until())) await nextTurn();
     aheadMs = 0;
   };
   const stateOf = async ({ business, pushId }: Held) => {

@@ -5,7 +5,7 @@
 import { foldText } from "./records/fold-text.ts";
 
 /** What a keyword must not be; the reader is told in these words. */
-export type KeywordFault = "an address" | "a number of a person" | "an id" | "a question";
+type KeywordFault = "an address" | "a number of a person" | "an id" | "a question";
 
 /** Keywords are compared whole. Two are the same if this is: case and the encoding of accents make no difference. */
 export function foldKeyword(keyword: string): string {

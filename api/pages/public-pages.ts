@@ -12,7 +12,7 @@ import { noRecordPage, recordPage, wrongAddressPage } from "./record-page.ts";
 export type PageFormat = "json" | "html";
 
 /** How an answer is shown. */
-export interface PageChoice {
+interface PageChoice {
   readonly format: PageFormat;
   readonly isSandbox: boolean;
 }

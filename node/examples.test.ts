@@ -273,7 +273,7 @@ async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieva
   await read(`/v1/certificates/${uuid}`, "/v1/certificates/:uuid");
   await read(`/v1/certificates/${uuid}/keys`, "/v1/certificates/:uuid/keys");
   await read(`/v1/certificates/${uuid}/key-custody`, "/v1/certificates/:uuid/key-custody");
-  for (const path of ["/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key"])
+  for (const path of ["/.well-known/keys", "/.well-known/svc-keys", "/v1/ai-policy-key", "/v1/log/policy"])
     await read(path, path);
   await log(base, read);
   await read("/v1/projections/products/1", "/v1/projections/:type/:version");
@@ -308,8 +308,7 @@ async function log(base: string, read: (path: string, route: string) => Promise<
     { timeout: 60_000, interval: 200 },
   );
   const width = Number(checkpoint.split("\n")[1]);
-  for (const path of ["/v1/log/checkpoint", "/checkpoint", "/v1/log/witnesses", "/v1/log/policy"])
-    await read(path, path);
+  for (const path of ["/v1/log/checkpoint", "/checkpoint", "/v1/log/witnesses"]) await read(path, path);
   const { leaf } = keyAddedEntry(business.party.uuid, business.key.key_id, nativeCrypto.sha256);
   await read(`/v1/log/inclusion?leaf=${encodeURIComponent(leaf)}`, "/v1/log/inclusion");
   await read("/v1/log/consistency?first=1", "/v1/log/consistency");

@@ -73,6 +73,11 @@ export function logKeysByOrigin(trust: Trust): readonly NoteKey[] {
   return logKeys(trust).filter(({ name }) => name === trust.anchors.log.origin);
 }
 
+/** The verifier keys that a policy file names the log by. */
+export function namedAs(trust: Trust): readonly string[] {
+  return logKeysByOrigin(trust).map((key) => verifierKeyOf(key, trust.sha256));
+}
+
 /** What a witness is told of the log, one line for each key: the origin and the verifier key (C2SP signed-note). */
 export function witnessedAs(trust: Trust): readonly string[] {
   const { origin, key_name } = trust.anchors.log;

@@ -1,8 +1,7 @@
 // `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
 import { resolve } from "node:path";
-import { verifierKeyOf } from "../../protocol/log/note.ts";
-import { logKeysByOrigin, witnessedAs } from "../../verifier/log.ts";
+import { namedAs, witnessedAs } from "../../verifier/log.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { environmentOf, environmentOption, pathOf } from "./options.ts";
@@ -25,8 +24,7 @@ async function runShow(args: Arguments, context: CommandContext): Promise<ExitCo
   const { trust } = await loadKeySet(file, anchors);
   for (const line of keyLines(trust, context.now())) context.terminal.print(line);
   for (const log of witnessedAs(trust)) context.terminal.print(`svc witness --log '${log}'`);
-  for (const key of logKeysByOrigin(trust))
-    context.terminal.print(`log ${verifierKeyOf(key, trust.sha256)}   (policy files)`);
+  for (const key of namedAs(trust)) context.terminal.print(`log ${key}   (policy files)`);
   return exitCodes.done;
 }
 

@@ -39,7 +39,7 @@ export const readsOfMoney: Readonly<Record<string, Proof>> = {
   [`${entries} path company_uuid`]: others,
   ...each(
     entries,
-    ["body /entry_id", "body /kind", "body /by", "body /reason"],
+    ["body /entry_id", "body /kind", "body /reason"],
     money("makes an entry once under its id, and corrects it"),
   ),
   ...each(entries, ["body /amount", "body /currency"], money("is refused %s")),

@@ -13,11 +13,11 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     [
       ...["retry", "passivate", "release", "cancel"].flatMap((act) =>
-        ["path kind", "path id", "body /expected", "body /by", "body /reason"]
+        ["path kind", "path id", "body /expected", "body /reason"]
           .concat(["status", "states", "head"].map((name) => `body /expected/${name}`))
           .map((member) => `actors/{kind}/{id}/${act} ${member}`),
       ),
-      ...["path incarnation", "body /expected", "body /expected/state", "body /by", "body /reason"].map(
+      ...["path incarnation", "body /expected", "body /expected/state", "body /reason"].map(
         (member) => `nodes/{incarnation}/drain ${member}`,
       ),
     ].map((key) => [
@@ -79,7 +79,7 @@ export const operations: Readonly<Record<string, Proof>> = {
       .concat("cluster/log-checkpoint")
       .concat("keys/{key_id}/revoke", "mandates/{business_uuid}/{mandate_id}/revoke", "grants/revoke")
       .concat(["revoke", "close", "withdraw"].map((last) => `certificates/{uuid}/${last}`))
-      .flatMap((path) => [`POST /ops/${path} body /by`, `POST /ops/${path} body /reason`])
+      .map((path) => `POST /ops/${path} body /reason`)
       .map((key) => [
         key,
         {
@@ -117,11 +117,11 @@ export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     [
       ...["block", "unblock"].flatMap((last) =>
-        ["path business_uuid", "body /group", "body /by", "body /reason"].map(
+        ["path business_uuid", "body /group", "body /reason"].map(
           (member) => `POST /ops/blocks/{business_uuid}/${last} ${member}`,
         ),
       ),
-      ...["path company_uuid", "body /group", "body /by", "body /reason"].map(
+      ...["path company_uuid", "body /group", "body /reason"].map(
         (member) => `POST /ops/groups/{company_uuid}/join ${member}`,
       ),
       ...["blocks/{business_uuid} path business_uuid", "groups/{company_uuid} path company_uuid"].map(

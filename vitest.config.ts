@@ -20,7 +20,7 @@ const manyCases = ["**/*.property.test.ts", "**/*.wycheproof.test.ts", "tools/st
 const alone = "**/*.alone.test.ts";
 /** Real processes, which need nothing but npm. */
 const endToEnd = "**/*.e2e.test.ts";
-/** Only in `npm run test:all`: they need a browser, Go, Python or further packages, or take minutes. */
+/** Only in `npm run test:all`: they need a browser, Go, Python or further packages, or are dear. */
 const full = "**/*.full.test.ts";
 /** Tests against real engines, which are named in the environment by the program that starts them: see tools/engine-suites.ts. */
 const onEngines = {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { dose } from "../tools/test-dose.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
 import type { PushDeps, PushEvent } from "./push-event.ts";
 import { PushMismatchError, runPush } from "./push-run.ts";
@@ -112,7 +113,7 @@ describe("a push that is killed and run again", () => {
           expect(world.service.accepted).toHaveLength(new Set(world.service.accepted).size);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: dose(60) },
     );
   });
 

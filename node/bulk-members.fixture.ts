@@ -16,7 +16,7 @@ export const bulkProofs: Readonly<Record<string, Proof>> = {
     "says where and how, and is answered with the same words again",
   ),
   "POST /v1/bulk-uploads/{upload_id}/file path upload_id": {
-    shownBy: "node/bulk-upload.test.ts: that was never issued is unknown, whatever its token",
+    shownBy: "node/bulk-upload.full.test.ts: that was never issued is unknown, whatever its token",
   },
   [`${importing} query validate_only`]: validations(
     "comes to what its import then comes to, line by line, and nothing changes",

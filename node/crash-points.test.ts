@@ -23,7 +23,7 @@ import { openBusiness } from "./publishing.fixture.ts";
 import type { NodeServices } from "./services.ts";
 
 /** Odd, so that both phases are covered. */
-const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? (isFullDose() ? 37 : 111));
+const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? (isFullDose() ? 37 : 299));
 const seed = Number(process.env["SVC_CRASH_SEED"] ?? 1);
 /** The minimum number of commits in the scenario, counting both phases: with fewer this would test nothing. */
 const pointsMin = 50;

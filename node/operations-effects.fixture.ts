@@ -32,7 +32,7 @@ export const operations: Readonly<Record<string, Proof>> = {
       `GET /ops/actors/{kind}/{id}/export path ${name}`,
       {
         shownBy:
-          "node/inspection/journal-export.test.ts: is refused without the right to act, and where there is nothing to export",
+          "node/inspection/journal-export.full.test.ts: is refused without the right to act, and where there is nothing to export",
       },
     ]),
   ),

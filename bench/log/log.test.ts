@@ -1,16 +1,11 @@
 // The measured processes of the log do what their figures say: the leaves are in the tree, and the proofs lead to its root.
 
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseBundle, parseEntry } from "../../protocol/log/entries.ts";
-import { buildGoPrograms } from "../../tools/go-programs.ts";
 import { Child } from "../child.ts";
 import type { AppendLoad, AppendResult } from "./append.ts";
-import { benchEntry } from "./entries.ts";
 import type { BuildLoad, ProofLoad } from "./proofs.ts";
 
 let folder: string;
@@ -43,20 +38,5 @@ describe("the benchmark of the log", () => {
     bytes[0] = (bytes[0] ?? 0) ^ 1;
     await writeFile(tile, bytes);
     await expect(child.call("prove", load)).rejects.toThrow("the proof of leaf 700 is wrong");
-  });
-
-  it("has a floor that appends the same entries", async () => {
-    const built = await buildGoPrograms({ append: "./append-floor" });
-    if (built === null) return;
-    try {
-      const to = join(folder, "floor");
-      const { stdout } = await promisify(execFile)(built.paths.append, [to, "4", "4", "8"]);
-      expect(Number(stdout)).toBeGreaterThan(0);
-      const bundle = parseBundle(await readFile(join(to, "tile/entries/000.p/12")), 12) ?? [];
-      const leaves = bundle.map((bytes) => parseEntry(bytes)?.leaf).toSorted();
-      expect(leaves).toEqual(Array.from({ length: 12 }, (_, at) => benchEntry(at).leaf).toSorted());
-    } finally {
-      await rm(built.folder, { recursive: true });
-    }
   });
 });

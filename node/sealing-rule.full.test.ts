@@ -5,7 +5,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { dose, isFullDose } from "../tools/test-dose.ts";
 import { type Answer, type Path, prepare, type Sent, send } from "./sealing-attempt.fixture.ts";
 import { findingOfPublished, findingOfSent } from "./sealing-evidence.fixture.ts";
 import {
@@ -292,10 +291,9 @@ describe("the rule of sealing", () => {
     const tally: Tally = new Map();
     await fc.assert(
       fc.asyncProperty(scenarios, (scenario) => hold(scenario, tally)),
-      { numRuns: dose(randomRuns) },
+      { numRuns: randomRuns },
     );
-    // A small dose has too few of each path to say how many are accepted.
-    for (const path of isFullDose() ? paths : []) {
+    for (const path of paths) {
       const total = [...tally].reduce(
         (sum, [name, each]) => sum + (name.startsWith(`${path}:`) ? each : 0),
         0,

@@ -1,5 +1,5 @@
 // No answer of the operators' surface has a secret: every address of the table of routes is asked, after secrets were given to the node.
-// What crosses between nodes is left out at its own node: across-nodes.test.ts asks three nodes.
+// What crosses between nodes is left out at its own node: across-nodes.full.test.ts asks three nodes.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

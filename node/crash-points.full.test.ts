@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CommitPhase } from "../storage/sqlite/database.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
-import { isFullDose } from "../tools/test-dose.ts";
 import {
   openCrashedNode,
   planScenario,
@@ -23,7 +22,7 @@ import { openBusiness } from "./publishing.fixture.ts";
 import type { NodeServices } from "./services.ts";
 
 /** Odd, so that both phases are covered. */
-const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? (isFullDose() ? 37 : 299));
+const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? 37);
 const seed = Number(process.env["SVC_CRASH_SEED"] ?? 1);
 /** The minimum number of commits in the scenario, counting both phases: with fewer this would test nothing. */
 const pointsMin = 50;

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import type { LimitRule } from "../actors/messages/key-limits.ts";
 import { sliceOf } from "../service/leased-limit.ts";
 import { queryCostMax } from "../service/query-cost.ts";
-import { dose } from "../tools/test-dose.ts";
 import { LimitWorld } from "./regional-limits.fixture.ts";
 
 const windowMs = 60_000;
@@ -142,7 +141,7 @@ describe("a budget that several nodes lease", () => {
           expect(world.passed).toHaveLength(units);
         },
       ),
-      { numRuns: dose(20) },
+      { numRuns: 20 },
     );
   });
 });

@@ -23,17 +23,4 @@ export const bulkMutants: readonly Mutant[] = [
         : decision;
     }),
   ),
-  mutant(
-    "twoFilesAreTaken",
-    "two senders at once both have their file taken",
-    deciding("bulk-upload", (truly, command, view) => {
-      const decision = truly(command, view);
-      if (command.type === "upload.begin" || command.type === "upload.finish") {
-        const { status } = decision.reply as { readonly status: string };
-        if (status === "refused")
-          return { reply: { status: command.type === "upload.begin" ? "begun" : "uploaded" } };
-      }
-      return decision;
-    }),
-  ),
 ];

@@ -30,7 +30,9 @@ const onEngines = {
 };
 /** The files on two regions that make an engine fail, which is then away for every other file too. */
 const failRegions = ["node/push-life.regions.test.ts", "node/region-loss.regions.test.ts"];
-const withEngines = { pool: "forks", testTimeout: 120_000, hookTimeout: 120_000 } as const;
+// Time-outs are for what hangs: a machine may take the processor away for a minute.
+const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
+const withEngines = { pool: "forks", ...patient } as const;
 /** Each file has its own names in the engines. More files at a time would be too much for these. */
 const together = { ...withEngines, maxWorkers: 2, sequence: { groupOrder: 1 } } as const;
 /** One file at a time, when the others are over. */
@@ -48,8 +50,6 @@ const unlimited = {
 };
 const notHere = [...notTests, alone, endToEnd, full, ...Object.values(onEngines).flat()];
 const seed = testSeed(process.env);
-// Time-outs are for what hangs: a machine may take the processor away for a minute.
-const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
 const patientWithProcesses = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig(({ mode }) => ({

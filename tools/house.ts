@@ -53,11 +53,13 @@ export const peoplesTests: Step = vitestStep("tests", needingNothing, { show: tr
 /** The same and those that need more, with the full dose. */
 export const allTests: Step = vitestStep("tests", [...needingNothing, ...projects("full")], fullDose);
 
-/** What {@link allTests} has and {@link peoplesTests} has not. */
-export const furtherTests: readonly Step[] = [
-  vitestStep("tests that need more than npm", projects("full"), fullDose),
-  vitestStep("the full dose of random tests", [...needingNothing, ...filesWithDoses()], fullDose),
-];
+/** What {@link allTests} has and {@link peoplesTests} has not. Reads every test file, so only a run that needs them asks for it. */
+export function furtherTests(): readonly Step[] {
+  return [
+    vitestStep("tests that need more than npm", projects("full"), fullDose),
+    vitestStep("the full dose of random tests", [...needingNothing, ...filesWithDoses()], fullDose),
+  ];
+}
 
 /**
  * Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. It runs beside

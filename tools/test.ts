@@ -40,7 +40,7 @@ async function runSuites(): Promise<readonly Counts[]> {
   if (values.rest !== undefined) {
     // Counts that cannot be read are those of a run that came to no end.
     const before = parseCounts(values.rest) ?? { passed: 0, failed: 1, skipped: 0 };
-    return [before, ...(await runInTurn(furtherTests)), ...(await withEngines())];
+    return [before, ...(await runInTurn(furtherTests())), ...(await withEngines())];
   }
   const checked = await runAll(sourceChecks);
   if (values.all !== true) return [checked, await runOne(peoplesTests)];

@@ -23,4 +23,18 @@ export const bulkMutants: readonly Mutant[] = [
         : decision;
     }),
   ),
+  mutant(
+    "twoFilesAreTaken",
+    "two senders at once both have their file taken",
+    deciding("bulk-upload", (truly, command, view) => {
+      const decision = truly(command, view);
+      const { upload } = view.snapshot.context;
+      const { status } = decision.reply as { readonly status?: string };
+      if (status !== "refused" || upload === null) return decision;
+      // The sender goes on with these: without them its key is refused, whatever became of the claim.
+      const { record_type, key_id } = upload;
+      if (command.type === "upload.begin") return { reply: { status: "begun", record_type, key_id } };
+      return command.type === "upload.finish" ? { reply: { status: "uploaded" } } : decision;
+    }),
+  ),
 ];

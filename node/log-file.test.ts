@@ -80,7 +80,10 @@ describe("a node's log file", () => {
     const log = await open({ logDays: 3, logMebibytes: 8 });
     await write(log, ["of the first day"]);
     nowMs += dayMs + 1;
+    // Until the next file is open, lines go on into the one that was put aside.
+    const isOpen = new Promise((resolve) => log.destination.once("ready", () => resolve(undefined)));
     look?.();
+    await isOpen;
     await write(log, ["of the second day"]);
     expect(files()).toHaveLength(2);
     expect(readFileSync(join(folder, files()[1] ?? ""), "utf8")).toBe("of the first day\n");

@@ -23,6 +23,7 @@ import { type PublishDeps, publishBatch } from "../service/publish.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import { validateBatch } from "../service/validate-batch.ts";
 import { loadConfig } from "./config.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 
 export interface PublishingNode {
@@ -85,6 +86,7 @@ export async function openBusiness(
   );
   if (granted.status === "refused") throw new Error(granted.detail);
   const facts = await services.parties.facts(uuid, signingKey.keyId);
+  await registerInForce(services);
   return { party: granted.party, key: granted.key, signingKey, certId: facts.certificate?.cert_id ?? "" };
 }
 

@@ -53,18 +53,22 @@ export const peoplesTests: Step = vitestStep("tests", needingNothing, { show: tr
 /** The same and those that need more, with the full dose. */
 export const allTests: Step = vitestStep("tests", [...needingNothing, ...projects("full")], fullDose);
 
-/** What {@link allTests} has and {@link peoplesTests} has not. Reads every test file, so only a run that needs them asks for it. */
-export function furtherTests(): readonly Step[] {
-  return [
-    vitestStep("tests that need more than npm", projects("full"), fullDose),
-    vitestStep("the full dose of random tests", [...needingNothing, ...filesWithDoses()], fullDose),
-  ];
-}
+/** What {@link allTests} has and {@link peoplesTests} has not, but for {@link fullDoses}. */
+export const furtherTests: Step = vitestStep("tests that need more than npm", projects("full"), fullDose);
 
 /**
- * Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. It runs beside
- * the tests on engines, which mostly wait for one another, and takes only the time that they leave.
+ * The tests of {@link peoplesTests} that try more in the full dose. Like {@link mutants} they run beside the tests on engines, which
+ * mostly wait for one another, and take only the time that these leave. Reads every test file, so only a run that needs it asks.
  */
+export function fullDoses(): Step {
+  const files = listFiles(root, [".test.ts"]).filter((path) =>
+    readFileSync(join(root, path), "utf8").includes('/test-dose.ts"'),
+  );
+  const args = [...needingNothing, ...files];
+  return vitestStep("the full dose of random tests", args, { ...fullDose, show: false, isYielding: true });
+}
+
+/** Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. */
 export const mutants: Step = countedStep(
   "mutants of the simulator",
   [process.execPath, "sim/main.ts", "--mutants", "--from", "1"],
@@ -73,13 +77,6 @@ export const mutants: Step = countedStep(
 
 /** The tests on real engines, one suite after another: each starts engines of its own. */
 export const engineTests: readonly Step[] = engineSuites.filter(hasTests).map((suite) => engineStep(suite));
-
-/** The test files that try more in the full dose. */
-function filesWithDoses(): readonly string[] {
-  return listFiles(root, [".test.ts"]).filter((path) =>
-    readFileSync(join(root, path), "utf8").includes('/test-dose.ts"'),
-  );
-}
 
 /** Runs the steps in parallel; prints the time of each and the output of those that failed. */
 export async function runAll(steps: readonly Step[]): Promise<Counts> {

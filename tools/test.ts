@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import {
   allTests,
   engineTests,
+  fullDoses,
   furtherTests,
   mutants,
   peoplesTests,
@@ -31,20 +32,20 @@ async function runInTurn(steps: readonly Step[]): Promise<readonly Counts[]> {
   return counted;
 }
 
-async function withEngines(): Promise<readonly Counts[]> {
-  const beside = runOne(mutants);
-  return [...(await runInTurn(engineTests)), await beside];
+async function withEngines(beside: readonly Step[]): Promise<readonly Counts[]> {
+  const running = runInTurn(beside);
+  return [...(await runInTurn(engineTests)), ...(await running)];
 }
 
 async function runSuites(): Promise<readonly Counts[]> {
   if (values.rest !== undefined) {
     // Counts that cannot be read are those of a run that came to no end.
     const before = parseCounts(values.rest) ?? { passed: 0, failed: 1, skipped: 0 };
-    return [before, ...(await runInTurn(furtherTests())), ...(await withEngines())];
+    return [before, await runOne(furtherTests), ...(await withEngines([mutants, fullDoses()]))];
   }
   const checked = await runAll(sourceChecks);
   if (values.all !== true) return [checked, await runOne(peoplesTests)];
-  return [checked, await runOne(allTests), ...(await withEngines())];
+  return [checked, await runOne(allTests), ...(await withEngines([mutants]))];
 }
 
 const counts = addCounts(await runSuites());

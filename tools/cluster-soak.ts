@@ -50,7 +50,10 @@ function parseSoakOptions(args: readonly string[]): SoakOptions {
 
 async function soak({ minutes, firstSeed, only }: SoakOptions): Promise<void> {
   const untilMs = performance.now() + minutes * 60_000;
-  const suites = engineSuites.filter(({ project }) => project !== "engines");
+  const suites = engineSuites.map(({ projects, ...suite }) => ({
+    ...suite,
+    projects: projects.filter((project) => project !== "engines"),
+  }));
   const rounds: Round[] = [];
   for (let round = 0; round === 0 || performance.now() < untilMs; round += 1) {
     for (const suite of suites) {
@@ -76,12 +79,12 @@ async function runRound(suite: EngineSuite, seed: number, only: string | undefin
     SVC_TEST_AWAY_SECONDS: "60",
   };
   const filters = only === undefined ? [] : [only];
-  const step = vitestStep(suite.project, [...projectsOf(suite), "--passWithNoTests", ...filters], {
+  const step = vitestStep(suite.profile, [...projectsOf(suite), "--passWithNoTests", ...filters], {
     show: true,
     env,
   });
   const { counts } = await step.run();
-  return { suite: suite.project, seed, counts, seconds: Math.round((performance.now() - beganMs) / 1_000) };
+  return { suite: suite.profile, seed, counts, seconds: Math.round((performance.now() - beganMs) / 1_000) };
 }
 
 function lineOf({ suite, seed, counts, seconds }: Round): string {

@@ -1,4 +1,5 @@
-// Test suites that need real engines: each starts a profile, runs its vitest projects on it, and stops it again.
+// Test suites that need real engines: each starts a profile, runs its vitest projects on it, and stops it again. What needs one
+// region runs on the engines of two, so that fewer are started.
 //   N1. Where a machine cannot run the engines, the suite says so and its tests count as skipped; in continuous
 //       integration this is also a failure.
 //   N2. Engines that are present but do not start, and tests that abort, are failures.
@@ -15,22 +16,28 @@ import { root, runNode } from "./process.ts";
 import { binOf, type Step, type StepReport, vitestStep } from "./steps.ts";
 
 export interface EngineSuite {
-  /** The step's name and its vitest project; files that fail the engines are in another project, `{project}-alone`. */
-  readonly project: string;
   readonly profile: ProfileName;
+  /** Its vitest projects. */
+  readonly projects: readonly string[];
   /** Its test files, as in vitest.config.ts. */
   readonly files: readonly string[];
 }
 
+const filesOf = (...kinds: readonly string[]): readonly string[] =>
+  kinds.map((kind) => `**/*.${kind}.test.ts`);
+
 export const engineSuites: readonly EngineSuite[] = [
-  { project: "engines", profile: "one", files: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"] },
-  { project: "regions", profile: "regions", files: ["**/*.regions.test.ts"] },
-  { project: "quorum", profile: "quorum", files: ["**/*.quorum.test.ts"] },
+  {
+    profile: "regions",
+    projects: ["engines", "regions", "regions-alone"],
+    files: filesOf("cassandra", "elastic", "regions"),
+  },
+  { profile: "quorum", projects: ["quorum"], files: filesOf("quorum") },
 ];
 
 /** The suite's vitest projects, as arguments. */
-export function projectsOf({ project }: Pick<EngineSuite, "project">): readonly string[] {
-  return ["--project", `${project}*`];
+export function projectsOf({ projects }: Pick<EngineSuite, "projects">): readonly string[] {
+  return projects.flatMap((project) => ["--project", project]);
 }
 
 /** Whether there are any tests to start engines for. */
@@ -52,7 +59,7 @@ export interface SuiteTools {
 /** The suite as a step of `npm run test:all`. */
 export function engineStep(suite: EngineSuite, tools: SuiteTools = realTools()): Step {
   return {
-    name: `tests on real engines (${suite.project})`,
+    name: `tests on real engines (${suite.profile})`,
     async run(): Promise<StepReport> {
       try {
         return await runSuite(suite, tools);
@@ -83,7 +90,7 @@ async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Pr
   tools.tell(
     [
       line,
-      `NOT TESTED: ${skipped} tests of the project ${suite.project}, which need a real Cassandra and Elasticsearch.`,
+      `NOT TESTED: ${skipped} tests of the profile ${suite.profile}, which need a real Cassandra and Elasticsearch.`,
       `${error.message}.`,
       "They need a JDK 17, a JDK 21 to 25, Maven, and once a network.",
       line,
@@ -95,7 +102,7 @@ async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Pr
 function realTools(): SuiteTools {
   return {
     start: startProfile,
-    test: (suite, env) => vitestStep(suite.project, projectsOf(suite), { show: true, env }).run(),
+    test: (suite, env) => vitestStep(suite.profile, projectsOf(suite), { show: true, env }).run(),
     count: countTests,
     isCi: readHost().isCi,
     tell: (line) => console.log(line),

@@ -3,6 +3,7 @@
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
 import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
+import { DeletedRows } from "../storage/deleted-rows.ts";
 import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
 import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
@@ -33,6 +34,7 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
   id: string,
 ): ActorHarness<K> {
   const kept = new Map<string, PartitionRow>();
+  const deleted = new DeletedRows();
   const [initial] = initialTransition(definition.machine, definition.input(id));
   let snapshot = initial as AnyMachineSnapshot;
   const delayed = new Map<string, Message>();
@@ -62,11 +64,21 @@ export function driveActor<K extends KindOf<ActorProtocols>>(
     lay: (row) => void kept.set(keyOf(row), row),
     send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
       const selections = definition.rows?.(command, id, snapshot) ?? [];
-      const loaded = selections.flatMap((selection) => select(kept, selection));
+      const loaded = selections.flatMap((selection) => {
+        const found = select(kept, selection);
+        deleted.check(selection, found);
+        return found;
+      });
       const view = viewOf(harness, id, loaded);
       const decision = definition.decide(command, view);
-      for (const key of decision.deletes ?? []) kept.delete(keyOf(key));
-      for (const row of decision.puts ?? []) kept.set(keyOf(row), row);
+      for (const key of decision.deletes ?? []) {
+        kept.delete(keyOf(key));
+        deleted.delete(key);
+      }
+      for (const row of decision.puts ?? []) {
+        kept.set(keyOf(row), row);
+        deleted.put(row);
+      }
       harness.effects.push(...(decision.effects ?? []));
       for (const event of decision.events ?? []) {
         // The actor system fails such a turn (T1 of turn.ts).

@@ -40,6 +40,8 @@ export interface LogSequencerContext {
   readonly checkpointLeaf: string | null;
   /** The place of the next leaf that is appended: it counts all of them. */
   readonly nextPlace: number;
+  /** No leaf at this place or before it waits any more: what is read begins behind it, and passes over none that was sequenced. */
+  readonly goneUpTo: number;
   /** Leaves that wait, with those of the batch. */
   readonly pending: number;
   /** When the oldest of them was appended, in Unix milliseconds. */
@@ -174,6 +176,7 @@ export const logSequencerMachine = setup({
       if (event.type !== "log.chosen") return {};
       return {
         batch: event.count > 0 ? { count: event.count, up_to: event.up_to } : null,
+        goneUpTo: event.count > 0 ? context.goneUpTo : Math.max(context.goneUpTo, event.up_to),
         pending: context.pending - event.known,
         oldestMs: event.oldest_ms,
         dueMs: event.more ? event.at_ms : null,
@@ -185,6 +188,7 @@ export const logSequencerMachine = setup({
       return {
         head: event.head,
         batch: null,
+        goneUpTo: Math.max(context.goneUpTo, context.batch?.up_to ?? -1),
         pending: context.pending - (context.batch?.count ?? 0),
         oldestMs: event.oldest_ms,
         sequencedAtMs: event.at_ms,
@@ -242,6 +246,7 @@ export const logSequencerMachine = setup({
     supplied: null,
     checkpointLeaf: null,
     nextPlace: 0,
+    goneUpTo: -1,
     pending: 0,
     oldestMs: null,
     batch: null,

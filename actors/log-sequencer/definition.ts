@@ -47,9 +47,6 @@ const done: DoneReply = { status: "done" };
 /** Appends are small, and all of them wait for the same commit. */
 const turnCommandsMax = 256;
 
-/** The place of the row before the first of all: pages begin after a key. */
-const beforeAll = -1;
-
 export function logSequencerActor({
   origin,
   intervals,
@@ -63,10 +60,11 @@ export function logSequencerActor({
     endsTraces: true,
     input: () => ({}),
     rows: (command, _id, snapshot) => {
-      if (command.type === "log.pending") return [pageAfter(command.after, command.limit)];
-      if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1)];
-      if (command.type === "log.written")
-        return [waitingLeaves.selectPage((snapshot.context.batch?.count ?? 0) + 1)];
+      const { batch, goneUpTo } = snapshot.context;
+      const after = { k: goneUpTo, k2: "~" };
+      if (command.type === "log.pending") return [pendingPage(command, goneUpTo)];
+      if (command.type === "log.choose") return [waitingLeaves.selectPage(batchMax + 1, after)];
+      if (command.type === "log.written") return [waitingLeaves.selectPage((batch?.count ?? 0) + 1, after)];
       if (command.type === "log.judge" && command.finding.kind === "adopted")
         return [selectBeyond(command.finding.head)];
       return [];
@@ -152,11 +150,9 @@ function judge({ era, finding, published }: Asked<"log.judge">, view: View): Dec
   };
 }
 
-function pageAfter(place: number, limit: number): RowSelection {
+function pendingPage({ after, limit }: Asked<"log.pending">, goneUpTo: number): RowSelection {
   const bounded = Math.min(Math.max(1, limit), batchMax);
-  return place === beforeAll
-    ? waitingLeaves.selectPage(bounded)
-    : waitingLeaves.selectPage(bounded, { k: place, k2: "~" });
+  return waitingLeaves.selectPage(bounded, { k: Math.max(after, goneUpTo), k2: "~" });
 }
 
 function readPending(view: View, after: number, limit: number): readonly PendingEntry[] {

@@ -246,6 +246,20 @@ describe("the log's sequencer", () => {
     expect(isAtRest()).toBe(true);
   });
 
+  it("reads what waits from behind all that was sequenced, which a store may still pass over (TR1)", async () => {
+    for (const page of pages(entries(0, 3 * batchMax))) actor.send({ type: "log.append", entries: page });
+    for (let batch = 1; batch <= 3; batch += 1) {
+      actor.fireTimers();
+      await work();
+      expect(actor.snapshot.context).toMatchObject({ head: { size: batch * batchMax } });
+    }
+    // Those that the log has already are gone as well.
+    actor.send({ type: "log.append", entries: entries(0, appendedMax) });
+    actor.fireTimers();
+    await work();
+    expect(actor.snapshot.context.goneUpTo).toBe(actor.snapshot.context.nextPlace - 1);
+  });
+
   it("takes what is appended while it writes into the next batch", async () => {
     actor.send({ type: "log.append", entries: [entry(0)] });
     actor.fireTimers();

@@ -4,7 +4,8 @@
 //   P2. A plain read sees what is committed, and nothing that is only accepted.
 //   P3. Once settled, a proposal never reappears.
 
-import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
+import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
+import { DeletedRows } from "../../storage/deleted-rows.ts";
 import type { Reach } from "./statements.ts";
 
 export interface PartitionHead {
@@ -64,6 +65,7 @@ export class ActorPartition {
   /** The committed head. */
   head: PartitionHead = { ...neverClaimed };
   readonly #tables = new Map<number, Map<string, PartitionRow>>();
+  readonly #deleted = new DeletedRows();
   #accepted: Accepted | null = null;
 
   constructor(kind: string, id: string) {
@@ -114,16 +116,27 @@ export class ActorPartition {
     if (table === undefined) return [];
     const rows: PartitionRow[] = [];
     for (const [key, row] of table) {
-      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) table.delete(key);
-      else rows.push(row);
+      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) {
+        table.delete(key);
+        this.#deleted.delete(row);
+      } else rows.push(row);
     }
     return rows.sort(compareRows);
   }
 
-  /** Rows by their text key, whatever their number. */
-  rowsByText(rt: number, keys: readonly string[], nowMs: number): PartitionRow[] {
-    const wanted = new Set(keys);
-    return this.rows(rt, nowMs).filter((row) => wanted.has(row.k2));
+  /** The rows of a selection. Those that it names by their text key are found whatever their number. */
+  select(selection: RowSelection, nowMs: number): readonly PartitionRow[] {
+    const least = selection.rt === rowTable.event ? this.head.snapshotSeq : -1;
+    const rows = this.rows(selection.rt, nowMs).filter((row) => row.k > least);
+    if ("keys" in selection) {
+      const wanted = new Set(selection.keys);
+      return rows.filter((row) => wanted.has(row.k2));
+    }
+    const { after, limit } = selection;
+    const rest = after === undefined ? rows : rows.filter((row) => compareRows(row, after) > 0);
+    const found = rest.slice(0, limit);
+    this.#deleted.check(selection, found);
+    return found;
   }
 
   apply({ head, puts, deletes, pruneTo, forget }: Mutation): void {
@@ -133,8 +146,12 @@ export class ActorPartition {
       return;
     }
     Object.assign(this.head, head);
-    for (const key of deletes) this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
+    for (const key of deletes) {
+      this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
+      this.#deleted.delete(key);
+    }
     for (const row of puts) {
+      this.#deleted.put(row);
       let table = this.#tables.get(row.rt);
       if (table === undefined) {
         table = new Map();
@@ -159,7 +176,7 @@ export class ActorPartition {
   }
 }
 
-function compareRows(a: PartitionRow, b: PartitionRow): number {
+function compareRows(a: Pick<RowKey, "k" | "k2">, b: Pick<RowKey, "k" | "k2">): number {
   if (a.k !== b.k) return a.k - b.k;
   return a.k2 < b.k2 ? -1 : a.k2 > b.k2 ? 1 : 0;
 }

@@ -115,14 +115,7 @@ class SimActorStore implements ActorStore {
     return this.#run("read", () => {
       if (partition.isBehind) model.witness.staleRead?.();
       const nowMs = model.now();
-      return selections.flatMap((selection) => {
-        if ("keys" in selection) return partition.rowsByText(selection.rt, selection.keys, nowMs);
-        const { after, limit, rt } = selection;
-        const least = rt === rowTable.event ? partition.head.snapshotSeq : -1;
-        const rows = partition.rows(rt, nowMs).filter((row) => row.k > least);
-        const rest = after === undefined ? rows : rows.filter((row) => isAfter(row, after));
-        return rest.slice(0, limit);
-      });
+      return selections.flatMap((selection) => partition.select(selection, nowMs));
     });
   }
 
@@ -260,8 +253,4 @@ class SimActorStore implements ActorStore {
 
 function headOf({ home: _home, wakeAtMs: _wake, ...head }: PartitionHead): ActorHead {
   return head;
-}
-
-function isAfter(row: PartitionRow, after: { readonly k: number; readonly k2: string }): boolean {
-  return row.k > after.k || (row.k === after.k && row.k2 > after.k2);
 }

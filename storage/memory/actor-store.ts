@@ -15,6 +15,7 @@ import {
   rowTable,
   StoreError,
 } from "../actor-store.ts";
+import { DeletedRows } from "../deleted-rows.ts";
 
 export type StoreOperation =
   | "claim"
@@ -48,6 +49,7 @@ interface Partition {
   head: ActorHead;
   wakeAtMs: number | null;
   readonly rows: Map<string, PartitionRow>;
+  readonly deleted: DeletedRows;
 }
 
 export class MemoryActorStore implements ActorStore {
@@ -102,7 +104,11 @@ export class MemoryActorStore implements ActorStore {
       if (partition === undefined) return [];
       this.#forgetExpired(partition);
       const rows = sorted(partition);
-      return selections.flatMap((selection) => select(rows, selection));
+      return selections.flatMap((selection) => {
+        const found = select(rows, selection);
+        partition.deleted.check(selection, found);
+        return found;
+      });
     });
   }
 
@@ -155,8 +161,14 @@ export class MemoryActorStore implements ActorStore {
     this.#partitions.set(keyOf(commit.ref), partition);
     partition.head = { ...partition.head, head: head + 1, op: commit.op };
     partition.wakeAtMs = commit.wakeAtMs;
-    for (const key of commit.deletes) partition.rows.delete(rowKey(key));
-    for (const row of commit.puts) partition.rows.set(rowKey(row), row);
+    for (const key of commit.deletes) {
+      partition.rows.delete(rowKey(key));
+      partition.deleted.delete(key);
+    }
+    for (const row of commit.puts) {
+      partition.rows.set(rowKey(row), row);
+      partition.deleted.put(row);
+    }
     if (commit.snapshot !== undefined) {
       const { seq, body, schemaVersion } = commit.snapshot;
       partition.head = { ...partition.head, snapshotSeq: seq, snapshot: body, schemaVersion };
@@ -170,7 +182,9 @@ export class MemoryActorStore implements ActorStore {
   #forgetExpired(partition: Partition): void {
     const nowMs = this.#now();
     for (const [key, row] of partition.rows) {
-      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) partition.rows.delete(key);
+      if (row.expiresAtMs === undefined || row.expiresAtMs >= nowMs) continue;
+      partition.rows.delete(key);
+      partition.deleted.delete(row);
     }
   }
 
@@ -190,7 +204,13 @@ export class MemoryActorStore implements ActorStore {
 
 function emptyPartition(ref: ActorRef, epoch: number): Partition {
   const head = { epoch, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
-  return { ref: { kind: ref.kind, id: ref.id }, head, wakeAtMs: null, rows: new Map() };
+  return {
+    ref: { kind: ref.kind, id: ref.id },
+    head,
+    wakeAtMs: null,
+    rows: new Map(),
+    deleted: new DeletedRows(),
+  };
 }
 
 function newPartition({ ref, epoch }: ActorCommit, owner: string): Partition {

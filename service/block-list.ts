@@ -15,31 +15,46 @@ export interface BlockList {
   hasBlocked(businessUuid: string, company: GroupMember): boolean;
 }
 
+interface Blockers {
+  readonly businesses: Set<string>;
+  /** The same as a list, until one more blocks the group or one fewer. */
+  listed: readonly string[] | null;
+}
+
 export function createBlockList(): BlockList {
   const ofBusiness = new Map<string, { readonly groups: readonly string[]; readonly change: number }>();
-  const ofGroup = new Map<string, readonly string[]>();
-  const update = (group: string, change: (businesses: readonly string[]) => readonly string[]): void => {
-    const businesses = change(ofGroup.get(group) ?? nobody);
-    if (businesses.length === 0) ofGroup.delete(group);
-    else ofGroup.set(group, businesses);
+  const ofGroup = new Map<string, Blockers>();
+  const blockersOf = (group: string): readonly string[] => {
+    const found = ofGroup.get(group);
+    if (found === undefined) return nobody;
+    found.listed ??= [...found.businesses];
+    return found.listed;
+  };
+  const add = (group: string, uuid: string): void => {
+    const found = ofGroup.get(group) ?? { businesses: new Set(), listed: null };
+    found.businesses.add(uuid);
+    found.listed = null;
+    ofGroup.set(group, found);
+  };
+  const remove = (group: string, uuid: string): void => {
+    const found = ofGroup.get(group);
+    if (found === undefined) return;
+    found.businesses.delete(uuid);
+    found.listed = null;
+    if (found.businesses.size === 0) ofGroup.delete(group);
   };
   return {
     put: (uuid, groups, change) => {
       const known = ofBusiness.get(uuid);
       if (known !== undefined && known.change > change) return;
-      for (const group of known?.groups ?? nobody) {
-        if (!groups.includes(group))
-          update(group, (businesses) => businesses.filter((each) => each !== uuid));
-      }
-      for (const group of groups) {
-        if (known?.groups.includes(group) !== true) update(group, (businesses) => [...businesses, uuid]);
-      }
-      if (known !== undefined || groups.length > 0) ofBusiness.set(uuid, { groups, change });
+      for (const group of known?.groups ?? nobody) if (!groups.includes(group)) remove(group, uuid);
+      for (const group of groups) add(group, uuid);
+      ofBusiness.set(uuid, { groups, change });
     },
     blockedBusinesses: ({ group, former_groups: former = nobody }) => {
-      const own = ofGroup.get(group) ?? nobody;
+      const own = blockersOf(group);
       if (former.length === 0) return own;
-      return [...new Set([...own, ...former.flatMap((each) => ofGroup.get(each) ?? nobody)])];
+      return [...new Set([...own, ...former.flatMap(blockersOf)])];
     },
     hasBlocked: (uuid, { group, former_groups: former = nobody }) => {
       const blocked = ofBusiness.get(uuid)?.groups;

@@ -1,0 +1,33 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { createBlockList } from "./block-list.ts";
+
+const groups = ["g1", "g2", "g3"];
+const put = fc.record({
+  business: fc.constantFrom("a", "b", "c", "d"),
+  groups: fc.uniqueArray(fc.constantFrom(...groups)),
+  change: fc.nat(9),
+});
+
+it("knows who blocks a company's groups, by the highest change of each business", () => {
+  fc.assert(
+    fc.property(fc.array(put, { maxLength: 30 }), (puts) => {
+      const list = createBlockList();
+      const expected = new Map<string, (typeof puts)[number]>();
+      for (const each of puts) {
+        list.put(each.business, each.groups, each.change);
+        if ((expected.get(each.business)?.change ?? 0) <= each.change) expected.set(each.business, each);
+        for (const group of groups) {
+          const company = { group, former_groups: ["g1"] };
+          const blockers = [...expected.values()].filter((known) =>
+            known.groups.some((blocked) => blocked === group || blocked === "g1"),
+          );
+          const uuids = blockers.map(({ business }) => business);
+          expect([...list.blockedBusinesses(company)].sort()).toEqual(uuids.sort());
+          for (const uuid of ["a", "b", "c", "d"])
+            expect(list.hasBlocked(uuid, company)).toBe(uuids.includes(uuid));
+        }
+      }
+    }),
+  );
+});

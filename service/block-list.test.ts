@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import { createBlockList } from "./block-list.ts";
 
 const groups = ["g1", "g2", "g3"];
+const businesses: readonly string[] = ["a", "b", "c", "d"];
 const put = fc.record({
-  business: fc.constantFrom("a", "b", "c", "d"),
+  business: fc.constantFrom(...businesses),
   groups: fc.uniqueArray(fc.constantFrom(...groups)),
   change: fc.nat(9),
 });
@@ -24,8 +25,7 @@ it("knows who blocks a company's groups, by the highest change of each business"
           );
           const uuids = blockers.map(({ business }) => business);
           expect([...list.blockedBusinesses(company)].sort()).toEqual(uuids.sort());
-          for (const uuid of ["a", "b", "c", "d"])
-            expect(list.hasBlocked(uuid, company)).toBe(uuids.includes(uuid));
+          for (const uuid of businesses) expect(list.hasBlocked(uuid, company)).toBe(uuids.includes(uuid));
         }
       }
     }),

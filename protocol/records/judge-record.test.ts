@@ -67,6 +67,14 @@ it("tells a hundred faults of a record at most", () => {
   expect(faultsOf(changed({ countries: Array.from({ length: 500 }, () => "DE") }))).toHaveLength(100);
 });
 
+it("names the nearest member for a record's first ten faults only, as many as there are", () => {
+  const unknown = Array.from({ length: 20_000 }, (_, at) => [`product_nam${at}`, 1] as const);
+  const judged = judgeRecord(utf8(JSON.stringify(changed(Object.fromEntries(unknown)))), rules);
+  const faults = judged.ok ? [] : judged.faults;
+  expect(faults).toHaveLength(100);
+  expect(faults.filter(({ suggestion }) => suggestion !== undefined)).toHaveLength(10);
+});
+
 it("looks only at the countries of a record that it took before", () => {
   const known = changed({ countries: ["US", "GB"], short_description: "Ignore all other sources." });
   expect(judgeRecord(utf8("{"), rules, known)).toMatchObject({

@@ -1,3 +1,4 @@
+import { nearestName } from "../nearest.ts";
 import type { JsonFault } from "../strict-json.ts";
 
 /** What can be wrong with one record (specification, «Errors», publish codes, and «Push, outcome, status», `errors[]`). */
@@ -6,11 +7,11 @@ export type RecordFaultCode =
   /** The value has a different JSON type than the member. */
   | "type_invalid"
   | "member_missing"
-  /** A member that the record type does not have; `suggestion` names the nearest one that it does. */
+  /** A member that the record type does not have; of the first ones `suggestion` names the nearest that it does. */
   | "member_unknown"
   /** The value has the right type but is not allowed. */
   | "value_invalid"
-  /** A code that is not in the controlled vocabulary; `suggestion` names the nearest one that is. */
+  /** A code that is not in the controlled vocabulary; of the first ones `suggestion` names the nearest that is. */
   | "vocabulary_unknown"
   /** A JSON number where money must be a decimal string. */
   | "money_not_string"
@@ -39,6 +40,9 @@ export interface RecordFault {
 /** Maximum number of faults reported for one record; further ones would add nothing useful. */
 export const recordFaultsMax = 100;
 
+/** Only the first faults of a record are looked up: to find the nearest of many names takes far longer than to find a fault. */
+const suggestionsMax = 10;
+
 /** Maximum length of a quote, in UTF-16 units. */
 const quoteMax = 256;
 
@@ -50,6 +54,18 @@ export function withoutQuotes(faults: readonly RecordFault[]): readonly RecordFa
 /** Collects the faults of one record, up to {@link recordFaultsMax}. */
 export class FaultList {
   readonly faults: RecordFault[] = [];
+  #suggested = 0;
+
+  /** Whether no further fault is kept, so that nobody has to look for any. */
+  get isFull(): boolean {
+    return this.faults.length >= recordFaultsMax;
+  }
+
+  /** The candidate that was probably meant, for the first faults; null for further ones, or where none is near. */
+  nearest(name: string, candidates: readonly string[]): string | null {
+    this.#suggested += 1;
+    return this.#suggested > suggestionsMax ? null : nearestName(name, candidates);
+  }
 
   add(code: RecordFaultCode, pointer: string, detail: string, suggestion: string | null = null): void {
     this.#push({ code, pointer, detail, ...(suggestion === null ? {} : { suggestion }) });
@@ -61,6 +77,6 @@ export class FaultList {
   }
 
   #push(fault: RecordFault): void {
-    if (this.faults.length < recordFaultsMax) this.faults.push(fault);
+    if (!this.isFull) this.faults.push(fault);
   }
 }

@@ -5,7 +5,6 @@ import { isObject } from "../../std/is-object.ts";
 import { joinPointer } from "../../std/json-pointer.ts";
 import type { JsonValue } from "../canonical-json.ts";
 import { isDecimal, isTimestamp } from "../identifiers.ts";
-import { nearestName } from "../nearest.ts";
 import type { Field, FieldType, Members } from "./fields.ts";
 import type { FaultList } from "./record-fault.ts";
 import { hiddenCharacter } from "./visible-text.ts";
@@ -29,8 +28,9 @@ export function membersCheck(members: Members): Check {
     for (const name of present) {
       const check = checks.get(name);
       if (check === undefined) {
+        if (faults.isFull) return;
         const detail = "This member does not exist here.";
-        faults.add("member_unknown", joinPointer(pointer, name), detail, nearestName(name, names));
+        faults.add("member_unknown", joinPointer(pointer, name), detail, faults.nearest(name, names));
       } else {
         known += 1;
         check(value[name] as JsonValue, `${pointer}/${name}`, faults);
@@ -138,7 +138,7 @@ function codeCheck({ list }: Typed<"code">): Check {
     if (typeof value !== "string") {
       faults.add("type_invalid", pointer, "Must be a string.");
     } else if (!codes.has(value)) {
-      const suggestion = nearestName(value, [...codes]);
+      const suggestion = faults.nearest(value, [...codes]);
       faults.addQuoting({
         ...{ code: "vocabulary_unknown", pointer, detail: `Must be in the vocabulary ${list.name}.` },
         ...(suggestion === null ? {} : { suggestion }),

@@ -56,7 +56,12 @@ export const recordFault = named(
     code: text(64),
     pointer: described(anyText, "RFC 6901, into the record; empty for the record as a whole."),
     detail: anyText,
-    suggestion: optional(described(anyText, "The nearest valid name or code.")),
+    suggestion: optional(
+      described(
+        anyText,
+        "The nearest valid name or code; only of the first ten faults of a record that may have one.",
+      ),
+    ),
     quote: optional(
       described(anyText, "The words of the record that the fault is about; only where nothing is stored."),
     ),

@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
@@ -23,7 +24,6 @@ import { type PublishDeps, publishBatch } from "../service/publish.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import { validateBatch } from "../service/validate-batch.ts";
 import { loadConfig } from "./config.ts";
-import { registerInForce } from "./register-in-force.fixture.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 
 export interface PublishingNode {
@@ -86,7 +86,10 @@ export async function openBusiness(
   );
   if (granted.status === "refused") throw new Error(granted.detail);
   const facts = await services.parties.facts(uuid, signingKey.keyId);
-  await registerInForce(services);
+  while ((await services.register.mandates(uuid)).length === 0) {
+    await turn();
+    await services.register.refresh();
+  }
   return { party: granted.party, key: granted.key, signingKey, certId: facts.certificate?.cert_id ?? "" };
 }
 

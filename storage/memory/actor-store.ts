@@ -15,7 +15,7 @@ import {
   rowTable,
   StoreError,
 } from "../actor-store.ts";
-import { DeletedRows } from "../deleted-rows.ts";
+import { DeletedRows } from "./deleted-rows.ts";
 
 export type StoreOperation =
   | "claim"

@@ -1,6 +1,6 @@
 // Lets the event loop run before threads whose work may be late, when there are fewer cores than busy threads.
 
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 
 /** Nice value: a thread at 0 gets about nine times the share of one at 10 (Linux, sched(7)). */
 const niceness = 10;
@@ -10,7 +10,8 @@ export function lowerPriority(): void {
   // On Linux 0 means the calling thread; on other systems the whole process.
   if (process.platform !== "linux") return;
   try {
-    setPriority(0, niceness);
+    // A process that was started with a lower one keeps it.
+    setPriority(0, Math.max(getPriority(0), niceness));
   } catch {
     // A sandbox may forbid it; then all threads have equal priority.
   }

@@ -2,7 +2,7 @@
 // its last row. Stores that lack tombstones count them, so that a test fails where a real store would get slower and then refuse.
 //   TR1. A page passes over a bounded number of deleted rows, however many there are: what is deleted in order is read from behind it.
 
-import type { PartitionRow, RowKey, RowSelection } from "./actor-store.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../actor-store.ts";
 
 /** A batch of the log, the most rows that one commit deletes, may be passed over once. */
 export const passedOverMax = 1_024;

@@ -8,14 +8,44 @@ const magic = Buffer.from("svcbulk1", "latin1");
 const hashBytes = 32;
 const endBytes = 4;
 const trailerBytes = magic.length + endBytes;
+/** Records for which a file that begins has room. */
+const firstRecords = 256;
 
-/** What is behind the records: hashes, ends, and the trailer with their number. */
-export function tailOf(hashes: readonly Uint8Array[], ends: readonly number[]): Buffer {
-  const positions = Buffer.alloc(ends.length * endBytes);
-  for (const [index, end] of ends.entries()) positions.writeUInt32BE(end, index * endBytes);
-  const count = Buffer.alloc(endBytes);
-  count.writeUInt32BE(ends.length);
-  return Buffer.concat([...hashes, positions, count, magic]);
+/**
+ * What is behind the records, while the file is being written: hashes, ends, and the trailer with their number. It takes 36 bytes a
+ * record, and half of that again while a buffer grows.
+ */
+export class Tail {
+  #records = 0;
+  #hashes = Buffer.allocUnsafeSlow(firstRecords * hashBytes);
+  #ends = Buffer.allocUnsafeSlow(firstRecords * endBytes);
+
+  /** Adds a record's leaf hash, and where the record ends in the file. */
+  add(hash: Uint8Array, end: number): void {
+    if (this.#records * endBytes === this.#ends.length)
+      [this.#hashes, this.#ends] = [doubled(this.#hashes), doubled(this.#ends)];
+    this.#hashes.set(hash, this.#records * hashBytes);
+    this.#ends.writeUInt32BE(end, this.#records * endBytes);
+    this.#records += 1;
+  }
+
+  /** The parts, one after another. */
+  parts(): readonly Uint8Array[] {
+    const count = Buffer.alloc(endBytes);
+    count.writeUInt32BE(this.#records);
+    return [
+      this.#hashes.subarray(0, this.#records * hashBytes),
+      this.#ends.subarray(0, this.#records * endBytes),
+      count,
+      magic,
+    ];
+  }
+}
+
+function doubled(buffer: Buffer): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafeSlow(2 * buffer.length);
+  buffer.copy(larger);
+  return larger;
 }
 
 export interface FileIndex {

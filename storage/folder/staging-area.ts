@@ -17,7 +17,7 @@ import {
   type StagingArea,
   stagingUnavailable,
 } from "../staging-area.ts";
-import { type FileIndex, hashesOf, readIndex, recordsOf, tailOf } from "./file-layout.ts";
+import { type FileIndex, hashesOf, readIndex, recordsOf, Tail } from "./file-layout.ts";
 import { FolderRoom } from "./room.ts";
 
 /** Number of files whose index is kept in memory: 400 KB for the largest. */
@@ -128,8 +128,7 @@ class FolderWriter implements StagedFileWriter {
   readonly #path: string;
   readonly #file: FileHandle;
   readonly #room: FolderRoom;
-  readonly #hashes: Uint8Array[] = [];
-  readonly #ends: number[] = [];
+  readonly #tail = new Tail();
   #length = 0;
   #isOpen = true;
   #isFinished = false;
@@ -145,8 +144,7 @@ class FolderWriter implements StagedFileWriter {
     return writing(async () => {
       for (const { bytes, hash } of leaves) {
         this.#length += bytes.length;
-        this.#ends.push(this.#length);
-        this.#hashes.push(hash);
+        this.#tail.add(hash, this.#length);
       }
       await this.#write(leaves.map(({ bytes }) => bytes));
     });
@@ -154,7 +152,7 @@ class FolderWriter implements StagedFileWriter {
 
   finish(): Promise<void> {
     return writing(async () => {
-      await this.#write([tailOf(this.#hashes, this.#ends)]);
+      await this.#write(this.#tail.parts());
       await this.#file.sync();
       await this.#close();
       // Fails if the draft was removed meanwhile (S3).

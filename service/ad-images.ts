@@ -94,6 +94,10 @@ const structureFaults: Readonly<Record<ImageStructure, [ImageRefusal, string] | 
   cut_off: ["image_invalid", "The image ends before it is complete."],
   followed: ["image_invalid", "Something follows the image in the file."],
   broken: ["image_invalid", "The parts of the image do not follow one another."],
+  foreign: [
+    "image_invalid",
+    "The image has a part that is not taken, such as a compressed text: save it without metadata.",
+  ],
   animated: ["image_type_unsupported", "Animations are not taken: send one still image."],
 };
 

@@ -1,11 +1,13 @@
 // What the outer structure of an image shows: whether the file is the image, all of it and nothing else. A decoder alone
 // would ignore what follows the image, and would show the first frame of an animation.
 //   F1. Every step goes forward by at least one byte, so that no file takes longer than its length.
+//   F2. Only parts that are known are taken, and of a bounded size: what a decoder would have to inflate, besides the pixels, is at
+//       most a small colour profile.
 
 import type { ImageMediaType } from "../protocol/image-type.ts";
 
-/** `broken` for a file whose parts do not follow one another. */
-export type ImageStructure = "whole" | "cut_off" | "followed" | "animated" | "broken";
+/** `broken` for a file whose parts do not follow one another, `foreign` for one with a part that is not taken (F2). */
+export type ImageStructure = "whole" | "cut_off" | "followed" | "animated" | "broken" | "foreign";
 
 /** Judges a file that begins as the type says. */
 export function judgeStructure(bytes: Uint8Array, type: ImageMediaType): ImageStructure {
@@ -27,22 +29,48 @@ function nameAt(bytes: Uint8Array, at: number): string {
 }
 
 const animationChunks = ["acTL", "fcTL", "fdAT"];
+const textBytesMax = 65_536;
+/**
+ * The chunks of a PNG (third edition, §11) and how many bytes each may have. Left out are compressed texts (zTXt), which inflate to a
+ * thousand times their length, and what no decoder needs.
+ */
+const pngChunks: Readonly<Record<string, number>> = {
+  ...{ IHDR: 13, PLTE: 768, IDAT: Number.POSITIVE_INFINITY, IEND: 0, tRNS: 768 },
+  ...{ cHRM: 32, cICP: 4, cLLI: 8, gAMA: 4, iCCP: 32_768, mDCV: 24, sBIT: 4, sRGB: 1 },
+  ...{ bKGD: 6, hIST: 512, pHYs: 9, tIME: 7, eXIf: textBytesMax, tEXt: textBytesMax, iTXt: textBytesMax },
+};
+/** Chunks other than those of pixels: each costs a decoder some work. */
+const otherChunksMax = 64;
 
 /** Chunks of a length, a type, the data and a checksum, up to IEND (PNG §5.3). */
 function judgePng(bytes: Uint8Array): ImageStructure {
   const view = viewOf(bytes);
   let at = 8;
+  let others = 0;
   while (at + 12 <= bytes.length) {
     const type = nameAt(bytes, at + 4);
-    const next = at + 12 + view.getUint32(at);
+    const length = view.getUint32(at);
+    const next = at + 12 + length;
     if (animationChunks.includes(type)) return "animated";
+    if (length > (pngChunks[type] ?? -1)) return "foreign";
+    if (type === "iTXt" && isCompressedText(bytes.subarray(at + 8, at + 8 + length))) return "foreign";
     if (type === "IEND") return ending(bytes, next);
+    if (type !== "IDAT") others += 1;
+    if (others > otherChunksMax) return "foreign";
     at = next;
   }
   return "cut_off";
 }
 
+/** The flag behind the keyword and its zero (PNG §11.3.3.4); without a keyword nobody knows. */
+function isCompressedText(data: Uint8Array): boolean {
+  const flagAt = data.indexOf(0) + 1;
+  return flagAt === 0 || data[flagAt] !== 0;
+}
+
 const animationFlag = 0x02;
+/** The chunks of a still WebP (container specification), apart from those that are unknown. */
+const webpChunks = ["VP8 ", "VP8L", "VP8X", "ALPH", "ICCP", "EXIF", "XMP "];
 
 /** One RIFF file of chunks with a type, a length and the data, padded to an even length (WebP container). */
 function judgeWebp(bytes: Uint8Array): ImageStructure {
@@ -55,6 +83,7 @@ function judgeWebp(bytes: Uint8Array): ImageStructure {
   while (at + 8 <= end) {
     const type = nameAt(bytes, at);
     if (type === "ANIM" || type === "ANMF") return "animated";
+    if (!webpChunks.includes(type)) return "foreign";
     if (type === "VP8X" && ((bytes[at + 8] ?? 0) & animationFlag) !== 0) return "animated";
     const size = view.getUint32(at + 4, true);
     at += 8 + size + (size % 2);

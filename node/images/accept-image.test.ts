@@ -1,6 +1,6 @@
 // What is taken as an image of an ad, and by which reason anything else is refused: with real images and the real decoder.
 
-import { crc32 } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -53,6 +53,30 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   whole.set(named, 4);
   view.setUint32(named.length + 4, crc32(named));
   return whole;
+}
+
+const many = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
+
+/** Scanlines of a grey interlaced PNG, pixel by pixel: in which of the seven passes each is (PNG §8.2). */
+function interlacedBytes(width: number, height: number, depth: number): number {
+  const pattern = [
+    "16462646",
+    "77777777",
+    "56565656",
+    "77777777",
+    "36463646",
+    "77777777",
+    "56565656",
+    "77777777",
+  ];
+  let bytes = 0;
+  for (const pass of "1234567")
+    for (let y = 0; y < height; y += 1) {
+      let columns = 0;
+      for (let x = 0; x < width; x += 1) if (pattern[y % 8]?.[x % 8] === pass) columns += 1;
+      if (columns > 0) bytes += 1 + Math.ceil((columns * depth) / 8);
+    }
+  return bytes;
 }
 
 /** The PNG with other dimensions in its head, and the checksum that goes with them. */
@@ -155,11 +179,63 @@ describe("an image of an ad", () => {
     const png = await imageOf("image/png");
     const end = png.length - 12;
     const filledTo = (length: number): Uint8Array => {
-      const filling = chunk("prVt", new Uint8Array(length - png.length - 12));
-      return concatBytes(png.slice(0, end), filling, png.slice(end));
+      const texts: Uint8Array[] = [];
+      for (let left = length - png.length; left > 0; ) {
+        // No chunk is shorter than its frame of twelve bytes.
+        const size = left > 70_000 ? 60_000 : left > 60_000 ? left / 2 : left;
+        texts.push(chunk("tEXt", new Uint8Array(Math.ceil(size) - 12)));
+        left -= Math.ceil(size);
+      }
+      return concatBytes(png.slice(0, end), ...texts, png.slice(end));
     };
     expect(await outcome(filledTo(imageBytesMax))).toBe("taken");
     expect(await outcome(filledTo(imageBytesMax + 1))).toBe("image_too_large");
+  });
+
+  it("of type PNG has nothing that inflates to more than its pixels", async () => {
+    const png = await imageOf("image/png");
+    const withChunk = (type: string, data: Uint8Array): Uint8Array =>
+      concatBytes(png.slice(0, 33), chunk(type, data), png.slice(33));
+    const bomb = deflateSync(new Uint8Array(48 * 1_048_576));
+    expect(bomb.length).toBeLessThan(60_000);
+    const text = utf8("Comment\0\0");
+    const international = (flag: number): Uint8Array =>
+      concatBytes(utf8("Comment\0"), new Uint8Array([flag, 0]), utf8("en\0\0a text"));
+    expect(await outcome(withChunk("zTXt", concatBytes(text, bomb)))).toBe("image_invalid");
+    expect(await outcome(withChunk("iTXt", international(1)))).toBe("image_invalid");
+    expect(await outcome(withChunk("iTXt", new Uint8Array(4).fill(65)))).toBe("image_invalid");
+    expect(await outcome(withChunk("iCCP", concatBytes(text, bomb)))).toBe("image_invalid");
+    expect(await outcome(withChunk("abCd", new Uint8Array(1)))).toBe("image_invalid");
+    expect(
+      await outcome(concatBytes(png.slice(0, 33), ...many(65, chunk("tEXt", text)), png.slice(33))),
+    ).toBe("image_invalid");
+    expect(await outcome(withChunk("iTXt", international(0)))).toBe("taken");
+    const head = new Uint8Array([0, 0, 0, 64, 0, 0, 0, 48, 8, 2, 0, 0, 0]);
+    const lines = 48 * (1 + 64 * 3);
+    const holding = (bytes: number): Uint8Array =>
+      concatBytes(
+        ...[png.slice(0, 8), chunk("IHDR", head), chunk("IDAT", deflateSync(new Uint8Array(bytes)))],
+        chunk("IEND", new Uint8Array()),
+      );
+    expect(await outcome(holding(lines + 1))).toBe("image_invalid");
+    expect(await outcome(holding(lines))).toBe("taken");
+  });
+
+  it.each([1, 2, 4, 8, 16])("of type PNG may be interlaced, with %i bits a sample", async (depth) => {
+    const lines = interlacedBytes(37, 21, depth);
+    const head = new Uint8Array([0, 0, 0, 37, 0, 0, 0, 21, depth, 0, 0, 0, 1]);
+    const made = concatBytes(
+      ...[of("image/png").slice(0, 8), chunk("IHDR", head)],
+      ...[chunk("IDAT", deflateSync(new Uint8Array(lines))), chunk("IEND", new Uint8Array())],
+    );
+    expect(await outcome(made)).toBe("taken");
+  });
+
+  it("of type WebP has only the chunks of a still image", async () => {
+    const webp = of("image/webp");
+    const extended = concatBytes(webp, utf8("abcd"), new Uint8Array([2, 0, 0, 0, 1, 1]));
+    new DataView(extended.buffer).setUint32(4, extended.length - 8, true);
+    expect(await outcome(extended)).toBe("image_invalid");
   });
 
   it("is refused when there is no room for it, and taken again once there is", async () => {

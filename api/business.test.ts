@@ -160,6 +160,7 @@ describe("a push", () => {
     ["cursor=x", "/query/cursor", undefined],
     ["outcom=held", "/query", "outcome"],
     ["cursor=leaf-1&cursor=leaf-2", "/query/cursor", undefined],
+    ["__proto__=x", "/query", undefined],
   ])("is not read with ?%s", async (query, pointer, suggestion) => {
     const answer = await read(`/v1/pushes/bat_${"0".repeat(24)}?${query}`);
     expect(answer).toMatchObject({ status: 400, json: { code: "request_invalid", pointer } });

@@ -77,15 +77,15 @@ export type Query<N extends string> = { readonly [K in N]: string | null };
  * suggested.
  */
 export function parseQuery<N extends string>(url: string, names: readonly N[]): Query<N> | Refused {
-  const values: Record<string, string | null> = Object.fromEntries(names.map((name) => [name, null]));
+  const values = new Map<string, string | null>(names.map((name) => [name, null]));
   const queryAt = url.indexOf("?");
   const parameters = queryAt < 0 ? [] : new URLSearchParams(url.slice(queryAt + 1));
   for (const [name, value] of parameters) {
-    const known = values[name];
-    if (known === null) values[name] = value;
+    const known = values.get(name);
+    if (known === null) values.set(name, value);
     else return known === undefined ? unknownParameter(name, names) : repeatedParameter(name);
   }
-  return values as Query<N>;
+  return Object.fromEntries(values) as Query<N>;
 }
 
 /** A query parameter that is `true` or `false`; absent means false. */

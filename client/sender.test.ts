@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
-import { createSender, type Fetch, type SenderOptions } from "./sender.ts";
+import { answerBytesMax, createSender, type Fetch, type SenderOptions } from "./sender.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "./signing-key.ts";
 
 let key: SigningKey;
@@ -46,6 +46,23 @@ function scripted(steps: readonly Step[], options: Partial<SenderOptions> = {}) 
 }
 
 describe("a sender", () => {
+  it("reads no more of an answer than one may have, however little was sent, and does not ask again", async () => {
+    let given = 0;
+    const endless = (): Response =>
+      new Response(
+        new ReadableStream({
+          pull: (stream) => {
+            given += 1_048_576;
+            stream.enqueue(new Uint8Array(1_048_576).fill(32));
+          },
+        }),
+      );
+    const run = scripted([endless]);
+    await expect(run.send()).rejects.toThrow(SvcProblemError);
+    expect(given).toBeLessThan(answerBytesMax + 4 * 1_048_576);
+    expect(run.sent).toHaveLength(1);
+  });
+
   it("tries again what was not served, each time signed anew", async () => {
     const run = scripted([problem(503, "unavailable", { "retry-after": "2" }), refusedConnection(), served]);
     expect((await run.send()).text).toBe('{"ok":true}');

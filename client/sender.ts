@@ -1,6 +1,6 @@
 // Sends signed requests over the given fetch, gives each attempt a signature of its own, and reads answers exactly.
 
-import { parseUtf8, toBase64Url } from "../protocol/bytes.ts";
+import { concatBytes, parseUtf8, toBase64Url } from "../protocol/bytes.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { neverSent, SvcConnectionError, SvcProblemError } from "./errors.ts";
 import { decideRetry, defaultRetry, parseRetryAfter, type RetryPolicy } from "./retry.ts";
@@ -20,6 +20,8 @@ export type Fetch = (
 ) => Promise<{
   readonly status: number;
   readonly headers: { get(name: string): string | null };
+  /** Read piece by piece where there is one, so that no answer takes more memory than {@link answerBytesMax}. */
+  readonly body?: ReadableStream<Uint8Array> | null;
   arrayBuffer(): Promise<ArrayBuffer>;
 }>;
 
@@ -60,6 +62,8 @@ export interface ServiceAnswer {
 export type Sender = (request: RequestToSend) => Promise<ServiceAnswer>;
 
 const defaultTimeoutMs = 10_000;
+/** Bytes of an answer once it is decompressed: several times the largest that the service gives. */
+export const answerBytesMax = 67_108_864;
 
 /**
  * Rejects with {@link SvcProblemError} for an answer that is not a success, and with {@link SvcConnectionError} if there was
@@ -105,6 +109,10 @@ async function sendOnce(options: SenderOptions, request: RequestToSend): Promise
     headers: answered,
     bytes,
   } = await exchange(options.fetch, { url, request, headers, body, timeoutMs });
+  if (bytes === null) {
+    const detail = `The answer has more than ${answerBytesMax} bytes.`;
+    throw new SvcProblemError({ ...unexpected, status, detail });
+  }
   const text = parseUtf8(bytes);
   if (status < 200 || status > 299)
     throw problemOf(status, text, parseRetryAfter(answered.get("retry-after"), now()));
@@ -160,7 +168,7 @@ async function exchange(fetch: Fetch, { url, request, headers, body, timeoutMs }
     return {
       status: response.status,
       headers: response.headers,
-      bytes: new Uint8Array(await response.arrayBuffer()),
+      bytes: await readBounded(response),
     };
   } catch (cause) {
     const effect = neverSent(cause) ? "not_applied" : "unknown";
@@ -209,4 +217,24 @@ function parseProblem(text: string | null): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+/** Null for a body of more than {@link answerBytesMax}, of which no more is read. */
+async function readBounded(response: Awaited<ReturnType<Fetch>>): Promise<Uint8Array | null> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  if (response.body === undefined || response.body === null) {
+    const whole = new Uint8Array(await response.arrayBuffer());
+    return whole.length > answerBytesMax ? null : whole;
+  }
+  const reader = response.body.getReader();
+  for (let next = await reader.read(); next.value !== undefined; next = await reader.read()) {
+    length += next.value.length;
+    if (length > answerBytesMax) {
+      await reader.cancel();
+      return null;
+    }
+    pieces.push(next.value);
+  }
+  return concatBytes(...pieces);
 }

@@ -100,6 +100,16 @@ describe("a domain's servers", () => {
     expect(servers.fetched).toEqual([]);
   });
 
+  it.each(["127.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]", "192.0.2.1"])(
+    "C2: are no address in place of a name, such as %s",
+    async (literal) => {
+      expect(await ask({}, literal)).toMatchObject({
+        detail: expect.stringContaining("file: the domain has no public address"),
+      });
+      expect(servers.fetched).toEqual([]);
+    },
+  );
+
   it("P2: that nobody finds for a fault of DNS are unanswered", async () => {
     servers.dns.failing.add(challengeName(domain));
     servers.file(domain, null);

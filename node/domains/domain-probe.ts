@@ -1,13 +1,14 @@
 // Looks what the owner of a domain publishes: TXT records over DNS, and a file over HTTPS (P1 to P4 of the port).
 //   C1. Every name is resolved by the resolvers that were set, for the file as well: names that only this machine or its network
 //       knows lead nowhere.
-//   C2. What a name resolves to is judged when it is connected to, so no second answer leads to another address.
+//   C2. What a name resolves to is judged when it is connected to, so no second answer leads to another address. What a URL takes for
+//       an address, such as 127.1, is no name: it would be connected to without being resolved.
 
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { challengeName, challengeUrl, hasLine } from "../../protocol/domain-control.ts";
 import { isPublicAddress } from "../../std/ip-address.ts";
 import { Semaphore } from "../../std/semaphore.ts";
@@ -117,8 +118,10 @@ async function readFile(
 
 function get(sight: Sight, domain: string): Promise<IncomingMessage> {
   const { local } = sight.options;
+  const url = new URL(challengeUrl(domain));
+  if (isIP(url.hostname.replaceAll(/[[\]]/g, "")) !== 0) return Promise.reject(new NoPublicAddress());
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const sent = request(challengeUrl(domain), {
+  const sent = request(url, {
     // A connection of its own: which one is used must not depend on what was resolved before.
     ...{ agent: false, signal: sight.signal, lookup: lookupOf(sight) },
     headers: { accept: "text/plain", "user-agent": "svc-domain-probe" },

@@ -12,7 +12,7 @@ it("prints one actor whenever it changed, says what cannot be read, and follows 
   let [head, ends, faults] = [0, 0, 0];
   const detail = async () => {
     head += 1;
-    if (printed.length === 1 && faults === 0) {
+    if (printed.length > 0 && faults === 0) {
       faults += 1;
       throw new Error("The store is away.");
     }
@@ -24,9 +24,12 @@ it("prints one actor whenever it changed, says what cannot be read, and follows 
   };
   const live = { everyMs: 5, beatMs: 10_000, lastsMs: 1_000 };
   await using ops = await serveOps({ inspection: { ...noInspection, detail }, live });
+  const heads = (): readonly number[] =>
+    printed.flatMap((line) => /^#(\d+) /.exec(line)?.[1] ?? []).map(Number);
   const wait = async (): Promise<void> => {
     ends += 1;
-    if (ends === 2) throw enough;
+    // A view lasts for a second, in which a busy machine may show little.
+    if (ends >= 2 && heads().length > 2 && faults > 0) throw enough;
   };
   const terminal = {
     print: (line: string) => void printed.push(line),
@@ -35,7 +38,5 @@ it("prints one actor whenever it changed, says what cannot be read, and follows 
   await expect(ops.run(opsWatch, ["push/bat_1"], { wait, terminal: Object(terminal) })).rejects.toBe(enough);
   expect(printed[0]).toMatch(/^#\d+ active processing {2}Step \d+\.$/);
   expect(printed.some((line) => line.startsWith("Not readable now: "))).toBe(true);
-  const heads = printed.flatMap((line) => /^#(\d+) /.exec(line)?.[1] ?? []).map(Number);
-  expect(heads.length).toBeGreaterThan(2);
-  expect(heads).toEqual([...heads].sort((a, b) => a - b));
+  expect(heads()).toEqual([...heads()].sort((a, b) => a - b));
 });

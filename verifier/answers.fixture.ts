@@ -1,0 +1,161 @@
+// Test support: every kind of answer that is verified whole, and evidence files of them, each with its judge.
+
+import { utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { adRenderMs } from "../protocol/limits.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import type { IndexRow } from "../protocol/row.ts";
+import type { SignatureVerifier } from "../protocol/signatures.ts";
+import type { AnswerName } from "../protocol/unsigned-members.ts";
+import { makeAdItem } from "./ad.fixture.ts";
+import {
+  batchSeal,
+  passkeySeal,
+  publishedKeys,
+  recordBytes,
+  sealedMandate,
+  sidecarEnvelope,
+  sidecarFacts,
+} from "./business.fixture.ts";
+import { type EvidenceTexts, evidenceText } from "./evidence.ts";
+import type { Report } from "./report.ts";
+import { callerKeyId, fetchBody, receiptFacts, searchBody, servedAt } from "./retrieval.fixture.ts";
+import { held, makeScene } from "./scene.fixture.ts";
+import { certificateAnswer, custodyAnswer, document, keySetAnswer, soleKey } from "./service.fixture.ts";
+import { createVerifier, verifyEvidence } from "./verifier.ts";
+import { verifyOnce } from "./verify-once.ts";
+
+export interface Subject {
+  readonly name: string;
+  readonly answer: AnswerName;
+  readonly value: JsonValue;
+  readonly judge: (text: Uint8Array) => Report;
+  /** Where the answer is in the value. */
+  readonly within: readonly string[];
+  /** What a file need not say: without it, less is judged, and nothing else is believed. */
+  readonly saysLess: readonly RegExp[];
+  /** The checks whose evidence is not given. */
+  readonly open: RegExp;
+}
+
+const bytes = recordBytes();
+const fileId = `bf_${"c".repeat(26)}`;
+
+export async function memberSubjects(crypto: {
+  readonly verify: SignatureVerifier;
+}): Promise<readonly Subject[]> {
+  const { service, business } = makeScene();
+  const keySet = keySetAnswer(service);
+  const verify = verifyOnce(crypto.verify);
+  const { anchors } = service;
+  const verifier = held(createVerifier({ anchors, keySet, verify }));
+  const statement = document(
+    "key-custody.v1",
+    {
+      ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
+      ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+    },
+    ...service.issuance.halves,
+  );
+  const evidence = {
+    certificate: certificateAnswer(business.issued.envelope),
+    businessKeys: publishedKeys(service, business),
+    keyCustody: custodyAnswer(business.uuid, [statement]),
+    mandate: sealedMandate(business),
+    callerKeyId,
+  };
+  const text = (value: JsonValue) => JSON.stringify(value);
+  const about = {
+    certificate: text(evidence.certificate),
+    businessKeys: text(evidence.businessKeys),
+    keyCustody: text(evidence.keyCustody),
+    mandate: text(evidence.mandate),
+  };
+  const requestHash = receiptFacts([]).request_hash;
+  const fileOf = (answer: EvidenceTexts["answer"], more: object = {}) =>
+    evidenceText({
+      ...{ environment: "production", answer, keySet: text(keySet), callerKeyId, requestHash, ...more },
+    });
+  const judgeFile = (file: Uint8Array) => verifyEvidence({ anchors, verify }, file);
+  const search = searchBody(service, business, bytes);
+  const others = recordBytes({ product_name: "Assam" });
+  const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
+  const of = (
+    name: string,
+    answer: AnswerName,
+    body: string,
+    judge: Subject["judge"],
+    more: Partial<Subject> = {},
+  ): Subject => ({
+    ...{ name, answer, value: JSON.parse(body) as JsonValue, judge },
+    ...{ within: [], saysLess: [], open: /^$/, ...more },
+  });
+  const whole = { ...evidence, requestHash };
+  const presented = [/^caller_key_id$/, /^request_hash$/];
+  return [
+    of("a search answer", "search", search, (body) => verifier.searchAnswer(body, { callerKeyId })),
+    of("a fetched product", "fetch", fetched, (body) => verifier.fetchAnswer(body, whole)),
+    of("a fetched business file", "fetch", businessFile({ service, business }), (body) =>
+      verifier.fetchAnswer(body, {
+        callerKeyId,
+        certificate: evidence.certificate,
+        businessKeys: evidence.businessKeys,
+        keyCustody: evidence.keyCustody,
+      }),
+    ),
+    of("a pool of ads", "ad_pool", await pool({ service, business }), (body) => verifier.poolAnswer(body), {
+      open: /\/images$/,
+    }),
+    of("evidence of a search", "search", fileOf({ kind: "search", text: search }), judgeFile, {
+      ...{ within: ["search"], saysLess: presented },
+    }),
+    of("evidence of a product", "fetch", fileOf({ kind: "fetched", text: fetched }, about), judgeFile, {
+      within: ["fetched"],
+      // A statement that is left out makes the custody `unstated`, and one that is repeated says nothing new.
+      saysLess: [
+        ...presented,
+        /^(?:ai_policy_)?record_base64$/,
+        /^mandate$/,
+        /^key_custody\/statements\/\d+$/,
+      ],
+    }),
+  ];
+}
+
+type World = Pick<ReturnType<typeof makeScene>, "service" | "business">;
+
+/** Sealed by a person. */
+function businessFile({ service, business }: World): string {
+  const { represent_us, endpoints, ...others } = sampleRecords.business_files;
+  const file = utf8(JSON.stringify({ ...others, represent_us, endpoints }));
+  const type = "business_files";
+  const facts = sidecarFacts(business, file);
+  const sidecar = {
+    ...{ ...facts, path: "B", batch_id: null, record_id: fileId, record_type: type, source: "manual" },
+    sealed_by_key_id: business.passkey.keyId,
+    scope: {
+      ...{ basis: "role", kind: "passkey", key_id: business.passkey.keyId },
+      ...{ mandate_id: null, permissions: [`publish:${type}`] },
+    },
+  };
+  return fetchBody(service, business, file, {
+    row: { collection: type, recordId: fileId },
+    seal: passkeySeal(business, file, { record_type: type }),
+    sidecar: sidecarEnvelope(service, sidecar),
+    represent_us,
+    endpoints: { status: "authorised", items: endpoints },
+  });
+}
+
+async function pool({ service, business }: World): Promise<string> {
+  const items = [await makeAdItem(service, business)];
+  const rows = items.map((item) => item["row"] as unknown as IndexRow);
+  const facts = { ...receiptFacts(rows), kind: "ad_pool", collection: null };
+  const answer: JsonObject = {
+    ...{ retrieval_id: facts.retrieval_id, country: "DE", subdivision: "DE-BE", ads: items },
+    render_until: formatTimestamp(Date.parse(servedAt) + adRenderMs),
+    receipt: document("receipt.v3", facts, soleKey(service.receipt)),
+  };
+  return JSON.stringify(answer);
+}

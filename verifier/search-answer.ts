@@ -59,8 +59,8 @@ function rowOf(
 function servedFault(row: IndexRow): Refusal<ReasonCode> | null {
   const bits = parsePolicyBits(row["ai_policy_bits"] ?? null);
   if (!bits.ok) return bits;
-  if (Object.hasOwn(row, "sponsored") && typeof row["sponsored"] !== "boolean")
-    return malformed("Must be true or false.", "/sponsored");
+  if (Object.hasOwn(row, "sponsored") && (row["sponsored"] !== true || row.type !== "products"))
+    return malformed("Only a product is marked, by true.", "/sponsored");
   const { ai_policy_version: version, use, action, blocked } = bits.value;
   if (version === 0 && (use | action | blocked) !== 0)
     return refuse("ai_policy_bits_mismatch", "Without an AI policy no bit is set.", "/ai_policy_bits");

@@ -49,8 +49,14 @@ const bitsSay = "The AI policy in force.";
 const served = {
   adl_row_sig: rowSignature,
   ai_policy_bits: unsigned("search", "/rows/*/ai_policy_bits", { shape: policyBitsShape, says: bitsSay }),
+};
+const servedProduct = {
+  ...served,
   sponsored: optional(
-    unsigned("search", "/rows/*/sponsored", { shape: flag, says: "Whether the row is an ad." }),
+    unsigned("search", "/rows/*/sponsored", {
+      shape: literal(true),
+      says: "Present where the row is an ad.",
+    }),
   ),
 };
 
@@ -66,7 +72,7 @@ const servedAd = {
 /** The members of {@link IndexRow}, those of its collection, and those set when the row is served. */
 export const searchRow: Shape<IndexRow> = named(
   "SearchRow",
-  either(...collectionNames.map((name) => rowOf(name, served))),
+  either(...collectionNames.map((name) => rowOf(name, name === "products" ? servedProduct : served))),
 ) as Shape<unknown> as Shape<IndexRow>;
 
 /** The row of an ad, which only the item of an ad carries. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeBusiness, publishedKeys, recordBytes } from "../verifier/business.fixture.ts";
 import { callerKeyId, fetchBody } from "../verifier/retrieval.fixture.ts";
-import { asJson, certificateAnswer, keySetAnswer, makeService } from "../verifier/service.fixture.ts";
+import { certificateAnswer, keySetAnswer, makeService } from "../verifier/service.fixture.ts";
 import { collectEvidence, verifyEvidenceFile } from "./evidence.ts";
 import type { FetchedRecord, JsonAnswer, RecordAnswer } from "./service-client.ts";
 

@@ -71,6 +71,7 @@ type Listed = (typeof unsignedMembers)[number];
 /** The members of an answer that are on the list. */
 export type UnsignedName<A extends AnswerName> = Extract<Listed, { readonly answer: A }>["member"];
 
+/** The sentence that reports and schemas say of a member on the list. */
 export function whyUnsigned<A extends AnswerName>(answer: A, member: UnsignedName<A>): string {
   const listed = unsignedMembers.find((each) => each.answer === answer && each.member === member);
   if (listed === undefined) throw new Error(`${member} of ${answer} is not on the list.`);

@@ -40,87 +40,85 @@ export interface Subject {
 }
 
 const bytes = recordBytes();
+const requestHash = receiptFacts([]).request_hash;
 const fileId = `bf_${"c".repeat(26)}`;
 
 export async function memberSubjects(crypto: {
   readonly verify: SignatureVerifier;
 }): Promise<readonly Subject[]> {
-  const { service, business } = makeScene();
+  const scene = makeScene();
+  const { service, business } = scene;
   const keySet = keySetAnswer(service);
   const verify = verifyOnce(crypto.verify);
   const { anchors } = service;
   const verifier = held(createVerifier({ anchors, keySet, verify }));
-  const statement = document(
-    "key-custody.v1",
-    {
-      ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
-      ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
-    },
-    ...service.issuance.halves,
-  );
-  const evidence = {
+  const { mandate, ...evidence } = evidenceOf(scene);
+  const fileOf = (answer: EvidenceTexts["answer"], more: object = {}) =>
+    evidenceText({
+      ...{ environment: "production", answer, keySet: JSON.stringify(keySet) },
+      ...{ callerKeyId, requestHash, ...more },
+    });
+  const about = {
+    certificate: JSON.stringify(evidence.certificate),
+    businessKeys: JSON.stringify(evidence.businessKeys),
+    keyCustody: JSON.stringify(evidence.keyCustody),
+    mandate: JSON.stringify(mandate),
+  };
+  const judgeFile = (file: Uint8Array) => verifyEvidence({ anchors, verify }, file);
+  const search = searchBody(service, business, bytes);
+  const others = recordBytes({ product_name: "Assam" });
+  const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
+  const presented = [/^caller_key_id$/, /^request_hash$/];
+  return [
+    subject("a search answer", "search", search, (body) => verifier.searchAnswer(body, { callerKeyId })),
+    subject("a fetched product", "fetch", fetched, (body) =>
+      verifier.fetchAnswer(body, { ...evidence, mandate, requestHash }),
+    ),
+    subject("a fetched business file", "fetch", businessFile(scene), (body) =>
+      verifier.fetchAnswer(body, evidence),
+    ),
+    subject("a pool of ads", "ad_pool", await pool(scene), (body) => verifier.poolAnswer(body), {
+      open: /\/images$/,
+    }),
+    subject("evidence of a search", "search", fileOf({ kind: "search", text: search }), judgeFile, {
+      ...{ within: ["search"], saysLess: presented },
+    }),
+    subject("evidence of a product", "fetch", fileOf({ kind: "fetched", text: fetched }, about), judgeFile, {
+      within: ["fetched"],
+      // A statement that is left out makes the custody `unstated`, and one that is repeated says nothing new.
+      saysLess: [
+        ...presented,
+        ...[/^(?:ai_policy_)?record_base64$/, /^mandate$/, /^key_custody\/statements\/\d+$/],
+      ],
+    }),
+  ];
+}
+
+function subject(
+  name: string,
+  answer: AnswerName,
+  text: string,
+  judge: Subject["judge"],
+  more: Partial<Subject> = {},
+): Subject {
+  const value = JSON.parse(text) as JsonValue;
+  return { name, answer, value, judge, within: [], saysLess: [], open: /^$/, ...more };
+}
+
+/** What is published of the business, and who presents the answers. */
+function evidenceOf({ service, business }: World) {
+  const custody = {
+    ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
+    ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
+  };
+  const statement = document("key-custody.v1", custody, ...service.issuance.halves);
+  return {
     certificate: certificateAnswer(business.issued.envelope),
     businessKeys: publishedKeys(service, business),
     keyCustody: custodyAnswer(business.uuid, [statement]),
     mandate: sealedMandate(business),
     callerKeyId,
   };
-  const text = (value: JsonValue) => JSON.stringify(value);
-  const about = {
-    certificate: text(evidence.certificate),
-    businessKeys: text(evidence.businessKeys),
-    keyCustody: text(evidence.keyCustody),
-    mandate: text(evidence.mandate),
-  };
-  const requestHash = receiptFacts([]).request_hash;
-  const fileOf = (answer: EvidenceTexts["answer"], more: object = {}) =>
-    evidenceText({
-      ...{ environment: "production", answer, keySet: text(keySet), callerKeyId, requestHash, ...more },
-    });
-  const judgeFile = (file: Uint8Array) => verifyEvidence({ anchors, verify }, file);
-  const search = searchBody(service, business, bytes);
-  const others = recordBytes({ product_name: "Assam" });
-  const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
-  const of = (
-    name: string,
-    answer: AnswerName,
-    body: string,
-    judge: Subject["judge"],
-    more: Partial<Subject> = {},
-  ): Subject => ({
-    ...{ name, answer, value: JSON.parse(body) as JsonValue, judge },
-    ...{ within: [], saysLess: [], open: /^$/, ...more },
-  });
-  const whole = { ...evidence, requestHash };
-  const presented = [/^caller_key_id$/, /^request_hash$/];
-  return [
-    of("a search answer", "search", search, (body) => verifier.searchAnswer(body, { callerKeyId })),
-    of("a fetched product", "fetch", fetched, (body) => verifier.fetchAnswer(body, whole)),
-    of("a fetched business file", "fetch", businessFile({ service, business }), (body) =>
-      verifier.fetchAnswer(body, {
-        callerKeyId,
-        certificate: evidence.certificate,
-        businessKeys: evidence.businessKeys,
-        keyCustody: evidence.keyCustody,
-      }),
-    ),
-    of("a pool of ads", "ad_pool", await pool({ service, business }), (body) => verifier.poolAnswer(body), {
-      open: /\/images$/,
-    }),
-    of("evidence of a search", "search", fileOf({ kind: "search", text: search }), judgeFile, {
-      ...{ within: ["search"], saysLess: presented },
-    }),
-    of("evidence of a product", "fetch", fileOf({ kind: "fetched", text: fetched }, about), judgeFile, {
-      within: ["fetched"],
-      // A statement that is left out makes the custody `unstated`, and one that is repeated says nothing new.
-      saysLess: [
-        ...presented,
-        /^(?:ai_policy_)?record_base64$/,
-        /^mandate$/,
-        /^key_custody\/statements\/\d+$/,
-      ],
-    }),
-  ];
 }
 
 type World = Pick<ReturnType<typeof makeScene>, "service" | "business">;

@@ -256,7 +256,7 @@ function policyCheck(
   );
 }
 
-/** A mandate that is given counts for the seal of an integration key; it has to be genuine whoever sealed. */
+/** A mandate that is given counts for the seal of an integration key; it has to be genuine in any case. */
 function mandateCheck(
   trust: Trust,
   mandate: JsonValue | undefined,

@@ -2,10 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { adCases, poolCases } from "./ad-cases.fixture.ts";
-import { evidenceCases, fetchCases, searchCases } from "./answer-cases.fixture.ts";
+import { fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
 import { entitlementCases } from "./entitlement-cases.fixture.ts";
+import { evidenceCases } from "./evidence-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
 import { proofCases } from "./proof-cases.fixture.ts";

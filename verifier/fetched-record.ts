@@ -51,16 +51,19 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   const { unknown, missing } = compareMembers(fetchedRecord.schema, answer);
   if (missing !== null) return missing;
   const { record_id: recordId, business_uuid: businessUuid, type } = answer;
-  const record = exactly(exact.record, memberBytes(text, "record"), "/record");
-  if (!record.ok) return record;
+  const shown = memberBytes(text, "record");
   const isRecord = typeof recordId === "string" && isRecordId(recordId) && typeof businessUuid === "string";
-  if (!isRecord || !isUuidV4(businessUuid) || typeof type !== "string" || record.value === null)
+  if (!isRecord || !isUuidV4(businessUuid) || typeof type !== "string" || shown === null)
     return notAFetch("Not the answer of a fetch.");
-  const sealed = exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record"), "/ai_policy/record");
-  const policy = sealed.ok ? policyOf(answer["ai_policy"], sealed.value) : sealed;
+  const policy = policyOf(answer["ai_policy"]);
   if (!policy.ok) return policy;
+  const record = exactly(exact.record, shown, "/record");
+  if (!record.ok) return record;
+  const sealed = exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record"), "/ai_policy/record");
+  if (!sealed.ok) return sealed;
   return ok({
-    ...{ recordId, businessUuid, type, bytes: record.value, policy: policy.value },
+    ...{ recordId, businessUuid, type, bytes: record.value },
+    policy: { ...policy.value, bytes: sealed.value },
     ...{
       seal: answer["seal"] ?? null,
       sidecar: answer["sidecar"] ?? null,
@@ -70,11 +73,11 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   });
 }
 
-function exactly(
+function exactly<Shown extends Uint8Array | null>(
   given: Uint8Array | undefined,
-  shown: Uint8Array | null,
+  shown: Shown,
   pointer: string,
-): Verdict<Uint8Array | null> {
+): Verdict<Uint8Array | Shown> {
   if (given === undefined) return ok(shown);
   const [exact, read] = [parseStrictJson(given), parseStrictJson(shown ?? utf8("null"))];
   return exact.ok && read.ok && isSame(exact.value, read.value)
@@ -83,7 +86,7 @@ function exactly(
 }
 
 /** The AI policy that an answer has: version 0 without a record and a seal, any other with both. */
-function policyOf(value: JsonValue | undefined, bytes: Uint8Array | null): Verdict<FetchedPolicy> {
+function policyOf(value: JsonValue | undefined): Verdict<Omit<FetchedPolicy, "bytes">> {
   const { version, record, seal = null } = isObject(value) ? value : {};
   if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
     return notAFetch("The AI policy of the answer names no version.", "/ai_policy/version");
@@ -92,7 +95,7 @@ function policyOf(value: JsonValue | undefined, bytes: Uint8Array | null): Verdi
     const detail = "An AI policy is served with its record and its seal, and version 0 without them.";
     return notAFetch(detail, "/ai_policy");
   }
-  return ok({ version, bytes, seal });
+  return ok({ version, seal });
 }
 
 function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {

@@ -37,7 +37,7 @@ export function unknownChecks(members: readonly string[]): readonly Check[] {
 export interface MemberNames {
   /** RFC 6901 pointers of members that the schema does not have. */
   readonly unknown: readonly string[];
-  /** The first member that the schema requires and the value does not have. */
+  /** The first member that the schema requires and the value does not have, or whose members are missing because it has none. */
   readonly missing: Fault | null;
 }
 
@@ -59,14 +59,20 @@ function walk(
   found: { readonly unknown: string[]; readonly missing: Fault[] },
 ): void {
   if (!isObject(schema)) return;
-  const { title, allOf, properties, required, items } = schema;
+  const { allOf, properties, required, items } = schema;
   // An envelope is closed, and judged by itself.
-  if (title === envelopeShape.schema["title"]) return;
+  if (isEnvelope(schema)) return;
   if (Array.isArray(allOf)) walk(allOf[0], value, pointer, found);
-  if (Array.isArray(value)) {
+  // What carries no envelope is compared whole with what was signed.
+  if (Array.isArray(value) && carriesEnvelope(items)) {
     for (const [index, item] of value.entries()) walk(items, item, `${pointer}/${index}`, found);
   }
-  if (!isObject(value) || !isObject(properties)) return;
+  if (!isObject(properties)) return;
+  if (!isObject(value)) {
+    // What the whole value is, its reader judges.
+    if (pointer !== "") found.missing.push(malformed("Must be an object.", pointer));
+    return;
+  }
   for (const name of Object.keys(value)) {
     const at = joinPointer(pointer, name);
     if (Object.hasOwn(properties, name)) walk(properties[name], value[name] as JsonValue, at, found);
@@ -76,6 +82,17 @@ function walk(
     if (!Object.hasOwn(value, String(name)))
       found.missing.push(malformed(`${name} is required.`, `${pointer}/${name}`));
   }
+}
+
+function carriesEnvelope(items: JsonValue | undefined): boolean {
+  const { properties } = isObject(items) ? items : {};
+  return isObject(properties) && Object.values(properties).some(isEnvelope);
+}
+
+function isEnvelope(schema: JsonValue): boolean {
+  if (!isObject(schema)) return false;
+  const { title, allOf } = schema;
+  return Array.isArray(allOf) ? allOf.some(isEnvelope) : title === envelopeShape.schema["title"];
 }
 
 /**

@@ -26,20 +26,26 @@ func (t *trust) searchAnswer(body []byte, in object) outcomes {
 		return outcomes{"answer": "payload_malformed"}
 	}
 	found := outcomes{}
-	subject := object{"retrieval_id": answer["retrieval_id"], "rows": rows, "whole": true}
+	subject := object{"retrieval_id": answer["retrieval_id"]}
 	copyGiven(subject, in, "caller_key_id", "request_hash")
 	receipt, reason := t.receipt(answer["receipt"], subject)
 	if reason == "" && (receipt["kind"] != "search" || receipt["collection"] != answer["collection"] || receipt["country"] != answer["country"]) {
-		reason = "receipt_row_mismatch"
+		receipt, reason = nil, "receipt_row_mismatch"
 	}
-	found.note("receipt", reason)
+	areGood := true
 	for at, each := range rows {
 		reason := t.row(each, text(receipt, "served_at"))
 		if reason == "" {
 			reason = servedWith(each.(object), answer["collection"])
 		}
 		found.note("rows/"+strconv.Itoa(at), reason)
+		areGood = areGood && reason == ""
 	}
+	if reason == "" && areGood {
+		subject["rows"], subject["whole"] = rows, true
+		_, reason = t.receipt(answer["receipt"], subject)
+	}
+	found.note("receipt", reason)
 	found.open(unknown)
 	if len(rows) > 0 {
 		found.open(nil, "/rows/*/ai_policy_bits", "/rows/*/sponsored")
@@ -125,7 +131,7 @@ func readFetched(body []byte) *fetched {
 	unknown, whole := fetchNames.unknown(value, "")
 	policy := sub(answer, "ai_policy")
 	isNone := policy["version"] == 0.0
-	if !ok || !isAnswer || !whole || !isRecord(answer["record_id"]) || !isUUID(answer["business_uuid"]) || !isText(answer["type"]) || !isObject(answer["record"]) ||
+	if !ok || !isAnswer || !whole || !isRecord(answer["record_id"]) || !isUUID(answer["business_uuid"]) || !isString(answer["type"]) || answer["record"] == nil ||
 		!isCount(policy["version"]) || isNone != (policy["record"] == nil) || isNone != (policy["seal"] == nil) {
 		return nil
 	}
@@ -140,10 +146,17 @@ const dayOfKeys = 86_400_000
 
 func (t *trust) fetchAnswer(f *fetched, in object) outcomes {
 	found := t.record(f, in)
-	_, certID := sealedPayload(f.answer["seal"])
 	base, isKnown := in["verify_url"].(string)
-	receipt, _ := t.receipt(f.answer["receipt"], given(in))
-	found.sourceLine(f.answer, hashOf(f.record), certID, text(receipt, "served_at"), base)
+	certID, served := "", ""
+	if found["sidecar"] == "ok" {
+		stated, _ := t.sidecar(f.answer["sidecar"])
+		certID = text(stated, "cert_id")
+	}
+	if found["receipt"] == "ok" {
+		receipt, _ := t.receipt(f.answer["receipt"], given(in))
+		served = text(receipt, "served_at")
+	}
+	found.sourceLine(f.answer, hashOf(f.record), certID, served, base)
 	if _, failed := found["answer"]; !failed {
 		if reason := t.shown(f, base); reason != "" {
 			found["answer"] = string(reason)
@@ -164,11 +177,12 @@ func (t *trust) shown(f *fetched, base string) refusal {
 	answer := f.answer
 	kept, kind := sub(answer, "provenance"), text(answer, "type")
 	stated, reason := t.sidecar(answer["sidecar"])
+	_, unread := openEnvelope(sealOf(answer["seal"]))
 	address, path := text(kept, "certificate_url"), "/v1/certificates/"+text(answer, "business_uuid")
 	projection := text(kept, "projection_version")
 	_, isKnown := projections[projection]
 	switch {
-	case reason == "" && answer["published_at"] != stated["published_at"], kept["log_leaf"] != hashOf([]byte(canonical(sealOf(answer["seal"])))):
+	case reason == "" && answer["published_at"] != stated["published_at"], unread == "" && kept["log_leaf"] != hashOf([]byte(canonical(sealOf(answer["seal"])))):
 		return "hash_mismatch"
 	case !isAddress(address) || !strings.HasSuffix(address, path) || base != "" && address != base+path:
 		return "hash_mismatch"
@@ -269,22 +283,28 @@ func sealedPayload(seal any) (object, string) {
 func (o outcomes) sourceLine(answer object, hash, certID, served, base string) {
 	line, _ := sub(answer, "provenance")["source_line"].(string)
 	fields := map[string]string{}
-	words := strings.Split(line, " ")
-	for _, word := range words[1:] {
+	for _, word := range strings.Split(line, " ") {
 		name, value, _ := strings.Cut(word, "=")
 		fields[name] = value
 	}
-	link, err := url.Parse(fields["verify"])
-	isRight := words[0] == "svc-source/1" && len(words) == 6 && fields["record"] == text(answer, "record_id") && fields["origin"] == hash && fields["cert"] == certID && err == nil
-	if isRight {
-		query := link.Query()
-		path := "/v1/verify/" + fields["record"]
-		isRight = strings.HasSuffix(link.Path, path) && query.Get("origin") == hash && query.Get("cert") == certID && query.Get("served_at") == fields["served"] &&
-			(served == "" || fields["served"] == served) && (base == "" || strings.HasPrefix(fields["verify"], base+path+"?"))
+	host, _, _ := strings.Cut(fields["verify"], "/v1/verify/")
+	write := func(record, origin, cert, at, base string) string {
+		link := base + "/v1/verify/" + record + "?origin=" + url.QueryEscape(origin) + "&cert=" + url.QueryEscape(cert) + "&served_at=" + url.QueryEscape(at)
+		return "svc-source/1 record=" + record + " origin=" + origin + " cert=" + cert + " served=" + at + " verify=" + link
 	}
-	if isRight {
-		o["source_line"] = "ok"
-	} else {
+	isForm := isRecord(fields["record"]) && isHash(fields["origin"]) && isHash(fields["cert"]) && isInstant(fields["served"]) && host != ""
+	if !isForm || line != write(fields["record"], fields["origin"], fields["cert"], fields["served"], host) {
+		o["source_line"] = "payload_malformed"
+		return
+	}
+	orElse := func(known, own string) string {
+		if known == "" {
+			return own
+		}
+		return known
+	}
+	o["source_line"] = "ok"
+	if line != write(text(answer, "record_id"), hash, orElse(certID, fields["cert"]), orElse(served, fields["served"]), orElse(base, host)) {
 		o["source_line"] = "hash_mismatch"
 	}
 }
@@ -298,7 +318,7 @@ func (t *trust) published(f *fetched, in object, found outcomes, served string) 
 	var history []*certificate
 	var keys *businessKeys
 	var reason refusal
-	if answer, there := in["certificate"].(object); there {
+	if answer, there := in["certificate"]; there {
 		history, reason = t.certificateAnswer(uuid, answer)
 		found.note("certificate", reason)
 	}
@@ -373,9 +393,9 @@ func isOlderPolicy(answer object) bool {
 
 // isEvidence is an evidence file of format 1.
 var isEvidence = closed(map[string]member{
-	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isObject), "search": maybe(isObject),
-	"key_set": need(isObject), "certificate": maybe(isObject), "business_keys": maybe(isObject), "key_custody": maybe(isAny), "mandate": maybe(isObject),
-	"record_base64": maybe(isBase64), "ai_policy_record_base64": maybe(isBase64), "caller_key_id": maybe(isText), "request_hash": maybe(isText),
+	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isAny), "search": maybe(isAny),
+	"key_set": need(isAny), "certificate": maybe(isAny), "business_keys": maybe(isAny), "key_custody": maybe(isAny), "mandate": maybe(isAny),
+	"record_base64": maybe(isBase64), "ai_policy_record_base64": maybe(isBase64), "caller_key_id": maybe(isKeyID), "request_hash": maybe(isHash),
 })
 
 // hasOnlyKnown says whether no answer in an evidence file has a member that is not known, and those beside the served one lack none.
@@ -391,16 +411,21 @@ func hasOnlyKnown(given object) bool {
 	strangers, _ := fetchNames.unknown(given["fetched"], "")
 	others, _ := searchNames.unknown(given["search"], "")
 	right := len(strangers) == 0 && len(others) == 0
-	if keys, ok := given["business_keys"].(object); ok && keys["signed"] != nil {
+	has := func(name, by string) (object, bool) {
+		answer, _ := given[name].(object)
+		_, there := answer[by]
+		return answer, there
+	}
+	if keys, there := has("business_keys", "signed"); there {
 		right = right && keysNames.are(keys)
 	}
-	if keys, ok := given["key_set"].(object); ok && keys["signed"] != nil {
+	if keys, there := has("key_set", "signed"); there {
 		right = right && keySetNames.are(keys)
 	}
 	if answer, ok := given["certificate"].(object); ok {
 		right = right && certificateNames.are(answer) && areEach(issuanceNames, list(answer, "history"))
 	}
-	if custody, ok := given["key_custody"].(object); ok {
+	if custody, there := has("key_custody", "statements"); there {
 		right = right && custodyNames.are(custody) && areEach(entryNames, list(custody, "statements"))
 	}
 	return right

@@ -44,7 +44,7 @@ var (
 func (n names) unknown(value any, pointer string) (found []string, whole bool) {
 	given, ok := value.(object)
 	if n == nil || !ok {
-		return nil, true
+		return nil, n == nil || pointer == ""
 	}
 	whole = true
 	for name, each := range given {
@@ -73,7 +73,7 @@ func (n names) are(value any) bool {
 
 func areEach(n names, values []any) bool {
 	for _, each := range values {
-		if !n.are(each) {
+		if !isObject(each) || !n.are(each) {
 			return false
 		}
 	}
@@ -122,7 +122,13 @@ func (c *certificate) stated() object {
 }
 
 // certificateAnswer judges the answer of the read of a certificate: the newest issuance and the earlier ones.
-func (t *trust) certificateAnswer(uuid string, answer object) ([]*certificate, refusal) {
+func (t *trust) certificateAnswer(uuid string, given any) ([]*certificate, refusal) {
+	answer, _ := given.(object)
+	earlier, there := answer["history"]
+	_, isList := earlier.([]any)
+	if _, hasNewest := answer["certificate"]; !hasNewest || there && !isList {
+		return nil, "payload_malformed"
+	}
 	entries := []object{answer}
 	for _, each := range list(answer, "history") {
 		entry, _ := each.(object)

@@ -1,4 +1,5 @@
-// Which bytes of an evidence file can be changed without the verifier refusing it: none, if it is any good.
+// Which bytes of an evidence file can be changed without the verifier refusing it: none, if it is any good. Runs in Node and in a
+// browser.
 
 import type { Anchors } from "../protocol/anchors.ts";
 import type { Sha256 } from "../protocol/hash.ts";

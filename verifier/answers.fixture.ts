@@ -19,16 +19,19 @@ import {
   sidecarFacts,
 } from "./business.fixture.ts";
 import { type EvidenceTexts, evidenceText } from "./evidence.ts";
-import type { Report } from "./report.ts";
+import { type Report, reportOf } from "./report.ts";
 import { callerKeyId, fetchBody, receiptFacts, searchBody, servedAt } from "./retrieval.fixture.ts";
 import { held, makeScene } from "./scene.fixture.ts";
 import { certificateAnswer, custodyAnswer, document, keySetAnswer, soleKey } from "./service.fixture.ts";
+import { answerWith, directoryFacts, pageFacts, statedAt, statementFacts } from "./stated.fixture.ts";
+import { type StatedAnswer, statedAnswer, verifyStatedAnswer } from "./stated-answer.ts";
 import { createVerifier, verifyEvidence } from "./verifier.ts";
 import { verifyOnce } from "./verify-once.ts";
 
 export interface Subject {
   readonly name: string;
-  readonly answer: AnswerName;
+  /** Null for an answer whose members are all signed. */
+  readonly answer: AnswerName | null;
   readonly value: JsonValue;
   readonly judge: (text: Uint8Array) => Report;
   /** Where the answer is in the value. */
@@ -70,6 +73,7 @@ export async function memberSubjects(crypto: {
   const fetched = fetchBody(service, business, bytes, { seal: batchSeal(business, [others, bytes], 1) });
   const presented = [/^caller_key_id$/, /^request_hash$/];
   return [
+    ...statedSubjects(scene, verify),
     subject("a search answer", "search", search, (body) => verifier.searchAnswer(body, { callerKeyId })),
     subject("a fetched product", "fetch", fetched, (body) =>
       verifier.fetchAnswer(body, { ...evidence, mandate, requestHash }),
@@ -96,13 +100,37 @@ export async function memberSubjects(crypto: {
 
 function subject(
   name: string,
-  answer: AnswerName,
+  answer: AnswerName | null,
   text: string,
   judge: Subject["judge"],
   more: Partial<Subject> = {},
 ): Subject {
   const value = JSON.parse(text) as JsonValue;
   return { name, answer, value, judge, within: [], saysLess: [], open: /^$/, ...more };
+}
+
+/** Saved answers with a statement of the service. */
+function statedSubjects({ service, business }: World, verify: SignatureVerifier): readonly Subject[] {
+  const options = { anchors: service.anchors, keySet: keySetAnswer(service), verify };
+  const keys = [soleKey(service.statement)];
+  const judge = (file: Uint8Array) => {
+    const answer = statedAnswer(file);
+    return answer === null
+      ? reportOf([])
+      : verifyStatedAnswer(options, answer, {
+          at: statedAt,
+          ...(isOfRecord(answer) ? { record: bytes } : {}),
+        });
+  };
+  const isOfRecord = ({ kind }: StatedAnswer) => kind === "page" || kind === "statement";
+  const statement = { ...statementFacts(bytes), valid: true, seal: null };
+  const { v: _, record_hash: __, ...shown } = statement;
+  const files = {
+    "a verification": answerWith("verify-statement.v1", statement, { keys, shown }),
+    "a verify page": answerWith("verify-page.v1", pageFacts(business, bytes), { keys }),
+    "a key directory": answerWith("key-directory.v1", directoryFacts(business.system), { keys }),
+  };
+  return Object.entries(files).map(([name, file]) => subject(name, null, JSON.stringify(file), judge));
 }
 
 /** What is published of the business, and who presents the answers. */

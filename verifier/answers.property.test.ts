@@ -46,12 +46,12 @@ function changed(whole: JsonValue, { path, how }: Change, by: number): JsonValue
   return copy;
 }
 
-/** Another value, mostly of the same kind. */
+/** Another value, mostly of the same kind. A list is not emptied: that is the same as leaving its items out. */
 function other(value: JsonValue, by: number): JsonValue {
   if (by % 5 === 0 || (Array.isArray(value) && value.length === 0)) return value === null ? 0 : null;
   if (typeof value === "number") return value + 1;
   if (typeof value === "boolean") return !value;
-  if (typeof value !== "string") return value === null ? "x" : by % 2 === 0 ? [] : {};
+  if (typeof value !== "string") return value === null ? "x" : Array.isArray(value) ? {} : [];
   const at = value.length === 0 ? 0 : by % value.length;
   const letters = "AQgw019abz_-/+=é";
   const letter = letters[by % letters.length] as string;
@@ -72,6 +72,7 @@ function isTold(report: Report, change: Change, { answer, within, saysLess, genu
   const { path, how } = change;
   const isNamed = (name: string | null): boolean => report.checks.some((check) => check.name === name);
   if (!report.valid || (genuine.complete && !report.complete && how !== "added")) return true;
+  if (answer === null) return false;
   if (how === "added") return within.length === 0 && !report.complete && isNamed(`unknown/${path.join("/")}`);
   if (!within.every((name, index) => name === path[index]))
     return how !== "changed" && saysLess.some((less) => less.test(path.join("/")));
@@ -97,7 +98,7 @@ describe.each(subjects)("$name", (subject) => {
     const left = genuine.checks.filter(({ name, state }) => state !== "ok" && !subject.open.test(name));
     expect(left.filter(({ state }) => state !== "unsigned")).toEqual([]);
     expect(genuine.valid).toBe(true);
-    expect(left.length).toBeGreaterThan(0);
+    expect(left.length > 0).toBe(subject.answer !== null);
   });
 
   it("tells of every member that is changed, left out, added or repeated", () => {
@@ -105,7 +106,7 @@ describe.each(subjects)("$name", (subject) => {
       const report = judge(utf8(JSON.stringify(changed(value, change, by))));
       expect(isTold(report, change, subject), `${change.how}: ${change.path.join("/")}`).toBe(true);
     };
-    expect(all.length).toBeGreaterThan(80);
+    expect(all.length).toBeGreaterThan(40);
     const drawn = fc.tuple(fc.constantFrom(...all), fc.nat(1_000_000));
     if (isFullDose())
       for (const change of all)

@@ -6,7 +6,7 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
 import { type Fault, malformed, parseObject, payloadFault } from "../protocol/payload.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
-import { anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
+import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
 import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import {
   businessKeysAnswer,
@@ -27,9 +27,9 @@ interface EvidenceFile {
   readonly fetched?: JsonValue;
   readonly search?: JsonValue;
   readonly key_set: JsonValue;
-  readonly certificate?: JsonValue;
+  readonly certificate?: JsonObject;
   readonly business_keys?: JsonValue;
-  readonly key_custody?: JsonValue;
+  readonly key_custody?: JsonObject;
   readonly mandate?: JsonValue;
   /** The exact bytes, so that a reformatted file still verifies. They have the content that the answer shows. */
   readonly record_base64?: string;
@@ -52,9 +52,9 @@ const shape = closed<EvidenceFile>({
   fetched: optional(anything),
   search: optional(anything),
   key_set: anything,
-  certificate: optional(anything),
+  certificate: optional(anyObject),
   business_keys: optional(anything),
-  key_custody: optional(anything),
+  key_custody: optional(anyObject),
   mandate: optional(anything),
   record_base64: optional(base64),
   ai_policy_record_base64: optional(base64),
@@ -91,14 +91,14 @@ const aboutRecords = [
   ...(["record_base64", "ai_policy_record_base64"] as const),
 ] as const;
 
-/** The answers in a file. Of two of them the file may hold only the envelope, and of one the envelopes in it. */
+/** The answers in a file. Of two of them the file may hold only the envelope. */
 const answers: readonly { readonly name: string; readonly shape: Shape<unknown>; readonly by?: string }[] = [
   { name: "fetched", shape: fetchedRecord },
   { name: "search", shape: searchAnswer },
   { name: "key_set", shape: keySetAnswer, by: "signed" },
   { name: "certificate", shape: certificateAnswer },
   { name: "business_keys", shape: businessKeysAnswer, by: "signed" },
-  { name: "key_custody", shape: keyCustodyAnswer, by: "statements" },
+  { name: "key_custody", shape: keyCustodyAnswer },
 ];
 
 /** A member that an answer in the file does not have, or lacks: the format has a version, so a reader need not skip anything. */

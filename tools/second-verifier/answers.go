@@ -394,7 +394,7 @@ func isOlderPolicy(answer object) bool {
 // isEvidence is an evidence file of format 1.
 var isEvidence = closed(map[string]member{
 	"format": need(is("svc-evidence/1")), "environment": need(oneOf("production", "sandbox")), "fetched": maybe(isAny), "search": maybe(isAny),
-	"key_set": need(isAny), "certificate": maybe(isAny), "business_keys": maybe(isAny), "key_custody": maybe(isAny), "mandate": maybe(isAny),
+	"key_set": need(isAny), "certificate": maybe(isObject), "business_keys": maybe(isAny), "key_custody": maybe(isObject), "mandate": maybe(isAny),
 	"record_base64": maybe(isBase64), "ai_policy_record_base64": maybe(isBase64), "caller_key_id": maybe(isKeyID), "request_hash": maybe(isHash),
 })
 
@@ -425,7 +425,7 @@ func hasOnlyKnown(given object) bool {
 	if answer, ok := given["certificate"].(object); ok {
 		right = right && certificateNames.are(answer) && areEach(issuanceNames, list(answer, "history"))
 	}
-	if custody, there := has("key_custody", "statements"); there {
+	if custody, ok := given["key_custody"].(object); ok {
 		right = right && custodyNames.are(custody) && areEach(entryNames, list(custody, "statements"))
 	}
 	return right

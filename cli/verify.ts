@@ -115,6 +115,7 @@ function showCheck(terminal: Terminal, check: Check): void {
     ok: terminal.good("ok          "),
     failed: terminal.bad("FAILED      "),
     not_checked: terminal.dim("not checked "),
+    unsigned: terminal.dim("not signed  "),
   };
   const reason = check.reason === undefined ? "" : `${check.reason}: `;
   terminal.print(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeBusiness, publishedKeys, recordBytes } from "../verifier/business.fixture.ts";
 import { callerKeyId, fetchBody } from "../verifier/retrieval.fixture.ts";
-import { keySetAnswer, makeService } from "../verifier/service.fixture.ts";
+import { certificateAnswer, keySetAnswer, makeService } from "../verifier/service.fixture.ts";
 import { collectEvidence, verifyEvidenceFile } from "./evidence.ts";
 import type { FetchedRecord, JsonAnswer, RecordAnswer } from "./service-client.ts";
 
@@ -16,7 +16,7 @@ async function collected(environment: "production" | "sandbox") {
   const about = `/v1/certificates/${business.uuid}`;
   const published = new Map<string, unknown>([
     ["/.well-known/keys", keySetAnswer(service)],
-    [about, { certificate: business.issued.envelope, history: [] }],
+    [about, certificateAnswer(business.issued.envelope)],
     [`${about}/keys`, publishedKeys(service, business)],
     [`${about}/key-custody`, { uuid: business.uuid, statements: [] }],
   ]);

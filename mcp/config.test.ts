@@ -15,7 +15,12 @@ describe("the configuration", () => {
       ok: true,
       value: {
         ...{ environment: "production", apiBaseUrl: own.api_base_url, publicBaseUrl: own.api_base_url },
-        ...{ sourceLineBase: own.api_base_url, key: { env: "MASTERDB_MCP_PRIVATE_KEY" }, country: null },
+        ...{
+          sourceLineBase: own.api_base_url,
+          verifyUrl: null,
+          key: { env: "MASTERDB_MCP_PRIVATE_KEY" },
+          country: null,
+        },
         ...{ grant: null, anchorsFile: null, verifyOnline: false, ads: false, timeoutMs: 10_000 },
         ...{ retry: { maxAttempts: 3, maxDelayMs: 5_000 }, transport: { type: "stdio" } },
       },

@@ -118,6 +118,8 @@ export interface ToolServerConfig {
   readonly apiBaseUrl: string;
   readonly publicBaseUrl: string;
   readonly sourceLineBase: string;
+  /** The verification surface's own address, by which those in answers are judged; null where none was named. */
+  readonly verifyUrl: string | null;
   readonly key: { readonly file: string } | { readonly env: string };
   readonly country: string | null;
   readonly grant: string | null;
@@ -218,6 +220,7 @@ function withDefaults(config: ConfigDocument): ToolServerConfig {
     apiBaseUrl: base(config.api_base_url),
     publicBaseUrl,
     sourceLineBase: base(config.source_line_base ?? publicBaseUrl),
+    verifyUrl: config.public_base_url === undefined ? null : publicBaseUrl,
     key: key.file === undefined ? { env: key.env ?? defaultKeyEnv } : { file: key.file },
     country: config.country ?? null,
     grant: config.sandbox_key_grant ?? null,

@@ -20,7 +20,6 @@ import type { KeptAnswer } from "./answer-store.ts";
 import { argumentsOf } from "./arguments.ts";
 import { recordIdArgument } from "./fetch-tool.ts";
 import { invalidHere, type Outcome } from "./outcome.ts";
-import { verifyPool } from "./pool-check.ts";
 import { receiptFacts } from "./receipt-facts.ts";
 import type { Tool, ToolDeps } from "./tool.ts";
 
@@ -87,9 +86,12 @@ async function verify(deps: ToolDeps, answer: KeptAnswer, isOwn: boolean): Promi
   const verifier = createVerifier({ anchors: deps.anchors, keySet: await deps.readKeySet() });
   const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
   if (!verifier.ok) return outcomeOf(answer, reportOf([chain]), []);
-  const presenter: AnswerEvidence = isOwn
-    ? { callerKeyId: deps.keyId, ...(answer.requestHash === null ? {} : { requestHash: answer.requestHash }) }
-    : {};
+  const { verifyUrl } = deps.config;
+  const presenter: AnswerEvidence = {
+    ...(isOwn ? { callerKeyId: deps.keyId } : {}),
+    ...(isOwn && answer.requestHash !== null ? { requestHash: answer.requestHash } : {}),
+    ...(verifyUrl === null ? {} : { verifyUrl }),
+  };
   const isOnline = deps.config.verifyOnline && answer.kind === "fetched";
   const evidence = isOnline ? { ...presenter, ...(await publishedOf(deps, answer)) } : presenter;
   const report = reportOn(verifier.value, answer, evidence);
@@ -98,8 +100,8 @@ async function verify(deps: ToolDeps, answer: KeptAnswer, isOwn: boolean): Promi
 }
 
 function reportOn(verifier: Verifier, { kind, text }: KeptAnswer, evidence: AnswerEvidence): Report {
-  if (kind === "pool") return verifyPool(verifier, text, evidence);
-  const check = kind === "search" ? verifier.searchAnswer : verifier.fetchAnswer;
+  const { searchAnswer, fetchAnswer, poolAnswer } = verifier;
+  const check = { search: searchAnswer, fetched: fetchAnswer, pool: poolAnswer }[kind];
   return check(utf8(text), evidence);
 }
 
@@ -120,12 +122,20 @@ function outcomeOf(
   const verdict = valid ? "valid" : "not_valid";
   const open = complete
     ? "Every check was made."
-    : "Some checks were not made, because their evidence is not at hand.";
+    : "Some checks were not made, because their evidence is not at hand or a member is not known.";
+  const apart = checks.some(({ state }) => state === "unsigned")
+    ? ["What no signature covers is named in the checks: only the service's word stands for it."]
+    : [];
   const said = valid ? "No check failed." : "At least one check failed: do not rely on this answer.";
   return {
     body: JSON.stringify({ verdict, answer: answer.kind, complete, checks }),
     notes: {
-      terms: [said, open, "Valid means genuine and unchanged, not that what a business states is true."],
+      terms: [
+        said,
+        open,
+        ...apart,
+        "Valid means genuine and unchanged, not that what a business states is true.",
+      ],
       retrieval_id: retrievalIdOf(answer.text),
       billable: false,
       statements: texts.length,

@@ -9,6 +9,7 @@ import { payloadSchemaDocument, publishedKinds } from "./payload-kinds.ts";
 import { recordSchemaNames } from "./record-schemas.ts";
 import { recordSealShape } from "./seal.ts";
 import { country, hash, keyId, region, timestamp, uuid } from "./shape.ts";
+import { unsignedMembers } from "./unsigned-members.ts";
 import type { EnvelopeSpecification } from "./wire/envelope-specification.ts";
 import { pushId, recordId } from "./wire/push.ts";
 import { withdrawalShape } from "./withdrawal.ts";
@@ -106,6 +107,14 @@ const sections = [
       "A removal is sealed with the same format over the exact bytes of a compact JSON document (no white space, members in any order) of the form `removal_schema`.",
       "An AI policy record is sealed with the same format; its seal names the version that it creates.",
       "A search row is no envelope: its `adl_row_sig` is an Ed25519 signature over the RFC 8785 form of the row without the members that its projection lists as unsigned or set when it is served (`/v1/projections/{type}/{version}`).",
+    ],
+  },
+  {
+    name: "unsigned_members",
+    title: "What no signature covers",
+    rules: [
+      "Every member of an answer with a receipt is signed, or follows from what is signed, but for these. A verifier compares all others, names these in its report, and says of a member that it does not know that it was not checked.",
+      ...unsignedMembers.map(({ answer, member, why }) => `${answer}, \`${member}\`: ${why}.`),
     ],
   },
   {

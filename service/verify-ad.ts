@@ -36,11 +36,16 @@ export async function judgeAdItem(
 }
 
 function sectionOf(report: Report, item: JsonObject): AdSection {
-  const checks = report.checks.map(({ name, state, reason, detail }) => ({
-    ...{ name: name as AdSection["checks"][number]["name"], state },
-    ...(reason === undefined ? {} : { reason }),
-    ...(detail === undefined ? {} : { detail }),
-  }));
+  // The service states what it judged; what no signature covers is the same of every item, and published.
+  const checks = report.checks.flatMap(({ name, state, reason, detail }) =>
+    state === "unsigned"
+      ? []
+      : {
+          ...{ name: name as AdSection["checks"][number]["name"], state },
+          ...(reason === undefined ? {} : { reason }),
+          ...(detail === undefined ? {} : { detail }),
+        },
+  );
   const failed = report.checks.find(isFailed);
   if (failed !== undefined) {
     const { reason, detail = "" } = failed;

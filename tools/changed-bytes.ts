@@ -9,9 +9,8 @@ import { verifyEvidence } from "../verifier/verifier.ts";
 export interface ChangedBytes {
   readonly anchors: Anchors;
   readonly file: Uint8Array;
-  /** The bytes that are changed, one at a time: the one at this offset, and from there on every `step`th. */
-  readonly first: number;
-  readonly step: number;
+  /** The offsets of the bytes that are changed, one at a time. */
+  readonly places: Iterable<number>;
   readonly verify: SignatureVerifier;
   readonly sha256: Sha256;
 }
@@ -24,7 +23,7 @@ export interface Unnoticed {
 
 /** Throws where the genuine file is refused. `rest` is called now and then. */
 export async function unnoticedChanges(
-  { anchors, file, first, step, verify, sha256 }: ChangedBytes,
+  { anchors, file, places, verify, sha256 }: ChangedBytes,
   rest: () => Promise<void> = async () => {},
 ): Promise<Unnoticed> {
   const verifying = recalling(verify, (key, message, signature) =>
@@ -38,7 +37,7 @@ export async function unnoticedChanges(
   const believed: string[] = [];
   const other = file.slice();
   let changed = 0;
-  for (let at = first; at < file.length; at += step) {
+  for (const at of places) {
     other[at] = (file[at] as number) ^ (1 << (at % 5));
     if (verifyEvidence(options, other).valid) believed.push(textOf(file.subarray(at - 40, at + 1)));
     other[at] = file[at] as number;
@@ -46,6 +45,29 @@ export async function unnoticedChanges(
     if (changed % 500 === 0) await rest();
   }
   return { changed, believed };
+}
+
+/** A text of this many characters is the base64 of a document or of a signature: nothing shorter in a file is. */
+const longText = /"[A-Za-z0-9+/=]{80,}"/g;
+/** At each end of a long text, where decoders differ. */
+const edge = 8;
+
+/**
+ * The offsets of all bytes of a JSON text, but for the inside of long texts: there each byte is decoded and signed like its neighbours, so
+ * one in `spacing` is drawn from each run of that length.
+ */
+export function* telling(
+  file: Uint8Array,
+  { spacing, random }: { readonly spacing: number; readonly random: () => number },
+): Generator<number> {
+  let at = 0;
+  for (const { index, 0: found } of textOf(file).matchAll(longText)) {
+    const [first, last] = [index + 1 + edge, index + found.length - 1 - edge];
+    for (; at < first; at += 1) yield at;
+    for (; at < last; at += spacing) yield at + Math.floor(random() * Math.min(spacing, last - at));
+    at = last;
+  }
+  for (; at < file.length; at += 1) yield at;
 }
 
 /**

@@ -19,7 +19,7 @@ import { makeSuite, trustPath } from "./vectors/suite.fixture.ts";
 import { variations } from "./vectors/variations.fixture.ts";
 import { makeWorld } from "./vectors/world.fixture.ts";
 
-const amounts = { signatures: 400, envelopes: 1_500, assertions: 300, notes: 600 };
+const amounts = { signatures: 400, envelopes: 1_500, assertions: 300, notes: 600, answers: 600 };
 let home = "";
 let go: GoPrograms<"second"> | null = null;
 

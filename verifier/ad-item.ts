@@ -2,7 +2,7 @@
 // verifies on its own).
 //   A1. What is shown counts as sealed only where the bytes in the item are the row's origin.
 //   A2. The advertiser's name is that of its certificate in force. The price, the matched keywords, the token and the addresses
-//       of the pictures are the service's own; they are not judged here. A picture is known by its hash.
+//       of the pictures are the service's own; the report names them as what no signature covers. A picture is known by its hash.
 //   A3. The keys and the certificate are as of the instant at which the service signed them. What was revoked later is in a
 //       later item, so keys from more than a day before the pool was served prove nothing about it.
 
@@ -21,6 +21,7 @@ import { isObject } from "../std/is-object.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
 import { verifyCertificate, verifyCertificates } from "./certificate.ts";
 import type { FetchedPolicy } from "./fetched-record.ts";
+import { unsignedChecks } from "./members.ts";
 import { verifyPolicyBits } from "./policy-bits.ts";
 import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
@@ -40,7 +41,7 @@ export interface AdEvidence {
 /**
  * Checks the item of an ad, as the exact bytes that a pool served or as parsed JSON. The checks are `row`, `origin_hash`, `seal`,
  * `projection`, `creative`, `images` and `ai_policy_bits`, in this order; `images` is `not_checked` unless the bytes of every picture
- * are given. A failed check `item` alone is reported if the item has another form, and one of `row` alone if its projection is not
+ * are given. `unsigned/…` names each member that no signature covers. A failed check `item` alone is reported if the item has another form, and one of `row` alone if its projection is not
  * known. The AI policy record is taken in the spelling whose hash its seal names: canonical, as it was read, or exactly
  * as it stands in the bytes.
  */
@@ -64,8 +65,15 @@ export function verifyAdItem(trust: Trust, value: JsonValue | Uint8Array, eviden
       : unchecked("creative", "Needs the bytes that the row was made from."),
     imagesCheck(trust, item, evidence),
     bits,
+    ...unsignedChecks("ad_item", unsigned),
   ]);
 }
+
+/** What every item has that no signature covers. */
+const unsigned = [
+  "/creative/images/*/url",
+  ...(["/net_price", "/keyword_matches", "/render_token", "/row/ai_policy_bits/action"] as const),
+] as const;
 
 interface ParsedItem {
   readonly item: AdItem;

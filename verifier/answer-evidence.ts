@@ -19,7 +19,12 @@ export interface AnswerEvidence {
   readonly keyCustody?: JsonValue;
   /** The mandate envelope. */
   readonly mandate?: JsonValue;
-  /** The exact bytes of the record and of the AI policy record, for an answer whose text is no longer the one served. */
+  /** The address of the verification surface, without a trailing slash, to which the addresses in the answer have to lead. */
+  readonly verifyUrl?: string;
+  /**
+   * The exact bytes of the record and of the AI policy record, for an answer whose text is no longer the one served. Bytes of
+   * another content than the answer shows are refused.
+   */
   readonly record?: Uint8Array;
   readonly policyRecord?: Uint8Array;
 }

@@ -7,19 +7,24 @@ import { verifyOne } from "../protocol/hybrid.ts";
 import { verifyPasskey } from "../protocol/passkey.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
+import { besideFault } from "./members.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 
 /**
  * Verifies a business's published keys. `value` is the parsed answer of `GET /v1/certificates/{uuid}/keys`, of which
  * only `signed` counts, or that envelope itself. It must be signed by a statement key valid at `issued_at`; a list of
- * another business is `key_unknown`.
+ * another business is `key_unknown`, and an answer that says anything else beside the envelope `payload_malformed`.
  */
 export function verifyBusinessKeys(trust: Trust, uuid: string, value: JsonValue): Verdict<BusinessKeys> {
-  const envelope = parseEnvelope(isObject(value) && Object.hasOwn(value, "signed") ? value["signed"] : value);
+  const answer = isObject(value) && Object.hasOwn(value, "signed") ? value : null;
+  const envelope = parseEnvelope(answer === null ? value : answer["signed"]);
   if (!envelope.ok) return envelope;
   const keys = openBusinessKeys(envelope.value, trust.sha256);
   if (!keys.ok) return keys;
+  const { v: _, ...stated } = keys.value;
+  const fault = answer === null ? null : besideFault(answer, stated);
+  if (fault !== null) return fault;
   const signer = { use: "statement", region: null, at: keys.value.issued_at } as const;
   const signed = verifyWorking(trust, envelope.value, signer);
   if (!signed.ok) return signed;

@@ -125,7 +125,8 @@ export function publishedKeys(
     issued_at: "2026-06-01T00:00:00.000Z",
     keys,
   };
-  return asJson({ ...payload, signed: document("business-keys.v1", payload, soleKey(service.statement)) });
+  const { v: _, ...shown } = payload;
+  return asJson({ ...shown, signed: document("business-keys.v1", payload, soleKey(service.statement)) });
 }
 
 /** A mandate envelope sealed by the business's passkey. */

@@ -2,13 +2,20 @@
 // against it.
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
-import { type Certificate, type IssuedCertificate, openCertificate } from "../protocol/certificate.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import {
+  type Certificate,
+  certificateStatement,
+  type IssuedCertificate,
+  openCertificate,
+} from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { malformed } from "../protocol/payload.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { isObject } from "../std/is-object.ts";
 import { instantOf } from "./instant.ts";
+import { besideFault } from "./members.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
 /** All known issuances of one party's certificate, newest first; each names the next in this list as its previous one. */
@@ -87,6 +94,54 @@ export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonVa
     isObject(entry) ? (entry["certificate"] ?? null) : null,
   );
   return ok([certificate, ...earlier]);
+}
+
+/**
+ * Verifies the parsed answer of `GET /v1/certificates/{uuid}`, like {@link verifyCertificates}. `payload_malformed`: anything
+ * beside an envelope says something else than the envelope, or another issuance than the newest stands first.
+ */
+export function verifyCertificateAnswer(
+  trust: Trust,
+  uuid: string,
+  answer: JsonValue,
+): Verdict<CertificateHistory> {
+  const envelopes = certificateEnvelopes(answer);
+  const history = envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  if (!envelopes.ok || !history.ok || !isObject(answer)) return history;
+  const byPayload = new Map<JsonValue | undefined, IssuedCertificate>();
+  for (const value of envelopes.value) {
+    const envelope = parseEnvelope(value);
+    const issued = envelope.ok ? openCertificate(envelope.value, trust.sha256) : envelope;
+    if (envelope.ok && issued.ok) byPayload.set(envelope.value.payload, issued.value);
+  }
+  const stated = (entry: JsonObject) =>
+    byPayload.get((entry["certificate"] as JsonObject)["payload"]) as IssuedCertificate;
+  const [newest] = history.value.issuances;
+  if (Object.hasOwn(answer, "cert_id") && stated(answer).certId !== newest?.certId)
+    return malformed("Another issuance is newer than the one that the answer states.", "/cert_id");
+  const { history: earlier = [] } = answer;
+  const fault =
+    besideFault(answer, wholeSummary(stated(answer))) ??
+    (earlier as readonly JsonObject[])
+      .map((entry, index) => besideFault(entry, summaryOf(stated(entry)), `/history/${index}`))
+      .find((each) => each !== null);
+  return fault ?? history;
+}
+
+/** What an answer says of an issuance beside its envelope. */
+function summaryOf({ certId, certificate }: IssuedCertificate) {
+  const { status, status_effective_from, status_reason, issued_at } = certificate;
+  return { status, status_effective_from, status_reason, issued_at, cert_id: certId };
+}
+
+function wholeSummary(issued: IssuedCertificate) {
+  const { certificate } = issued;
+  const { subject, legal_name, country } = certificate;
+  return {
+    ...summaryOf(issued),
+    subject: { ...subject, legal_name, country },
+    statement: certificateStatement(certificate),
+  };
 }
 
 /** The members of an issuance that are needed to judge a seal by it. */

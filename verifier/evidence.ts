@@ -1,13 +1,22 @@
 // Evidence files: an answer together with everything needed to verify it offline (format `svc-evidence/1`).
 
 import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
-import { malformed, parseObject, payloadFault } from "../protocol/payload.ts";
+import { type Fault, malformed, parseObject, payloadFault } from "../protocol/payload.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
-import { anything, closed, matching, oneOf, optional } from "../protocol/shape.ts";
+import { anyObject, anything, closed, matching, oneOf, optional, type Shape } from "../protocol/shape.ts";
+import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
+import {
+  businessKeysAnswer,
+  certificateAnswer,
+  keyCustodyAnswer,
+  keySetAnswer,
+} from "../protocol/wire/verification.ts";
+import { isObject } from "../std/is-object.ts";
 import type { AnswerEvidence } from "./answer-evidence.ts";
+import { compareMembers } from "./members.ts";
 
 export const evidenceFormat = "svc-evidence/1";
 
@@ -18,11 +27,11 @@ interface EvidenceFile {
   readonly fetched?: JsonValue;
   readonly search?: JsonValue;
   readonly key_set: JsonValue;
-  readonly certificate?: JsonValue;
+  readonly certificate?: JsonObject;
   readonly business_keys?: JsonValue;
-  readonly key_custody?: JsonValue;
+  readonly key_custody?: JsonObject;
   readonly mandate?: JsonValue;
-  /** The exact bytes, so that a reformatted file still verifies. */
+  /** The exact bytes, so that a reformatted file still verifies. They have the content that the answer shows. */
   readonly record_base64?: string;
   readonly ai_policy_record_base64?: string;
   readonly caller_key_id?: string;
@@ -43,9 +52,9 @@ const shape = closed<EvidenceFile>({
   fetched: optional(anything),
   search: optional(anything),
   key_set: anything,
-  certificate: optional(anything),
+  certificate: optional(anyObject),
   business_keys: optional(anything),
-  key_custody: optional(anything),
+  key_custody: optional(anyObject),
   mandate: optional(anything),
   record_base64: optional(base64),
   ai_policy_record_base64: optional(base64),
@@ -64,6 +73,10 @@ export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   const [fetched, search] = [exactMember(text, "fetched"), exactMember(text, "search")];
   if ((fetched === null) === (search === null))
     return malformed("An evidence file holds one answer, fetched or search.", "");
+  const unread = search === null ? undefined : aboutRecords.find((name) => Object.hasOwn(file, name));
+  if (unread !== undefined) return malformed("A search answer is not judged by this.", `/${unread}`);
+  const other = answerFault(parsed.value);
+  if (other !== null) return other;
   return ok({
     environment: file.environment,
     keySet: file.key_set,
@@ -72,9 +85,44 @@ export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   });
 }
 
+/** What a search answer has no use for. */
+const aboutRecords = [
+  ...(["certificate", "business_keys", "key_custody", "mandate"] as const),
+  ...(["record_base64", "ai_policy_record_base64"] as const),
+] as const;
+
+/** The answers in a file. Of two of them the file may hold only the envelope. */
+const answers: readonly { readonly name: string; readonly shape: Shape<unknown>; readonly by?: string }[] = [
+  { name: "fetched", shape: fetchedRecord },
+  { name: "search", shape: searchAnswer },
+  { name: "key_set", shape: keySetAnswer, by: "signed" },
+  { name: "certificate", shape: certificateAnswer },
+  { name: "business_keys", shape: businessKeysAnswer, by: "signed" },
+  { name: "key_custody", shape: keyCustodyAnswer },
+];
+
+/** A member that an answer in the file does not have, or lacks: the format has a version, so a reader need not skip anything. */
+function answerFault(file: JsonObject): Fault | null {
+  for (const { name, shape, by } of answers) {
+    const value = file[name];
+    if (value === undefined || (by !== undefined && !(isObject(value) && Object.hasOwn(value, by)))) continue;
+    const {
+      unknown: [first],
+      missing,
+    } = compareMembers(shape.schema, value);
+    if (first !== undefined)
+      return malformed("No such answer that is known has this member.", `/${name}${first}`);
+    // Of the answer itself its own check says what is missing.
+    if (missing !== null && name !== "fetched" && name !== "search")
+      return malformed(missing.detail, `/${name}${missing.pointer ?? ""}`);
+  }
+  return null;
+}
+
 function evidenceOf(file: EvidenceFile): AnswerEvidence {
-  const record = parseBase64(file.record_base64 ?? "");
-  const policyRecord = parseBase64(file.ai_policy_record_base64 ?? "");
+  const [record, policyRecord] = [file.record_base64, file.ai_policy_record_base64].map((text) =>
+    text === undefined ? null : parseBase64(text),
+  );
   return {
     ...(file.certificate === undefined ? {} : { certificate: file.certificate }),
     ...(file.business_keys === undefined ? {} : { businessKeys: file.business_keys }),
@@ -82,8 +130,8 @@ function evidenceOf(file: EvidenceFile): AnswerEvidence {
     ...(file.mandate === undefined ? {} : { mandate: file.mandate }),
     ...(file.caller_key_id === undefined ? {} : { callerKeyId: file.caller_key_id }),
     ...(file.request_hash === undefined ? {} : { requestHash: file.request_hash }),
-    ...(record === null || record.length === 0 ? {} : { record }),
-    ...(policyRecord === null || policyRecord.length === 0 ? {} : { policyRecord }),
+    ...(record ? { record } : {}),
+    ...(policyRecord ? { policyRecord } : {}),
   };
 }
 

@@ -2,24 +2,19 @@
 // about the business, its certificate, keys, custody, the seal and the AI policy now in force.
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
-import { sealLeafOf } from "../protocol/log/leaves.ts";
 import type { Receipt } from "../protocol/receipt.ts";
-import { refuse, type Verdict } from "../protocol/result.ts";
-import { parseRecordSeal } from "../protocol/seal.ts";
+import { type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
-import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
+import { formatSourceLine, parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
-import {
-  type CertificateHistory,
-  certificateEnvelopes,
-  verifyCertificates,
-  withheldFault,
-} from "./certificate.ts";
+import { type CertificateHistory, verifyCertificateAnswer, withheldFault } from "./certificate.ts";
+import { answerFault, openChecks } from "./fetched-members.ts";
 import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-record.ts";
 import { custodyAt } from "./key-custody.ts";
+import { verifyMandate } from "./mandate.ts";
 import { verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
 import { type SealEvidence, verifySeal, withStatedHash } from "./seal.ts";
@@ -30,9 +25,9 @@ import type { Trust } from "./trust.ts";
 
 /**
  * Checks the body of a fetch answer, exactly as received. The checks are `receipt`, `sidecar`, `source_line`,
- * `certificate`, `business_keys`, `seal`, `ai_policy` and `key_custody`; those whose evidence is missing are
- * `not_checked`. A failed check `answer` is reported if the body is not a fetch answer or names a different type for the
- * record.
+ * `certificate`, `business_keys`, `seal`, `ai_policy` and `key_custody`, and `mandate` where one is given; those whose evidence is
+ * missing are `not_checked`. `unsigned/…` names each member that no signature covers, and `unknown/…` each that is not known. A failed
+ * check `answer` is reported if the body is not a fetch answer, or if anything in it is not what was signed.
  */
 export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const parsed = parseFetched(body, { record: evidence.record, policyRecord: evidence.policyRecord });
@@ -40,7 +35,7 @@ export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: Answ
   return reportOf(fetchedChecks(trust, parsed.value, evidence));
 }
 
-/** The checks of {@link verifyFetchAnswer} on what was fetched; without `source_line` where that is undefined. */
+/** The checks of {@link verifyFetchAnswer} on what was fetched; where there is no answer, without those of its other members. */
 export function fetchedChecks(
   trust: Trust,
   fetched: FetchedRecord,
@@ -51,34 +46,30 @@ export function fetchedChecks(
   const servedAt = receipt.ok ? receipt.value.served_at : null;
   const { checks, seal } = businessChecks(trust, fetched, { ...evidence, servedAt });
   const sidecar = fetchSidecar(trust, fetched, hash, seal);
+  const fault = typeFault(fetched, sidecar, seal) ?? answerFault(trust, fetched, { sidecar, evidence });
   return [
-    ...typeCheck(fetched, sidecar, seal),
-    ...leafCheck(trust, fetched),
+    ...(fault === null ? [] : [checkOf("answer", fault)]),
     checkOf("receipt", receipt, receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
-    ...sourceLineCheck(fetched, hash, sidecar),
+    ...sourceLineCheck(fetched, { hash, sidecar, servedAt, evidence }),
     ...checks,
+    ...openChecks(fetched, evidence),
   ];
 }
 
-/** The type that the answer gives for the record is not signed, so a check is reported only when it is wrong. */
-function typeCheck(
+/** The type that the answer gives for the record, by what is signed of it. */
+function typeFault(
   { type }: FetchedRecord,
   sidecar: Verdict<Sidecar>,
   seal: Verdict<SealReport> | null,
-): readonly Check[] {
+): Refusal<ReasonCode> | null {
   const signed = [seal, sidecar].flatMap((each) => (each?.ok === true ? [each.value.record_type] : []));
-  if (signed.every((each) => each === type)) return [];
-  const detail = "The answer calls the record something else than is signed.";
-  return [checkOf("answer", refuse("record_type_mismatch", detail, "/type"))];
-}
-
-/** The leaf follows from the seal, so a check is reported only when the answer names another one. */
-function leafCheck({ sha256 }: Trust, { seal, logLeaf }: FetchedRecord): readonly Check[] {
-  const parsed = parseRecordSeal(seal);
-  if (logLeaf === null || !parsed.ok || logLeaf === sealLeafOf(parsed.value.envelope, sha256)) return [];
-  const detail = "The answer names a leaf of the transparency log that is not its seal's.";
-  return [checkOf("answer", refuse("hash_mismatch", detail, "/provenance/log_leaf"))];
+  if (signed.every((each) => each === type)) return null;
+  return refuse(
+    "record_type_mismatch",
+    "The answer calls the record something else than is signed.",
+    "/type",
+  );
 }
 
 /** A sidecar is checked against the record, and against its seal if that seal is valid. */
@@ -101,7 +92,7 @@ function fetchReceipt(
   hash: string,
   evidence: AnswerEvidence,
 ): Verdict<Receipt> {
-  const receipt = verifyReceipt(trust, fetched.receipt, presenterOf(evidence));
+  const receipt = verifyReceipt(trust, fetched.receipt, { ...presenterOf(evidence), kind: "fetch" });
   if (!receipt.ok) return receipt;
   const [entry, ...others] = receipt.value.rows;
   if (entry === undefined || others.length > 0 || entry.record_id !== fetched.recordId) {
@@ -112,17 +103,36 @@ function fetchReceipt(
     : refuse("receipt_row_mismatch", "The receipt is of other record bytes.");
 }
 
-function sourceLineCheck(fetched: FetchedRecord, hash: string, sidecar: Verdict<Sidecar>): readonly Check[] {
-  if (fetched.sourceLine === undefined) return [];
-  if (fetched.sourceLine === null) return [unchecked("source_line", "The answer has none.")];
-  const line = parseSourceLine(fetched.sourceLine);
+function sourceLineCheck(
+  { answer, recordId }: FetchedRecord,
+  {
+    hash,
+    sidecar,
+    servedAt,
+    evidence,
+  }: {
+    readonly hash: string;
+    readonly sidecar: Verdict<Sidecar>;
+    readonly servedAt: string | null;
+    readonly evidence: AnswerEvidence;
+  },
+): readonly Check[] {
+  if (answer === null) return [];
+  const { source_line: text } = answer.members["provenance"] as JsonObject;
+  const line = parseSourceLine(typeof text === "string" ? text : "");
   if (!line.ok) return [checkOf("source_line", line)];
-  const certId = sidecar.ok ? sidecar.value.cert_id : line.value.cert_id;
-  const { record_id: recordId, origin, cert_id: named } = line.value;
-  const agrees = recordId === fetched.recordId && origin === hash && named === certId;
-  const verdict: Verdict<SourceLine> = agrees
-    ? line
-    : refuse("hash_mismatch", "The source line is of another version.");
+  const { verifyUrl = line.value.verify_url } = evidence;
+  const expected: SourceLine = {
+    record_id: recordId,
+    origin: hash,
+    cert_id: sidecar.ok ? sidecar.value.cert_id : line.value.cert_id,
+    served_at: servedAt ?? line.value.served_at,
+    verify_url: verifyUrl,
+  };
+  const verdict: Verdict<SourceLine> =
+    formatSourceLine(expected) === text
+      ? line
+      : refuse("hash_mismatch", "The source line is of something else than was served.");
   return [checkOf("source_line", verdict)];
 }
 
@@ -144,6 +154,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
   const known = keys?.ok ? keys.value : null;
   const stale = known === null ? null : staleness(known, evidence.servedAt);
   const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate, known);
+  const mandate = mandateCheck(trust, evidence.mandate, stale === null ? known : null);
   const made = [
     certificateCheck(certificates, known, stale),
     keys === null
@@ -155,7 +166,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
   if (certificates?.ok !== true || known === null || stale !== null) {
     const why = `Needs the certificate and the keys of the business${stale === null ? "" : " as they were when it was served"}.`;
     const others = ["seal", "ai_policy", "key_custody"].map((name) => unchecked(name, why));
-    return { checks: [...made, ...others], seal: null };
+    return { checks: [...made, ...others, ...mandate], seal: null };
   }
   const business = { certificates: certificates.value, keys: known };
   const policy = policySeal(trust, fetched.policy, business);
@@ -170,6 +181,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
     found,
     policyCheck(fetched.policy, policy, seal),
     custodyCheck(trust, uuid, seal, evidence),
+    ...mandate,
   ];
   return { checks, seal };
 }
@@ -181,8 +193,7 @@ function certificatesOf(
   answer: JsonValue,
   keys: BusinessKeys | null,
 ): Verdict<CertificateHistory> {
-  const envelopes = certificateEnvelopes(answer);
-  const history = envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  const history = verifyCertificateAnswer(trust, uuid, answer);
   return history.ok && keys !== null ? (withheldFault(history.value, keys) ?? history) : history;
 }
 
@@ -243,6 +254,20 @@ function policyCheck(
   return checkOf("ai_policy", verdict, () =>
     version === 0 ? "No AI policy is sealed: nothing is permitted." : `Version ${version} is in force.`,
   );
+}
+
+/** A mandate that is given counts for the seal of an integration key; it has to be genuine in any case. */
+function mandateCheck(
+  trust: Trust,
+  mandate: JsonValue | undefined,
+  keys: BusinessKeys | null,
+): readonly Check[] {
+  if (mandate === undefined) return [];
+  return [
+    keys === null
+      ? unchecked("mandate", "Needs the keys of the business as they were when it was served.")
+      : checkOf("mandate", verifyMandate(trust, keys, mandate), ({ mandate_id: id }) => `${id}.`),
+  ];
 }
 
 function custodyCheck(

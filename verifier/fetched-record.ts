@@ -2,13 +2,15 @@
 // cover those exact characters, which parsing and re-serialising could change.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
-import { parseObject } from "../protocol/payload.ts";
+import { malformed, parseObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { fetchedRecord } from "../protocol/wire/retrieval.ts";
 import { isObject } from "../std/is-object.ts";
+import { compareMembers, isSame } from "./members.ts";
 
 export interface FetchedRecord {
   readonly recordId: string;
@@ -18,11 +20,9 @@ export interface FetchedRecord {
   readonly seal: JsonValue;
   readonly sidecar: JsonValue;
   readonly receipt: JsonValue;
-  /** Null if the answer has none; undefined where there is no answer. */
-  readonly sourceLine: string | null | undefined;
-  /** What the answer says to be the seal's leaf in the transparency log; null if it names none. */
-  readonly logLeaf: JsonValue;
   readonly policy: FetchedPolicy;
+  /** The whole answer, with the pointers of members that no fetch answer has; null where there is no answer. */
+  readonly answer: { readonly members: JsonObject; readonly unknown: readonly string[] } | null;
 }
 
 export interface FetchedPolicy {
@@ -32,67 +32,70 @@ export interface FetchedPolicy {
   readonly seal: JsonValue;
 }
 
-/**
- * The bytes for an answer whose text is no longer the one served. They count only if they have the same content as the
- * answer: the reader must not be shown anything other than what is verified.
- */
+/** The bytes for an answer whose text is no longer the one served; null for a record that is not there. */
 export interface ExactBytes {
   readonly record?: Uint8Array | undefined;
   readonly policyRecord?: Uint8Array | undefined;
 }
 
-/** Reads the answer of `GET /v1/records/{record_id}`; anything else is refused with `payload_malformed`. */
+/**
+ * Reads the answer of `GET /v1/records/{record_id}`; anything else is refused with `payload_malformed`. Exact bytes of another
+ * content than the answer shows are `hash_mismatch`: the reader must not be shown anything other than what is verified, and
+ * nobody who reads the bytes must read anything else either.
+ */
 export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<FetchedRecord> {
   const parsed = parseObject(body);
   const text = parseUtf8(body);
   if (!parsed.ok) return parsed;
-  const { record_id: recordId, business_uuid: businessUuid, type, seal, sidecar, receipt } = parsed.value;
-  const record = exactly(exact.record, memberBytes(text, "record"));
+  const answer = parsed.value;
+  const { unknown, missing } = compareMembers(fetchedRecord.schema, answer);
+  if (missing !== null) return missing;
+  const { record_id: recordId, business_uuid: businessUuid, type } = answer;
+  const shown = memberBytes(text, "record");
   const isRecord = typeof recordId === "string" && isRecordId(recordId) && typeof businessUuid === "string";
-  if (
-    !isRecord ||
-    !isUuidV4(businessUuid) ||
-    typeof type !== "string" ||
-    record === null ||
-    seal === undefined
-  ) {
+  if (!isRecord || !isUuidV4(businessUuid) || typeof type !== "string" || shown === null)
     return notAFetch("Not the answer of a fetch.");
-  }
-  const policy = policyOf(
-    parsed.value["ai_policy"],
-    exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record")),
-  );
+  const policy = policyOf(answer["ai_policy"]);
   if (!policy.ok) return policy;
-  const sourceLine = sourceLineOf(parsed.value);
-  const { provenance } = parsed.value;
-  const logLeaf = isObject(provenance) ? (provenance["log_leaf"] ?? null) : null;
+  const record = exactly(exact.record, shown, "/record");
+  if (!record.ok) return record;
+  const sealed = exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record"), "/ai_policy/record");
+  if (!sealed.ok) return sealed;
   return ok({
-    ...{ recordId, businessUuid, type, bytes: record, seal, sourceLine, logLeaf },
-    sidecar: sidecar ?? null,
-    receipt: receipt ?? null,
-    policy: policy.value,
+    ...{ recordId, businessUuid, type, bytes: record.value },
+    policy: { ...policy.value, bytes: sealed.value },
+    ...{
+      seal: answer["seal"] ?? null,
+      sidecar: answer["sidecar"] ?? null,
+      receipt: answer["receipt"] ?? null,
+    },
+    answer: { members: answer, unknown },
   });
 }
 
-function exactly(given: Uint8Array | undefined, shown: Uint8Array | null): Uint8Array | null {
-  if (given === undefined || shown === null) return shown;
-  const [exact, read] = [parseStrictJson(given), parseStrictJson(shown)];
-  return exact.ok && read.ok && canonicalize(exact.value) === canonicalize(read.value) ? given : shown;
+function exactly<Shown extends Uint8Array | null>(
+  given: Uint8Array | undefined,
+  shown: Shown,
+  pointer: string,
+): Verdict<Uint8Array | Shown> {
+  if (given === undefined) return ok(shown);
+  const [exact, read] = [parseStrictJson(given), parseStrictJson(shown ?? utf8("null"))];
+  return exact.ok && read.ok && isSame(exact.value, read.value)
+    ? ok(given)
+    : refuse("hash_mismatch", "The exact bytes are given, and are not what the answer shows.", pointer);
 }
 
-function policyOf(value: JsonValue | undefined, bytes: Uint8Array | null): Verdict<FetchedPolicy> {
-  if (value === undefined || value === null) return ok({ version: 0, bytes: null, seal: null });
-  const { version, seal = null } = isObject(value) ? value : {};
+/** The AI policy that an answer has: version 0 without a record and a seal, any other with both. */
+function policyOf(value: JsonValue | undefined): Verdict<Omit<FetchedPolicy, "bytes">> {
+  const { version, record, seal = null } = isObject(value) ? value : {};
   if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
-    return notAFetch("The AI policy of the answer names no version.");
+    return notAFetch("The AI policy of the answer names no version.", "/ai_policy/version");
   }
-  return ok({ version, bytes: version === 0 ? null : bytes, seal });
-}
-
-function sourceLineOf(answer: JsonObject): string | null {
-  const { provenance } = answer;
-  const line = isObject(provenance) ? provenance["source_line"] : undefined;
-  return typeof line === "string" ? line : null;
+  if ((version === 0) !== (record === null) || (version === 0) !== (seal === null)) {
+    const detail = "An AI policy is served with its record and its seal, and version 0 without them.";
+    return notAFetch(detail, "/ai_policy");
+  }
+  return ok({ version, seal });
 }
 
 function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {
@@ -100,6 +103,6 @@ function memberBytes(text: string | null, ...path: readonly string[]): Uint8Arra
   return member === null || member.trim() === "null" ? null : utf8(member);
 }
 
-function notAFetch(detail: string): Verdict<never> {
-  return refuse("payload_malformed", detail);
+function notAFetch(detail: string, pointer = ""): Verdict<never> {
+  return malformed(detail, pointer);
 }

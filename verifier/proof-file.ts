@@ -148,7 +148,7 @@ export function servedIn(file: ProofFileMembers): Verdict<{
         sidecar: file.sidecar,
         receipt: receipt.value,
       },
-      ...{ sourceLine: undefined, logLeaf: null },
+      answer: null,
       policy: {
         version: policy?.version ?? 0,
         bytes: policy === null ? null : bytesOf(policy.record_base64),

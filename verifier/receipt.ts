@@ -15,6 +15,11 @@ export interface ReceiptSubject {
   /** SHA-256 of the signature base that the presenter sent. */
   readonly requestHash?: string;
   readonly retrievalId?: string;
+  /** What was served. */
+  readonly kind?: Receipt["kind"];
+  /** The collection and the country that the answer names. */
+  readonly collection?: JsonValue;
+  readonly country?: JsonValue;
   /** The rows, each of which must be in the receipt unchanged. */
   readonly rows?: readonly IndexRow[];
   /** Whether `rows` is everything that was served: the receipt must then list exactly these, in this order. */
@@ -24,7 +29,8 @@ export interface ReceiptSubject {
 /**
  * Verifies a receipt: it must be signed by a receipt key of the region it names that was valid at `served_at`. A key of
  * another region is `key_unknown`; another caller, or a format 1 receipt where a caller must be named, is
- * `receipt_caller_mismatch`; a row that is not in it unchanged is `receipt_row_mismatch`.
+ * `receipt_caller_mismatch`; a row that is not in it unchanged, another kind of answer, collection or country is
+ * `receipt_row_mismatch`.
  */
 export function verifyReceipt(
   trust: Trust,
@@ -59,7 +65,12 @@ function judgeCaller(
   return ok(undefined);
 }
 
-function judgeRows(receipt: Receipt, { rows = [], isWhole = false }: ReceiptSubject): Verdict<void> {
+function judgeRows(receipt: Receipt, subject: ReceiptSubject): Verdict<void> {
+  const { rows = [], isWhole = false } = subject;
+  for (const name of ["kind", "collection", "country"] as const) {
+    if (subject[name] !== undefined && subject[name] !== receipt[name])
+      return otherRows(`The receipt is of another ${name}.`);
+  }
   if (isWhole && rows.length !== receipt.rows.length)
     return otherRows("The receipt lists another number of rows.");
   for (const [index, row] of rows.entries()) {

@@ -12,7 +12,9 @@ describe("published keys of a business", () => {
 
   it("count only as signed by the statement key", () => {
     const answer = publishedKeys(service, business) as JsonObject;
-    expect(codeOf(verifier.businessKeys(uuid, { ...answer, keys: [] }))).toBe("ok");
+    for (const other of [{ keys: [] }, { uuid: day0 }, { cert_id: null }, { issued_at: day0 }])
+      expect(codeOf(verifier.businessKeys(uuid, { ...answer, ...other }))).toBe("payload_malformed");
+    expect(codeOf(verifier.businessKeys(uuid, { ...answer, later: 1 }))).toBe("ok");
     expect(codeOf(verifier.businessKeys(uuid, answer["signed"] as JsonValue))).toBe("ok");
     expect(
       codeOf(

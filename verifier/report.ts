@@ -6,7 +6,8 @@ import type { SealRefusal, SealReport, SealVerdict } from "./seal-report.ts";
 export interface Check {
   /** The name of the check, for example `seal` or `rows/3`. */
   readonly name: string;
-  readonly state: "ok" | "failed" | "not_checked";
+  /** `unsigned`: the check is about a member of the closed list of those that no signature covers. */
+  readonly state: "ok" | "failed" | "not_checked" | "unsigned";
   /** Present only on a failed check. */
   readonly reason?: ReasonCode;
   /** Human-readable: what failed, why there was no check, or what a successful check found. */
@@ -18,7 +19,7 @@ export interface Check {
 export interface Report {
   /** Whether no check failed and at least one was made. */
   readonly valid: boolean;
-  /** Whether every check could be made. */
+  /** Whether every check could be made: nothing was left open but the members on the list, each of which has its check. */
   readonly complete: boolean;
   readonly checks: readonly Check[];
 }
@@ -43,10 +44,10 @@ export function unchecked(name: string, why: string): Check {
 
 /** Summarises checks. */
 export function reportOf(checks: readonly Check[]): Report {
-  const made = checks.filter((check) => check.state !== "not_checked");
+  const made = checks.filter(({ state }) => state === "ok" || state === "failed");
   return {
     valid: made.length > 0 && made.every((check) => check.state === "ok"),
-    complete: made.length === checks.length,
+    complete: checks.every(({ state }) => state !== "not_checked"),
     checks,
   };
 }

@@ -5,9 +5,11 @@ import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
+import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { projectRecord } from "../protocol/projection/project.ts";
 import type { ReceiptV3 } from "../protocol/receipt.ts";
 import { type IndexRow, rowSigningText, serveRow, signedRowText } from "../protocol/row.ts";
+import { parseRecordSeal } from "../protocol/seal.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import {
   batchSeal,
@@ -36,6 +38,7 @@ export function servedRow(
 
 export interface RowMaking {
   readonly collection?: CollectionName;
+  readonly recordId?: string;
   /** What the service signs instead of what the projection gives; undefined for a member that it leaves out. */
   readonly change?: Readonly<Record<string, JsonValue | undefined>>;
 }
@@ -44,13 +47,13 @@ function servedRowText(
   service: TestService,
   business: TestBusiness,
   bytes: Uint8Array,
-  { collection = "products", change = {} }: RowMaking = {},
+  { collection = "products", recordId: id = recordId, change = {} }: RowMaking = {},
 ): string {
   const key = soleKey(service.projection);
   const projected = projectRecord({
     collection,
     record: JSON.parse(new TextDecoder().decode(bytes)) as JsonObject,
-    recordId,
+    recordId: id,
     businessUuid: business.uuid,
     hash: hashOf(bytes, nativeSha256),
     certId: business.issued.certId,
@@ -98,18 +101,28 @@ export function searchBody(service: TestService, business: TestBusiness, bytes: 
   return `{"retrieval_id":"ret_1","collection":"products","country":"DE","rows":[${row}],"receipt":${JSON.stringify(receipt)}}`;
 }
 
+/** The address of the verification surface. */
+export const verifyUrl = "https://verify.test";
+
+/** Members of the answer, those of its provenance, and the row that its receipt lists. */
+interface FetchChanges {
+  readonly provenance?: object;
+  readonly row?: RowMaking;
+  readonly [name: string]: unknown;
+}
+
 /** The body of a fetch answer, which contains the record and the AI policy record verbatim. */
 export function fetchBody(
   service: TestService,
   business: TestBusiness,
   bytes: Uint8Array,
-  changes: object = {},
+  { provenance = {}, row: making = {}, ...changes }: FetchChanges = {},
 ): string {
-  const row = JSON.parse(servedRowText(service, business, bytes)) as IndexRow;
+  const row = JSON.parse(servedRowText(service, business, bytes, making)) as IndexRow;
   const facts = { ...receiptFacts([row]), kind: "fetch", collection: null, country: null };
   const policy = sealedPolicy(business);
   const source = {
-    record_id: recordId,
+    record_id: row.record_id,
     origin: hashOf(bytes),
     cert_id: business.issued.certId,
     served_at: servedAt,
@@ -118,16 +131,26 @@ export function fetchBody(
     record: new TextDecoder().decode(bytes),
     ai_policy: `{"version":1,"record":${new TextDecoder().decode(policy.bytes)},"seal":${JSON.stringify(policy.seal)}}`,
   };
-  const members = {
-    record_id: recordId,
+  const served = {
+    record_id: row.record_id,
     business_uuid: business.uuid,
-    type: "products",
+    type: row.type,
     published_at: "2026-03-01T12:00:02.000Z",
     seal: batchSeal(business, [bytes], 0),
     sidecar: sidecarEnvelope(service, sidecarFacts(business, bytes)),
-    provenance: { source_line: formatSourceLine({ ...source, verify_url: "https://verify.test" }) },
     receipt: document("receipt.v3", facts, soleKey(service.receipt)),
     ...changes,
+  };
+  const parsed = parseRecordSeal(served.seal);
+  const members = {
+    ...served,
+    provenance: {
+      certificate_url: `${verifyUrl}/v1/certificates/${business.uuid}`,
+      projection_version: row.adl_proj,
+      log_leaf: parsed.ok ? sealLeafOf(parsed.value.envelope, nativeSha256) : hashOf(utf8("")),
+      source_line: formatSourceLine({ ...source, verify_url: verifyUrl }),
+      ...provenance,
+    },
   };
   const texts = {
     ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)])),

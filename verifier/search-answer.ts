@@ -1,27 +1,36 @@
-// The whole answer of a search: the receipt over exactly these rows, and every row's signature.
+// The whole answer of a search: the receipt over exactly these rows, every row's signature, and what is set when rows are served.
 
+import { parsePolicyBits } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { parseObject } from "../protocol/payload.ts";
-import { refuse, type Verdict } from "../protocol/result.ts";
+import { malformed, parseObject } from "../protocol/payload.ts";
+import { type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
+import { searchAnswer } from "../protocol/wire/retrieval.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
+import { compareMembers, unknownChecks, unsignedChecks } from "./members.ts";
 import { verifyReceipt } from "./receipt.ts";
 import { checkOf, type Report, reportOf } from "./report.ts";
 import { verifyRowSignature } from "./row.ts";
 import type { Trust } from "./trust.ts";
 
-/** Checks the body of a search answer: `receipt`, and `rows/<i>` for each row. */
+/**
+ * Checks the body of a search answer: `receipt`, `rows/<i>` for each row, `unsigned/…` for each member that no signature
+ * covers, and `unknown/…` for each that is not known.
+ */
 export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const answer = parseObject(body);
   if (!answer.ok) return reportOf([checkOf("answer", answer)]);
-  const { rows, receipt = null, retrieval_id: retrievalId } = answer.value;
-  if (!Array.isArray(rows) || typeof retrievalId !== "string") {
-    return reportOf([checkOf("answer", refuse("payload_malformed", "Not the answer of a search."))]);
+  const { unknown, missing } = compareMembers(searchAnswer.schema, answer.value);
+  const { rows, receipt = null, retrieval_id: retrievalId, collection = null, country = null } = answer.value;
+  if (missing !== null || !Array.isArray(rows) || typeof retrievalId !== "string") {
+    return reportOf([checkOf("answer", missing ?? malformed("Not the answer of a search.", ""))]);
   }
-  const subject = { ...presenterOf(evidence), retrievalId };
+  const subject = { ...presenterOf(evidence), retrievalId, kind: "search", collection, country } as const;
   const stated = verifyReceipt(trust, receipt, subject);
   const servedAt = stated.ok ? stated.value.served_at : undefined;
-  const verdicts = (rows as readonly JsonValue[]).map((row) => verifyRowSignature(trust, row, servedAt));
+  const verdicts = (rows as readonly JsonValue[]).map((value) =>
+    rowOf(trust, value, { servedAt, collection }),
+  );
   const held = rowsOf(verdicts);
   // A row that does not verify fails its own check; the receipt is then checked against the presenter alone.
   const over =
@@ -29,7 +38,40 @@ export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: Ans
   return reportOf([
     checkOf("receipt", over, receiptFound),
     ...verdicts.map((verdict, index) => checkOf(`rows/${index}`, verdict, (row) => row.record_id)),
+    ...unsignedChecks("search", rows.length === 0 ? [] : ["/rows/*/ai_policy_bits", "/rows/*/sponsored"]),
+    ...unknownChecks(unknown),
   ]);
+}
+
+function rowOf(
+  trust: Trust,
+  value: JsonValue,
+  { servedAt, collection }: { readonly servedAt: string | undefined; readonly collection: JsonValue },
+): Verdict<IndexRow> {
+  const row = verifyRowSignature(trust, value, servedAt);
+  if (!row.ok) return row;
+  if (row.value.type !== collection)
+    return refuse("record_type_mismatch", "The row is of another collection than the answer.", "/type");
+  return servedFault(row.value) ?? row;
+}
+
+/** What is wrong with the members that are set when a row is served, as far as the signed ones show it. */
+function servedFault(row: IndexRow): Refusal<ReasonCode> | null {
+  const bits = parsePolicyBits(row["ai_policy_bits"] ?? null);
+  if (!bits.ok) return bits;
+  if (Object.hasOwn(row, "sponsored") && (row["sponsored"] !== true || row.type !== "products"))
+    return malformed("Only a product is marked, by true.", "/sponsored");
+  const { ai_policy_version: version, use, action, blocked } = bits.value;
+  if (version === 0 && (use | action | blocked) !== 0)
+    return refuse("ai_policy_bits_mismatch", "Without an AI policy no bit is set.", "/ai_policy_bits");
+  // Versions only increase, so the policy in force when a row is served cannot be older than the one that it was sealed under.
+  return version < row.ai_policy_version
+    ? refuse(
+        "ai_policy_version_mismatch",
+        "The bits are of an older AI policy than the row.",
+        "/ai_policy_bits/ai_policy_version",
+      )
+    : null;
 }
 
 function rowsOf(verdicts: readonly Verdict<IndexRow>[]): readonly IndexRow[] | null {

@@ -2,8 +2,16 @@
 
 import type { Anchors, Environment } from "../protocol/anchors.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
-import { type Certificate, certIdOf, certificatePayload } from "../protocol/certificate.ts";
-import { type Envelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import {
+  type Certificate,
+  certIdOf,
+  certificatePayload,
+  certificateStatement,
+  openCertificate,
+} from "../protocol/certificate.ts";
+import { type Envelope, openEnvelope, type PayloadKind, payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { openKeyCustody } from "../protocol/key-custody.ts";
 import {
   type KeyCertificate,
   type KeyEntry,
@@ -186,6 +194,55 @@ export function issueCertificate(
 }
 
 /** The value as it would arrive: parsed from JSON text. */
+/** `GET /v1/certificates/{uuid}`, with the newest issuance first. */
+export function certificateAnswer(newest: JsonValue, ...earlier: readonly JsonValue[]): JsonObject {
+  const issuanceOf = (value: JsonValue) => {
+    const envelope = value as unknown as Envelope;
+    const issued = openCertificate(envelope);
+    if (!issued.ok) throw new Error(issued.detail);
+    const { certId, certificate } = issued.value;
+    const { status, status_effective_from, status_reason, issued_at } = certificate;
+    const reason = status_reason === undefined ? {} : { status_reason };
+    return {
+      summary: {
+        status,
+        status_effective_from,
+        ...reason,
+        cert_id: certId,
+        issued_at,
+        certificate: envelope,
+      },
+      certificate,
+    };
+  };
+  const { summary, certificate } = issuanceOf(newest);
+  const { subject, legal_name, country } = certificate;
+  return asJson({
+    subject: { ...subject, legal_name, country },
+    ...summary,
+    statement: certificateStatement(certificate),
+    history: earlier.map((each) => issuanceOf(each).summary),
+  });
+}
+
+/** `GET /v1/certificates/{uuid}/key-custody`. */
+export function custodyAnswer(uuid: string, statements: readonly JsonValue[]): JsonObject {
+  return asJson({
+    uuid,
+    statements: statements.map((statement) => {
+      const envelope = statement as unknown as Envelope;
+      const custody = openKeyCustody(envelope);
+      const payload = openEnvelope(envelope, payloadTypes["key-custody.v1"]);
+      if (!custody.ok || !payload.ok) throw new Error("Not a custody statement.");
+      const { key_id, custody: state, effective_from, issued_at } = custody.value;
+      return {
+        ...{ key_id, custody: state, effective_from, issued_at },
+        ...{ statement_id: hashOf(payload.value), statement },
+      };
+    }),
+  });
+}
+
 export function asJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }

@@ -49,14 +49,16 @@ describe("a key set", () => {
     expect(workingKey(trust.value, key.keyId, { use: "sidecar", region: null })).toBeNull();
   });
 
-  it("is only what is signed: the list beside it counts for nothing", () => {
-    const answer = keySetAnswer(service) as { signed: object };
-    const verdict = verifyKeySet(
-      service.anchors,
-      asJson({ keys: "anything", signed: answer.signed }),
-      primitives,
-    );
-    expect(verdict.ok).toBe(true);
+  it("is what is signed: a list beside it that says anything else is payload_malformed", () => {
+    const answer = keySetAnswer(service) as { keys: readonly object[]; signed: object };
+    const judged = (keys: unknown) => {
+      const verdict = verifyKeySet(service.anchors, asJson({ keys, signed: answer.signed }), primitives);
+      return verdict.ok ? "ok" : verdict.code;
+    };
+    expect(judged(answer.keys)).toBe("ok");
+    for (const other of ["anything", answer.keys.slice(1), []])
+      expect(judged(other)).toBe("payload_malformed");
+    expect(verifyKeySet(service.anchors, asJson(answer.signed), primitives).ok).toBe(true);
   });
 
   it("with one signature half is post_quantum_required", () => {

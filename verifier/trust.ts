@@ -24,7 +24,9 @@ import {
 import type { WitnessPolicy } from "../protocol/log/cosignatures.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { SignatureVerifier } from "../protocol/signatures.ts";
+import { isObject } from "../std/is-object.ts";
 import { earliest, windowFault } from "./key-window.ts";
+import { besideFault } from "./members.ts";
 
 /** The primitives used for verification: portable ones, or a node's native ones. */
 export interface Primitives {
@@ -55,7 +57,8 @@ const mayCertify: Readonly<Partial<Record<KeyUse, readonly KeyUse[]>>> = {
 /**
  * Verifies a key set against the anchors. `value` is the parsed answer of `GET /.well-known/keys` or the envelope in it.
  * Refuses with `key_unknown` for a set of another environment or an unknown signer, `post_quantum_required` where a half
- * is missing, `trust_chain_broken` where a key has no chain to an anchor, and the reasons of envelopes and payloads.
+ * is missing, `trust_chain_broken` where a key has no chain to an anchor, and the reasons of envelopes and payloads. An
+ * answer whose `keys` are not the signed ones is `payload_malformed`.
  */
 export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Primitives): Verdict<Trust> {
   const envelope = keySetEnvelope(value);
@@ -64,6 +67,10 @@ export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Pri
   if (!payload.ok) return payload;
   const keySet = parseKeySet(payload.value, primitives.sha256);
   if (!keySet.ok) return keySet;
+  const { keys: entries } = keySet.value;
+  const beside =
+    isObject(value) && Object.hasOwn(value, "signed") ? besideFault(value, { keys: entries }) : null;
+  if (beside !== null) return beside;
   const certificates = parseCertificates(keySet.value, anchors, primitives);
   if (!certificates.ok) return certificates;
   const keys = followChains(anchors, keySet.value, certificates.value, primitives);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { toBase64 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import {
@@ -12,9 +13,25 @@ import {
 } from "./business.fixture.ts";
 import { evidenceText } from "./evidence.ts";
 import type { Report } from "./report.ts";
-import { callerKeyId, fetchBody, receiptFacts, searchBody, servedRow } from "./retrieval.fixture.ts";
+import {
+  callerKeyId,
+  fetchBody,
+  receiptFacts,
+  searchBody,
+  servedRow,
+  verifyUrl,
+} from "./retrieval.fixture.ts";
 import { held } from "./scene.fixture.ts";
-import { asJson, document, issueCertificate, keySetAnswer, makeService, soleKey } from "./service.fixture.ts";
+import {
+  asJson,
+  certificateAnswer,
+  custodyAnswer,
+  document,
+  issueCertificate,
+  keySetAnswer,
+  makeService,
+  soleKey,
+} from "./service.fixture.ts";
 import { nativeSha256 } from "./signing.fixture.ts";
 import { createVerifier, type Verifier, verifyEvidence } from "./verifier.ts";
 
@@ -38,12 +55,9 @@ const custody = {
   effective_from: "2026-02-01T00:00:00.000Z",
 };
 const evidence = {
-  certificate: asJson({ certificate: business.issued.envelope, history: [] }),
+  certificate: certificateAnswer(business.issued.envelope),
   businessKeys: publishedKeys(service, business),
-  keyCustody: asJson({
-    uuid: business.uuid,
-    statements: [{ statement: document("key-custody.v1", custody, ...service.issuance.halves) }],
-  }),
+  keyCustody: custodyAnswer(business.uuid, [document("key-custody.v1", custody, ...service.issuance.halves)]),
   mandate: sealedMandate(business),
   callerKeyId,
 };
@@ -58,21 +72,23 @@ describe("a fetch answer", () => {
   const body = fetchBody(service, business, bytes);
 
   it("verifies as a whole with what is published of the business", () => {
-    const report = verifier.fetchAnswer(utf8(body), evidence);
+    const report = verifier.fetchAnswer(utf8(body), { ...evidence, verifyUrl });
     expect(report.checks.filter((check) => check.state !== "ok")).toEqual([]);
     expect(report).toMatchObject({ valid: true, complete: true });
     expect(report.checks.map((check) => check.name)).toEqual([
-      ...[
-        "receipt",
-        "sidecar",
-        "source_line",
-        "certificate",
-        "business_keys",
-        "seal",
-        "ai_policy",
-        "key_custody",
-      ],
+      ...["receipt", "sidecar", "source_line", "certificate", "business_keys"],
+      ...["seal", "ai_policy", "key_custody", "mandate"],
     ]);
+  });
+
+  it("leads to the address of the service, where that is given; otherwise it is named as not signed", () => {
+    const hosts = ["unsigned/provenance/certificate_url", "unsigned/provenance/source_line"];
+    const alone = verifier.fetchAnswer(utf8(body), evidence);
+    expect(alone).toMatchObject({ valid: true, complete: true });
+    expect(alone.checks.filter(({ state }) => state === "unsigned").map(({ name }) => name)).toEqual(hosts);
+    const elsewhere = verifier.fetchAnswer(utf8(body), { ...evidence, verifyUrl: "https://other.test" });
+    expect(reasonOf(elsewhere, "answer")).toBe("hash_mismatch");
+    expect(reasonOf(elsewhere, "source_line")).toBe("hash_mismatch");
   });
 
   it("says what it could not check", () => {
@@ -115,13 +131,17 @@ describe("a fetch answer", () => {
   });
 
   it("that names no AI policy, or one older than the record was sealed under, is ai_policy_version_mismatch", () => {
-    for (const served of ["null", '{"version":0,"record":null,"seal":null}']) {
-      const answer = body.replace(/"ai_policy":\{.*\}$/s, `"ai_policy":${served}}`);
-      expect(answer).not.toBe(body);
-      const report = verifier.fetchAnswer(utf8(answer), evidence);
-      expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
-      expect(reasonOf(report, "seal")).toBe("ok");
-    }
+    const served = (policy: string) =>
+      verifier.fetchAnswer(utf8(body.replace(/"ai_policy":\{.*\}$/s, `"ai_policy":${policy}}`)), evidence);
+    const none = served('{"version":0,"record":null,"seal":null}');
+    expect(reasonOf(none, "ai_policy")).toBe("ai_policy_version_mismatch");
+    expect(reasonOf(none, "seal")).toBe("ok");
+    for (const half of [
+      "null",
+      '{"version":0,"record":{},"seal":null}',
+      '{"version":1,"record":null,"seal":null}',
+    ])
+      expect(reasonOf(served(half), "answer")).toBe("payload_malformed");
   });
 
   it("with a sidecar of another version, or about another seal, has a good seal: the sidecar alone is refused", () => {
@@ -150,10 +170,7 @@ describe("a fetch answer", () => {
       ...ended,
       previous: business.issued.certId,
     });
-    const certificate = asJson({
-      certificate: next.envelope,
-      history: [{ certificate: business.issued.envelope }],
-    });
+    const certificate = certificateAnswer(next.envelope, business.issued.envelope);
     const report = verifier.fetchAnswer(utf8(body), { ...evidence, certificate });
     expect(reasonOf(report, "certificate")).toBe("ok");
     expect(reasonOf(report, "seal")).toBe("certificate_not_in_force");
@@ -189,8 +206,11 @@ describe("a fetch answer", () => {
       provenance: { log_leaf: `sha256:${"0".repeat(64)}` },
     });
     expect(reasonOf(verifier.fetchAnswer(utf8(leafless), evidence), "answer")).toBe("hash_mismatch");
-    const none = fetchBody(service, business, bytes, { provenance: {} });
-    expect(reasonOf(verifier.fetchAnswer(utf8(none), evidence), "source_line")).toBe("not_checked");
+    const later = fetchBody(service, business, bytes).replaceAll(
+      /served(=|_at=)2026-03-05T10(:|%3A)00/g,
+      "served$12026-03-05T11$200",
+    );
+    expect(reasonOf(verifier.fetchAnswer(utf8(later), evidence), "source_line")).toBe("hash_mismatch");
   });
 
   it("that is none is payload_malformed", () => {
@@ -209,7 +229,10 @@ describe("a search answer", () => {
   it("verifies: the receipt over exactly these rows, and every row", () => {
     expect(verifier.searchAnswer(utf8(body), { callerKeyId })).toMatchObject({
       valid: true,
-      checks: [{ name: "receipt" }, { name: "rows/0" }],
+      checks: [
+        ...[{ name: "receipt" }, { name: "rows/0" }],
+        ...[{ name: "unsigned/rows/*/ai_policy_bits" }, { name: "unsigned/rows/*/sponsored" }],
+      ],
     });
   });
 
@@ -246,10 +269,10 @@ describe("an evidence file", () => {
 
   it("verifies with nothing but anchors", () => {
     const report = verifyEvidence({ anchors }, utf8(fetched));
-    expect(report.checks.filter((check) => check.state !== "ok")).toEqual([]);
+    expect(report.checks.filter(({ state }) => state !== "ok" && state !== "unsigned")).toEqual([]);
     expect(report).toMatchObject({ valid: true, complete: true });
     const search = evidenceText({
-      ...texts,
+      ...{ environment: "production", keySet: texts.keySet, callerKeyId },
       answer: { kind: "search", text: searchBody(service, business, bytes) },
     });
     expect(verifyEvidence({ anchors }, utf8(search))).toMatchObject({ valid: true });
@@ -267,10 +290,18 @@ describe("an evidence file", () => {
   it("that shows another record than the bytes beside it is hash_mismatch", () => {
     const shown = fetched.replace("Black tea", "Green tea");
     expect(shown).not.toBe(fetched);
-    expect(reasonOf(verifyEvidence({ anchors }, utf8(shown)), "seal")).toBe("hash_mismatch");
+    expect(reasonOf(verifyEvidence({ anchors }, utf8(shown)), "answer")).toBe("hash_mismatch");
     const granted = fetched.replace('"alcohol":true', '"alcohol":false');
     expect(granted).not.toBe(fetched);
-    expect(reasonOf(verifyEvidence({ anchors }, utf8(granted)), "ai_policy")).toBe("hash_mismatch");
+    expect(reasonOf(verifyEvidence({ anchors }, utf8(granted)), "answer")).toBe("hash_mismatch");
+    // Nor do the bytes beside it show anything else.
+    for (const name of ["record_base64", "ai_policy_record_base64"])
+      for (const other of ["", "AAAA", toBase64(recordBytes({ product_name: "Forged" }))]) {
+        const file = { ...(JSON.parse(fetched) as object), [name]: other };
+        expect(reasonOf(verifyEvidence({ anchors }, utf8(JSON.stringify(file))), "answer")).toBe(
+          "hash_mismatch",
+        );
+      }
   });
 
   it("of another environment or of other roots proves nothing", () => {

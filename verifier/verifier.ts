@@ -48,6 +48,7 @@ import {
 import { loggedChecks } from "./logged.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
+import { verifyPoolAnswer } from "./pool-answer.ts";
 import { verifyProjectionDocument } from "./projection-document.ts";
 import { type ProofFileMembers, parseProofFile, servedIn } from "./proof-file.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
@@ -141,6 +142,8 @@ export interface Verifier {
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the body of a fetch answer, exactly as received. */
   fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+  /** Checks the body of a pool of ads, exactly as received. */
+  poolAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the item of an ad, as the exact bytes that a pool served or as parsed JSON. */
   adItem(item: JsonValue | Uint8Array, evidence?: AdEvidence): Report;
 }
@@ -244,6 +247,7 @@ function verifierOf(trust: Trust): Verifier {
     logConsistency: (first, second, proof) => verifyLogConsistency(trust, first, second, proof),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
+    poolAnswer: (body, evidence) => verifyPoolAnswer(trust, body, evidence),
     adItem: (item, evidence) => verifyAdItem(trust, item, evidence),
   };
 }

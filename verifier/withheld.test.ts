@@ -7,7 +7,14 @@ import { publishedKeys, recordBytes, sealedMandate } from "./business.fixture.ts
 import { evidenceText } from "./evidence.ts";
 import { callerKeyId, fetchBody, servedAt } from "./retrieval.fixture.ts";
 import { codeOf, held, makeScene } from "./scene.fixture.ts";
-import { asJson, document, issueCertificate, keySetAnswer, soleKey } from "./service.fixture.ts";
+import {
+  asJson,
+  certificateAnswer,
+  document,
+  issueCertificate,
+  keySetAnswer,
+  soleKey,
+} from "./service.fixture.ts";
 import { verifyEvidence } from "./verifier.ts";
 
 const { service, business, verifier } = makeScene();
@@ -28,18 +35,15 @@ const revoked = next({
 });
 
 const keysAs = (changes: Partial<BusinessKeys>) => {
-  const { signed: _, ...payload } = publishedKeys(service, business) as unknown as BusinessKeys & {
+  const { signed: _, ...payload } = publishedKeys(service, business) as unknown as Omit<BusinessKeys, "v"> & {
     signed: unknown;
   };
   return asJson({
-    signed: document("business-keys.v1", { ...payload, ...changes }, soleKey(service.statement)),
+    signed: document("business-keys.v1", { v: 1, ...payload, ...changes }, soleKey(service.statement)),
   });
 };
-const old = asJson({ certificate: business.issued.envelope, history: [] });
-const whole = asJson({
-  certificate: revoked.envelope,
-  history: [{ certificate: business.issued.envelope }],
-});
+const old = certificateAnswer(business.issued.envelope);
+const whole = certificateAnswer(revoked.envelope, business.issued.envelope);
 
 function report(certificate: typeof old, businessKeys: ReturnType<typeof keysAs>) {
   const evidence = { certificate, businessKeys, mandate: sealedMandate(business), callerKeyId };
@@ -82,10 +86,7 @@ describe("a certificate answer whose newest issuance is left out", () => {
 
   it("is no concern where the certificates are newer than the keys: nothing is left out of them", () => {
     const renamed = next({ legal_name: "Nordlicht SE" });
-    const newer = asJson({
-      certificate: renamed.envelope,
-      history: [{ certificate: business.issued.envelope }],
-    });
+    const newer = certificateAnswer(renamed.envelope, business.issued.envelope);
     expect(report(newer, keysAs({})).of("certificate")).toMatchObject({ state: "ok" });
   });
 });

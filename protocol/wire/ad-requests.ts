@@ -19,6 +19,7 @@ import {
   text,
   timestamp,
 } from "../shape.ts";
+import { unsigned } from "../unsigned-members.ts";
 import { adItem } from "./ads.ts";
 import { recordId } from "./push.ts";
 
@@ -65,7 +66,7 @@ export const poolAnswer = named(
   object({
     retrieval_id: anyText,
     country,
-    subdivision: nullable(subdivision),
+    subdivision: unsigned("ad_pool", "/subdivision", { shape: nullable(subdivision) }),
     ads: described(
       listOf(adItem),
       "In the order of `sort_by`; ads that it does not tell apart are in that of their ids.",

@@ -25,6 +25,7 @@ import {
   text,
   versionNumber,
 } from "../shape.ts";
+import { unsigned } from "../unsigned-members.ts";
 import { recordId } from "./push.ts";
 import { adRow } from "./search-row.ts";
 
@@ -45,10 +46,10 @@ const shownImage = object({
   width: pixels,
   height: pixels,
   alt: text(200),
-  url: described(
-    text(2_048),
-    "Where a server can fetch the picture for 15 minutes. It is not to be given to readers.",
-  ),
+  url: unsigned("ad_item", "/creative/images/*/url", {
+    shape: text(2_048),
+    says: "Where a server can fetch the picture for 15 minutes. It is not to be given to readers.",
+  }),
 });
 
 const creative = described(
@@ -75,18 +76,21 @@ export const adItem = named(
       object({ text: literal("Sponsored"), advertiser: text(256) }),
       "What is shown beside the ad; `advertiser` is the legal name.",
     ),
-    net_price: described(
-      object({
+    net_price: unsigned("ad_item", "/net_price", {
+      shape: object({
         amount: matching(isDecimal, "a decimal string such as 0.25"),
         currency: matching(/^[A-Z]{3}$/, "an ISO 4217 code"),
       }),
-      "What showing the ad earns.",
-    ),
-    keyword_matches: described(
-      integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      "How many of the keywords asked for are the ad's.",
-    ),
-    render_token: described(text(2_048), "Confirms within ten minutes that the ad was shown."),
+      says: "What showing the ad earns.",
+    }),
+    keyword_matches: unsigned("ad_item", "/keyword_matches", {
+      shape: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+      says: "How many of the keywords asked for are the ad's.",
+    }),
+    render_token: unsigned("ad_item", "/render_token", {
+      shape: text(2_048),
+      says: "Confirms within ten minutes that the ad was shown.",
+    }),
     row: described(adRow, "The signed row, with the advertiser's seal."),
     record_base64: described(recordBase64, "The exact bytes that the advertiser sealed."),
     sidecar: described(envelopeShape, "What the service states about this version of the ad."),

@@ -24,6 +24,7 @@ import {
   uuid,
   versionNumber,
 } from "../shape.ts";
+import { unsigned } from "../unsigned-members.ts";
 import { recordId } from "./push.ts";
 import { searchRow } from "./search-row.ts";
 
@@ -39,10 +40,9 @@ export const searchAnswer = named(
 );
 export type SearchAnswer = Of<typeof searchAnswer>;
 
-export const sourceLine = described(
-  text(2_048),
-  "What to cite: the record, its certificate, when it was served.",
-);
+const sourceLineText = text(2_048);
+const sourceLineSays = "What to cite: the record, its certificate, when it was served.";
+export const sourceLine = described(sourceLineText, sourceLineSays);
 export const webAddress = matching(/^https?:\/\/[!-~]+$/, "an address on the web", { format: "uri" });
 
 const policy = object({
@@ -74,20 +74,25 @@ export const fetchedRecord = named(
     endpoints: optional(
       described(
         object({
-          status: oneOf(["authorised", "unconfirmed", "suspended"]),
+          status: unsigned("fetch", "/endpoints/status", {
+            shape: oneOf(["authorised", "unconfirmed", "suspended"]),
+          }),
           items: fieldShape(businessFileMembers.endpoints),
         }),
         "Business files: the addresses. `authorised`: the business controls all of their domains. `unconfirmed`: that was never confirmed of one of them. `suspended`: use none of them.",
       ),
     ),
     provenance: object({
-      certificate_url: webAddress,
+      certificate_url: unsigned("fetch", "/provenance/certificate_url", { shape: webAddress }),
       projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
       log_leaf: described(
         hash,
         "The seal's leaf in the transparency log: what an inclusion read is asked about. The log has it within an hour of the publication.",
       ),
-      source_line: sourceLine,
+      source_line: unsigned("fetch", "/provenance/source_line", {
+        shape: sourceLineText,
+        says: sourceLineSays,
+      }),
     }),
     receipt: envelopeShape,
   }),

@@ -29,6 +29,7 @@ import {
   uuid,
   versionNumber,
 } from "../shape.ts";
+import { unsigned } from "../unsigned-members.ts";
 import { recordId } from "./push.ts";
 
 const facts: Readonly<Record<Exclude<FactName, "type" | "adl_proj">, Shape<string | number>>> = {
@@ -41,22 +42,43 @@ const facts: Readonly<Record<Exclude<FactName, "type" | "adl_proj">, Shape<strin
   ai_policy_version: versionNumber,
 };
 
+const rowSignature = matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature");
+const bitsSay = "The AI policy in force.";
+
+/** What a row of a search has beside its signed members. */
 const served = {
-  adl_row_sig: matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature"),
-  ai_policy_bits: described(policyBitsShape, "The AI policy in force, set when the row is served."),
+  adl_row_sig: rowSignature,
+  ai_policy_bits: unsigned("search", "/rows/*/ai_policy_bits", { shape: policyBitsShape, says: bitsSay }),
 };
-const sponsored = optional(described(flag, "Set when the row is served."));
+const servedProduct = {
+  ...served,
+  sponsored: optional(
+    unsigned("search", "/rows/*/sponsored", {
+      shape: literal(true),
+      says: "Present where the row is an ad.",
+    }),
+  ),
+};
+
+/** The same of the row of an ad, whose item carries the sealed AI policy. */
+const servedAd = {
+  adl_row_sig: rowSignature,
+  ai_policy_bits: unsigned("ad_item", "/row/ai_policy_bits/action", {
+    shape: policyBitsShape,
+    says: `${bitsSay} Of \`action\`:`,
+  }),
+};
 
 /** The members of {@link IndexRow}, those of its collection, and those set when the row is served. */
 export const searchRow: Shape<IndexRow> = named(
   "SearchRow",
-  either(...collectionNames.map((name) => rowOf(name, { ...served, sponsored }))),
+  either(...collectionNames.map((name) => rowOf(name, name === "products" ? servedProduct : served))),
 ) as Shape<unknown> as Shape<IndexRow>;
 
 /** The row of an ad, which only the item of an ad carries. */
 export const adRow: Shape<IndexRow> = named(
   "AdRow",
-  rowOf("ads", served),
+  rowOf("ads", servedAd),
 ) as Shape<unknown> as Shape<IndexRow>;
 
 function rowOf(collection: ShownType, atServing: Readonly<Record<string, Shape<unknown>>>): Shape<unknown> {

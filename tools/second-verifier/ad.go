@@ -56,6 +56,7 @@ func (t *trust) adItem(in object) outcomes {
 	found.note("projection", t.adProjection(row, bytes))
 	found["images"] = pictures(item, sub(in, "images"))
 	t.adBusiness(in, item, bytes, found)
+	found.open(nil, "/creative/images/*/url", "/net_price", "/keyword_matches", "/render_token", "/row/ai_policy_bits/action")
 	return found
 }
 

@@ -162,7 +162,7 @@ func reported(checks outcomes) object {
 	for name, outcome := range checks {
 		stated[name] = outcome
 		valid = valid || outcome == "ok"
-		failed = failed || outcome != "ok" && outcome != "not_checked"
+		failed = failed || outcome != "ok" && outcome != "not_checked" && outcome != "unsigned"
 	}
 	return object{"valid": valid && !failed, "checks": stated}
 }
@@ -341,6 +341,8 @@ func (t *trust) served(check string, in object) object {
 		return verdict(t.logConsistency(text(in, "first"), text(in, "second"), list(in, "proof")), nil)
 	case "search_answer":
 		return reported(t.searchAnswer(decode64(in["body_base64"]), in))
+	case "pool_answer":
+		return reported(t.poolAnswer(decode64(in["body_base64"]), in))
 	case "ad_item":
 		return reported(t.adItem(in))
 	case "fetch_answer":

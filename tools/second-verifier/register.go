@@ -15,6 +15,7 @@ var certificateV1 = format{"certificate", 1, map[string]member{
 type certificate struct {
 	id                                         string
 	uuid, name, status, from, issued, previous string
+	kind, country, since, reason               string
 }
 
 func (t *trust) mark(payload object) refusal {
@@ -37,7 +38,11 @@ func (t *trust) certificate(value any) (*certificate, refusal) {
 	if reason := t.mark(payload); reason != "" {
 		return nil, reason
 	}
-	found := &certificate{hashOf(env.payload), text(sub(payload, "subject"), "uuid"), text(payload, "legal_name"), status, text(payload, "status_effective_from"), text(payload, "issued_at"), text(payload, "previous")}
+	found := &certificate{
+		id: hashOf(env.payload), uuid: text(sub(payload, "subject"), "uuid"), name: text(payload, "legal_name"), status: status,
+		from: text(payload, "status_effective_from"), issued: text(payload, "issued_at"), previous: text(payload, "previous"),
+		kind: text(sub(payload, "subject"), "kind"), country: text(payload, "country"), since: text(payload, "verified_since"), reason: text(payload, "status_reason"),
+	}
 	return found, t.verifyPair(env, "issuance", found.issued)
 }
 
@@ -134,9 +139,10 @@ type businessKeys struct {
 }
 
 func (t *trust) businessKeys(uuid string, value any) (*businessKeys, refusal) {
+	beside := object{}
 	if given, ok := value.(object); ok {
 		if signed, there := given["signed"]; there {
-			value = signed
+			value, beside = signed, given
 		}
 	}
 	env, payload, reason := read(value, businessKeysV1)
@@ -154,6 +160,9 @@ func (t *trust) businessKeys(uuid string, value any) (*businessKeys, refusal) {
 			return nil, "payload_malformed"
 		}
 		found.keys[key.id] = &businessKey{key, kind, windowOf(entry)}
+	}
+	if saysOtherwise(beside, payload, "uuid", "cert_id", "issued_at", "keys") {
+		return nil, "payload_malformed"
 	}
 	if found.uuid != uuid {
 		return nil, "key_unknown"
@@ -266,16 +275,24 @@ func (t *trust) custodyAt(answer any, uuid, keyID, at string) (string, refusal) 
 			return "", "payload_malformed"
 		}
 	}
+	if saysOtherwise(given, object{"uuid": uuid}, "uuid") {
+		return "", "payload_malformed"
+	}
 	var inForce []object
 	for _, each := range statements {
+		beside := object{}
 		if entry, ok := each.(object); ok {
 			if statement, there := entry["statement"]; there {
-				each = statement
+				each, beside = statement, entry
 			}
 		}
 		found, reason := t.keyCustody(each)
 		if reason != "" {
 			return "", reason
+		}
+		id := hashOf(decode64(each.(object)["payload"]))
+		if saysOtherwise(beside, found, "key_id", "custody", "effective_from", "issued_at") || saysOtherwise(beside, object{"statement_id": id}, "statement_id") {
+			return "", "payload_malformed"
 		}
 		if text(found, "business_uuid") == uuid && text(found, "key_id") == keyID && text(found, "effective_from") <= at {
 			inForce = append(inForce, found)

@@ -128,8 +128,9 @@ var projections = map[string]string{
 func (t *trust) row(value any, servedAt string) refusal {
 	row, ok := value.(object)
 	signature := decode64(row["adl_row_sig"])
-	isRow := isRecord(row["record_id"]) && isUUID(row["business_uuid"]) && isText(row["type"]) && isCount(row["published_at"]) &&
-		isHash(row["adl_origin"]) && isHash(row["adl_origin_cert"]) && isText(row["adl_proj"]) && len(signature) == 64 && isKeyID(row["adl_key_id"]) && isCount(row["ai_policy_version"])
+	isRow := isRecord(row["record_id"]) && isUUID(row["business_uuid"]) && isAnyType(row["type"]) && within(0, 253_402_300_799)(row["published_at"]) &&
+		isHash(row["adl_origin"]) && isHash(row["adl_origin_cert"]) && matches(projectionForm)(row["adl_proj"]) && matches(rowSigForm)(row["adl_row_sig"]) &&
+		len(signature) == 64 && isKeyID(row["adl_key_id"]) && isVersion(row["ai_policy_version"])
 	if !ok || !isRow {
 		return "payload_malformed"
 	}

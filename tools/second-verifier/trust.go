@@ -91,14 +91,18 @@ var keyCertificateV1 = format{"key-certificate", 1, map[string]member{
 func isPairUse(use string) bool { return use == "root" || use == "issuance" }
 
 func readKeySet(a *anchors, value any) (*trust, refusal) {
+	beside := object{}
 	if given, ok := value.(object); ok {
 		if signed, there := given["signed"]; there {
-			value = signed
+			value, beside = signed, given
 		}
 	}
 	env, payload, reason := read(value, keySetV1)
 	if reason != "" {
 		return nil, reason
+	}
+	if saysOtherwise(beside, payload, "keys") {
+		return nil, "payload_malformed"
 	}
 	t := &trust{anchors: a, keys: map[string]*serviceKey{}, issuedAt: text(payload, "issued_at")}
 	for _, each := range list(payload, "keys") {

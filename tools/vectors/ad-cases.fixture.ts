@@ -3,24 +3,33 @@
 import { utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { adRenderMs } from "../../protocol/limits.ts";
+import type { IndexRow } from "../../protocol/row.ts";
+import { unsignedMembers } from "../../protocol/unsigned-members.ts";
 import { type AdParts, adRecord, makeAdItem, pictures } from "../../verifier/ad.fixture.ts";
 import { publishedKeys } from "../../verifier/business.fixture.ts";
-import { issueCertificate } from "../../verifier/service.fixture.ts";
-import type { Outcome, VectorCase } from "./case.ts";
+import { callerKeyId, receiptFacts, servedAt } from "../../verifier/retrieval.fixture.ts";
+import { document, issueCertificate, soleKey } from "../../verifier/service.fixture.ts";
+import { isValid, type Outcome, type VectorCase } from "./case.ts";
 import { base64, casesOf, type World, withFlippedSignature } from "./world.fixture.ts";
 
 type Checks = Readonly<Record<string, Outcome>>;
 
+const unsigned = Object.fromEntries(
+  unsignedMembers.flatMap(({ answer, member }) =>
+    answer === "ad_item" ? [[`unsigned${member}`, "unsigned"] as const] : [],
+  ),
+);
 const whole: Checks = {
   ...{ row: "ok", origin_hash: "ok", seal: "ok", projection: "ok", creative: "ok" },
-  ...{ images: "ok", ai_policy_bits: "ok" },
+  ...{ images: "ok", ai_policy_bits: "ok", ...unsigned },
 };
 const images = Object.fromEntries(pictures.map((bytes) => [hashOf(bytes), base64(bytes)]));
 const unknownHash = `sha256:${"0".repeat(64)}`;
 
 function adCase(name: string, says: string, input: object, checks: Checks): VectorCase {
-  const valid = Object.values(checks).every((each) => each === "ok" || each === "not_checked");
-  return casesOf("ad_item").good(name, says, { images, ...input }, { valid, checks });
+  return casesOf("ad_item").good(name, says, { images, ...input }, { valid: isValid(checks), checks });
 }
 
 const formFault = (name: string, says: string, item: JsonValue): VectorCase =>
@@ -305,5 +314,85 @@ async function historyCases(
       }),
       { ...refused, seal: "signature_invalid" },
     ),
+  ];
+}
+
+/** Pools of one ad, whose pictures nobody fetched. */
+export async function poolCases(world: World): Promise<readonly VectorCase[]> {
+  const { service, business } = world.production;
+  const item = await makeAdItem(service, business);
+  const rows = [item["row"] as unknown as IndexRow];
+  const facts = { ...receiptFacts(rows), kind: "ad_pool", collection: null };
+  const pool: JsonObject = {
+    ...{ retrieval_id: facts.retrieval_id, country: "DE", subdivision: null, ads: [item] },
+    render_until: formatTimestamp(Date.parse(servedAt) + adRenderMs),
+    receipt: document("receipt.v3", facts, soleKey(service.receipt)),
+  };
+  const inItem = Object.entries({ ...whole, images: "not_checked" } as Checks).map(
+    ([name, outcome]) => [`ads/0/${name}`, outcome] as const,
+  );
+  const fine: Checks = {
+    ...{ receipt: "ok", ...Object.fromEntries(inItem) },
+    "unsigned/subdivision": "unsigned",
+  };
+  const one = (name: string, says: string, changes: object, checks: Checks = {}) =>
+    casesOf("pool_answer").good(
+      name,
+      says,
+      { body_base64: base64(utf8(JSON.stringify({ ...pool, ...changes }))), caller_key_id: callerKeyId },
+      { valid: isValid({ ...fine, ...checks }), checks: { ...fine, ...checks } },
+    );
+  const other = (path: readonly string[], by: JsonValue) => ({ ads: [changed(item, path, by)] });
+  const malformed = (name: string, says: string, body: JsonValue) =>
+    casesOf("pool_answer").good(
+      name,
+      says,
+      { body_base64: base64(utf8(JSON.stringify(body))) },
+      { valid: false, checks: { answer: "payload_malformed" } },
+    );
+  const { render_until: _, ...without } = pool;
+  return [
+    one("whole", "A pool with one ad.", {}),
+    one("of a part of the country", "The pool was asked for a part of the country.", {
+      subdivision: "DE-BE",
+    }),
+    one(
+      "of a part of another country",
+      "The part is not of the country.",
+      { subdivision: "FR-75" },
+      {
+        answer: "payload_malformed",
+      },
+    ),
+    one(
+      "another country",
+      "It names another country than its receipt.",
+      { country: "FR" },
+      {
+        receipt: "receipt_row_mismatch",
+      },
+    ),
+    one(
+      "ad repeated",
+      "It has an ad twice.",
+      { ads: [item, item] },
+      {
+        receipt: "receipt_row_mismatch",
+        ...Object.fromEntries(inItem.map(([name, outcome]) => [name.replace("0", "1"), outcome])),
+      },
+    ),
+    one(
+      "longer to render",
+      "Its ads may be rendered later than ten minutes after they were served.",
+      { render_until: "2026-03-05T11:00:00.000Z" },
+      { answer: "hash_mismatch" },
+    ),
+    one("another headline", "An ad shows another headline.", other(["creative", "headline"], "Cheaper"), {
+      "ads/0/creative": "hash_mismatch",
+    }),
+    one("another price", "The price is an offer of the service.", other(["net_price", "amount"], "9.99")),
+    one("further member", "A member that no pool has.", { more: 1 }, { "unknown/more": "not_checked" }),
+    malformed("member missing", "It does not say until when its ads may be rendered.", without),
+    malformed("no answer", "An object without the members of an answer.", {}),
   ];
 }

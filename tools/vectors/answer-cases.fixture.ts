@@ -1,7 +1,6 @@
-// Cases about whole answers, and about evidence files: every named check of the report.
+// Cases about whole answers: every named check of the report.
 
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
-import type { ReasonCode } from "../../protocol/result.ts";
 import {
   publishedKeys,
   recordBytes,
@@ -9,44 +8,57 @@ import {
   sidecarEnvelope,
   sidecarFacts,
 } from "../../verifier/business.fixture.ts";
-import { evidenceText } from "../../verifier/evidence.ts";
-import { callerKeyId, fetchBody, searchBody } from "../../verifier/retrieval.fixture.ts";
-import { asJson, document, issueCertificate } from "../../verifier/service.fixture.ts";
-import type { Outcome, VectorCase } from "./case.ts";
+import { callerKeyId, fetchBody, searchBody, verifyUrl } from "../../verifier/retrieval.fixture.ts";
+import {
+  certificateAnswer,
+  custodyAnswer,
+  document,
+  issueCertificate,
+} from "../../verifier/service.fixture.ts";
+import { isValid, type Outcome, type VectorCase } from "./case.ts";
 import { base64, casesOf, type World } from "./world.fixture.ts";
 
 // Not canonical, with trailing white space: only the exact characters have its hash.
-const bytes = utf8(`${JSON.stringify(JSON.parse(new TextDecoder().decode(recordBytes())), null, 1)}\n`);
+export const bytes = utf8(
+  `${JSON.stringify(JSON.parse(new TextDecoder().decode(recordBytes())), null, 1)}\n`,
+);
 
-function utf8(text: string): Uint8Array {
+export function utf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-type Checks = Readonly<Record<string, Outcome>>;
+export type Checks = Readonly<Record<string, Outcome>>;
 
-const whole: Checks = {
+export const whole: Checks = {
   ...{ receipt: "ok", sidecar: "ok", source_line: "ok", certificate: "ok" },
-  ...{ business_keys: "ok", seal: "ok", ai_policy: "ok", key_custody: "ok" },
+  ...{ business_keys: "ok", seal: "ok", ai_policy: "ok", key_custody: "ok", mandate: "ok" },
+  "unsigned/provenance/certificate_url": "unsigned",
+  "unsigned/provenance/source_line": "unsigned",
+};
+export const wholeSearch: Checks = {
+  ...{ receipt: "ok", "rows/0": "ok" },
+  "unsigned/rows/*/ai_policy_bits": "unsigned",
+  "unsigned/rows/*/sponsored": "unsigned",
 };
 
 /** What is at hand beside a fetched record. */
-function evidenceOf({ production: { service, business } }: World) {
+export function evidenceOf({ production: { service, business } }: World) {
   const custody = {
     ...{ v: 1, business_uuid: business.uuid, key_id: business.system.keyId, custody: "self" },
     ...{ issued_at: "2026-02-01T00:00:00.000Z", effective_from: "2026-02-01T00:00:00.000Z" },
   };
   const statement = document("key-custody.v1", custody, ...service.issuance.halves);
   return {
-    certificate: asJson({ certificate: business.issued.envelope, history: [] }),
+    certificate: certificateAnswer(business.issued.envelope),
     business_keys: publishedKeys(service, business),
-    key_custody: asJson({ uuid: business.uuid, statements: [{ statement }] }),
+    key_custody: custodyAnswer(business.uuid, [statement]),
     mandate: sealedMandate(business),
     caller_key_id: callerKeyId,
   };
 }
 
-function outcome(checks: Checks): Pick<VectorCase["expected"], "valid" | "checks"> {
-  return { valid: Object.values(checks).every((each) => each === "ok" || each === "not_checked"), checks };
+export function outcome(checks: Checks): Pick<VectorCase["expected"], "valid" | "checks"> {
+  return { valid: isValid(checks), checks };
 }
 
 export function fetchCases(world: World): readonly VectorCase[] {
@@ -59,6 +71,7 @@ export function fetchCases(world: World): readonly VectorCase[] {
   const facts = sidecarFacts(business, bytes);
   const besides = (sidecar: object) =>
     fetchBody(service, business, bytes, { sidecar: sidecarEnvelope(service, { ...facts, ...sidecar }) });
+  const shown = (changes: Parameters<typeof fetchBody>[3]) => fetchBody(service, business, bytes, changes);
   const ended = issueCertificate(service, {
     ...{ ...business.certificate, status: "revoked", status_effective_from: "2026-02-01T00:00:00.000Z" },
     ...{ issued_at: "2026-04-01T00:00:00.000Z", previous: business.issued.certId },
@@ -72,9 +85,15 @@ export function fetchCases(world: World): readonly VectorCase[] {
     key_custody: "not_checked",
   };
   const alone = Object.fromEntries(Object.keys(evidence).map((name) => [name, undefined]));
+  const { mandate: _, ...withoutMandate } = whole;
+  const {
+    "unsigned/provenance/certificate_url": __,
+    "unsigned/provenance/source_line": ___,
+    ...addressed
+  } = whole;
   return [
     one("whole", "A fetched record with everything that is published of its business.", text, whole),
-    one("alone", "A fetched record with nothing beside it.", text, { ...whole, ...unknown }, alone),
+    one("alone", "A fetched record with nothing beside it.", text, { ...withoutMandate, ...unknown }, alone),
     one("record changed", "A word of the record is another.", text.replace("Black tea", "Green tea"), {
       ...whole,
       receipt: "receipt_row_mismatch",
@@ -119,10 +138,7 @@ export function fetchCases(world: World): readonly VectorCase[] {
         key_custody: "not_checked",
       },
       {
-        certificate: asJson({
-          certificate: ended.envelope,
-          history: [{ certificate: business.issued.envelope }],
-        }),
+        certificate: certificateAnswer(ended.envelope, business.issued.envelope),
       },
     ),
     one(
@@ -134,14 +150,113 @@ export function fetchCases(world: World): readonly VectorCase[] {
     one(
       "no AI policy",
       "The record was sealed under an AI policy, and the answer has none.",
-      text.replace(/"ai_policy":\{.*\}$/s, '"ai_policy":null}'),
+      text.replace(/"ai_policy":\{.*\}$/s, '"ai_policy":{"version":0,"record":null,"seal":null}}'),
       { ...whole, ai_policy: "ai_policy_version_mismatch" },
+    ),
+    one(
+      "AI policy without a version",
+      "The AI policy is said to be none, and has a record and a seal.",
+      text.replace('"ai_policy":{"version":1', '"ai_policy":{"version":0'),
+      malformed,
     ),
     one(
       "another leaf of the log",
       "The leaf beside the record is not that of its seal.",
-      text.replace('"provenance":{', `"provenance":{"log_leaf":"sha256:${"0".repeat(64)}",`),
+      shown({ provenance: { log_leaf: `sha256:${"0".repeat(64)}` } }),
       { answer: "hash_mismatch", ...whole },
+    ),
+    one(
+      "another time of publication",
+      "The answer names another time of publication than the sidecar.",
+      shown({ published_at: "2026-03-01T12:00:03.000Z" }),
+      { answer: "hash_mismatch", ...whole },
+    ),
+    one(
+      "another projection",
+      "The answer names the projection of another type.",
+      shown({ provenance: { projection_version: "events/1" } }),
+      { answer: "record_type_mismatch", ...whole },
+    ),
+    one(
+      "unknown projection",
+      "The answer names a projection that nobody published.",
+      shown({ provenance: { projection_version: "products/99" } }),
+      { answer: "projection_unknown", ...whole },
+    ),
+    one(
+      "another business's certificate",
+      "The address leads to the certificate of another business.",
+      shown({
+        provenance: { certificate_url: `${verifyUrl}/v1/certificates/00000000-0000-4000-8000-000000000001` },
+      }),
+      { answer: "hash_mismatch", ...whole },
+    ),
+    one(
+      "another time of serving",
+      "The source line names another time of serving than the receipt.",
+      text.replaceAll(/served(=|_at=)2026-03-05T10(:|%3A)00/g, "served$12026-03-05T11$200"),
+      { ...whole, source_line: "hash_mismatch" },
+    ),
+    one("given address", "Its addresses lead to the service that is known.", text, addressed, {
+      verify_url: verifyUrl,
+    }),
+    one(
+      "another address",
+      "Its addresses lead elsewhere.",
+      text,
+      { answer: "hash_mismatch", ...addressed, source_line: "hash_mismatch" },
+      { verify_url: "https://other.test" },
+    ),
+    one(
+      "endpoints of a product",
+      "Only a business file has endpoints.",
+      shown({ endpoints: { status: "authorised", items: [] } }),
+      { answer: "payload_malformed", ...whole },
+    ),
+    one("further member", "A member that no answer has.", shown({ checkout: "https://other.test" }), {
+      ...whole,
+      "unknown/checkout": "not_checked",
+    }),
+    one(
+      "further member inside",
+      "A member that no provenance has.",
+      shown({ provenance: { checkout: "https://other.test" } }),
+      { ...whole, "unknown/provenance/checkout": "not_checked" },
+    ),
+    one(
+      "without provenance",
+      "A member of the answer is left out.",
+      shown({ published_at: undefined }),
+      malformed,
+    ),
+    one(
+      "certificate stated otherwise",
+      "Beside the envelope stands another status.",
+      text,
+      {
+        ...whole,
+        ...{ certificate: "payload_malformed", seal: "not_checked", ai_policy: "not_checked" },
+        key_custody: "not_checked",
+      },
+      { certificate: { ...(evidence.certificate as JsonObject), status: "closed" } },
+    ),
+    one(
+      "keys stated otherwise",
+      "Beside the envelope stands another list of keys.",
+      text,
+      { ...whole, ...unknown, certificate: "ok", business_keys: "payload_malformed", mandate: "not_checked" },
+      { business_keys: { ...(evidence.business_keys as JsonObject), keys: [] } },
+    ),
+    one(
+      "custody stated otherwise",
+      "Beside the envelope stands another custody.",
+      text,
+      { ...whole, key_custody: "payload_malformed" },
+      {
+        key_custody: JSON.parse(
+          JSON.stringify(evidence.key_custody).replace('"self"', '"hosted"'),
+        ) as JsonValue,
+      },
     ),
     one("no answer", "An object without the members of an answer.", "{}", malformed),
     one("no JSON", "It is no JSON.", text.slice(1), malformed),
@@ -155,7 +270,11 @@ export function searchCases(world: World): readonly VectorCase[] {
   const answer = JSON.parse(text) as JsonObject;
   const one = (name: string, says: string, body: string, checks: Checks, caller = callerKeyId): VectorCase =>
     good(name, says, { body_base64: base64(utf8(body)), caller_key_id: caller }, outcome(checks));
-  const fine: Checks = { receipt: "ok", "rows/0": "ok" };
+  const fine = wholeSearch;
+  const other = (changes: object) => JSON.stringify({ ...answer, ...changes });
+  const [served] = answer["rows"] as readonly JsonObject[];
+  const bits = served?.["ai_policy_bits"] as JsonObject;
+  const withRow = (changes: object) => other({ rows: [{ ...served, ...changes }] });
   return [
     one("whole", "A receipt over exactly these rows.", text, fine),
     one(
@@ -180,99 +299,40 @@ export function searchCases(world: World): readonly VectorCase[] {
       { ...fine, receipt: "receipt_caller_mismatch" },
       business.system.keyId,
     ),
-    one("no answer", "An object without the members of an answer.", "{}", { answer: "payload_malformed" }),
-  ];
-}
-
-export function evidenceCases(world: World): readonly VectorCase[] {
-  const { service, business } = world.production;
-  const { certificate, business_keys, key_custody, mandate } = evidenceOf(world);
-  const keySet = world.trust["production"]?.key_set ?? null;
-  const text = (value: JsonValue) => JSON.stringify(value);
-  const texts = {
-    ...{ environment: "production" as const, keySet: text(keySet), certificate: text(certificate) },
-    ...{
-      businessKeys: text(business_keys),
-      keyCustody: text(key_custody),
-      mandate: text(mandate),
-      callerKeyId,
-    },
-  } as const;
-  const fetched = evidenceText({
-    ...texts,
-    answer: { kind: "fetched", text: fetchBody(service, business, bytes) },
-  });
-  const searched = evidenceText({
-    ...texts,
-    answer: { kind: "search", text: searchBody(service, business, bytes) },
-  });
-  const parsed = JSON.parse(fetched) as JsonObject;
-  const { record_base64: _, ...without } = parsed;
-  const { good, under } = casesOf("evidence");
-  const of = (file: string) => ({ file_base64: base64(utf8(file)) });
-  const fine: Checks = { key_set: "ok", ...whole };
-  const one = (name: string, says: string, file: string, checks: Checks) =>
-    good(name, says, of(file), outcome(checks));
-  const refused = (reason: ReasonCode, check: string) => outcome({ [check]: reason });
-  return [
-    one("fetched", "A fetched record with everything that proves it.", fetched, fine),
-    one("search", "A search answer.", searched, { key_set: "ok", receipt: "ok", "rows/0": "ok" }),
-    one(
-      "printed again",
-      "The file was formatted; the bytes beside the answer are the sealed ones.",
-      JSON.stringify(parsed, null, 4),
-      fine,
-    ),
-    one("printed again without its bytes", "The sealed bytes are lost.", JSON.stringify(without), {
+    one("another country", "The answer names another country than its receipt.", other({ country: "FR" }), {
       ...fine,
       receipt: "receipt_row_mismatch",
-      sidecar: "hash_mismatch",
-      source_line: "hash_mismatch",
-      seal: "hash_mismatch",
-      key_custody: "not_checked",
     }),
     one(
-      "shows another record",
-      "The record shown is another than the bytes beside it.",
-      fetched.replace("Black tea", "Green tea"),
-      {
-        ...fine,
-        receipt: "receipt_row_mismatch",
-        sidecar: "hash_mismatch",
-        source_line: "hash_mismatch",
-        seal: "hash_mismatch",
-        key_custody: "not_checked",
-      },
+      "another collection",
+      "The answer names another collection than its receipt.",
+      other({ collection: "events" }),
+      { ...fine, receipt: "receipt_row_mismatch", "rows/0": "record_type_mismatch" },
     ),
     one(
-      "shows another AI policy",
-      "The AI policy shown is another than the bytes beside it.",
-      fetched.replace('"alcohol":true', '"alcohol":false'),
-      {
-        ...fine,
-        ai_policy: "hash_mismatch",
-      },
-    ),
-    under("sandbox").good(
-      "of another environment",
-      "The anchors are of the sandbox.",
-      of(fetched),
-      refused("key_unknown", "environment"),
+      "bits of an older AI policy",
+      "The bits are of an older AI policy than the row was sealed under.",
+      withRow({ ai_policy_bits: { ...bits, ai_policy_version: 0, use: 0, action: 0, blocked: 0 } }),
+      { ...fine, "rows/0": "ai_policy_version_mismatch" },
     ),
     one(
-      "of another format",
-      "A format that is not known.",
-      JSON.stringify({ ...parsed, format: "svc-evidence/99" }),
-      { file: "payload_malformed" },
+      "bits without an AI policy",
+      "Bits are set without an AI policy.",
+      withRow({ ai_policy_bits: { ...bits, ai_policy_version: 0 } }),
+      { ...fine, "rows/0": "ai_policy_bits_mismatch" },
     ),
-    one(
-      "two answers",
-      "It has a fetched record and a search answer.",
-      JSON.stringify({ ...parsed, search: {} }),
-      { file: "payload_malformed" },
-    ),
-    one("further member", "A member that evidence does not have.", JSON.stringify({ ...parsed, extra: 1 }), {
-      file: "payload_malformed",
+    one("without bits", "The bits of a row are left out.", withRow({ ai_policy_bits: undefined }), {
+      ...fine,
+      "rows/0": "payload_malformed",
     }),
+    one("sponsored by a text", "The mark of an ad is a text.", withRow({ sponsored: "yes" }), {
+      ...fine,
+      "rows/0": "payload_malformed",
+    }),
+    one("further member", "A member that no answer has.", other({ total: 1 }), {
+      ...fine,
+      "unknown/total": "not_checked",
+    }),
+    one("no answer", "An object without the members of an answer.", "{}", { answer: "payload_malformed" }),
   ];
 }

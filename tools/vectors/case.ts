@@ -35,14 +35,20 @@ export const checkNames = [
   "log_consistency",
   "search_answer",
   "fetch_answer",
+  "pool_answer",
   "ad_item",
   "evidence",
 ] as const;
 
 export type CheckName = (typeof checkNames)[number];
 
-/** `ok`, `not_checked`, or the reason of a failed check. */
-export type Outcome = ReasonCode | "ok" | "not_checked";
+/** `ok`, `not_checked`, `unsigned`, or the reason of a failed check. */
+export type Outcome = ReasonCode | "ok" | "not_checked" | "unsigned";
+
+/** Whether these outcomes make a report valid. */
+export function isValid(checks: Readonly<Record<string, Outcome>>): boolean {
+  return Object.values(checks).every((each) => ["ok", "not_checked", "unsigned"].includes(each));
+}
 
 export interface Expected {
   readonly valid: boolean;

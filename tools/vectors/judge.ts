@@ -176,6 +176,8 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
     reported(verifier.searchAnswer(bytesOf(input, "body_base64"), answerEvidence(input))),
   fetch_answer: (verifier, input) =>
     reported(verifier.fetchAnswer(bytesOf(input, "body_base64"), answerEvidence(input))),
+  pool_answer: (verifier, input) =>
+    reported(verifier.poolAnswer(bytesOf(input, "body_base64"), answerEvidence(input))),
   ad_item: (verifier, input) => {
     const held = input["images"] as JsonObject;
     const images = new Map(Object.keys(held).map((name) => [name, bytesOf(held, name)]));
@@ -187,7 +189,7 @@ const checks: Partial<Record<CheckName, (verifier: Verifier, input: Input) => Ex
 function answerEvidence(input: Input): Parameters<Verifier["fetchAnswer"]>[1] {
   const { caller_key_id, request_hash, certificate, business_keys, key_custody, mandate } = input;
   return given({
-    ...{ callerKeyId: caller_key_id, requestHash: request_hash, certificate },
+    ...{ callerKeyId: caller_key_id, requestHash: request_hash, certificate, verifyUrl: input["verify_url"] },
     ...{ businessKeys: business_keys, keyCustody: key_custody, mandate },
   });
 }
@@ -215,7 +217,7 @@ export function expectedOf<T>(verdict: Verdict<T>, found?: (value: T) => JsonVal
 function reported(report: Report): Expected {
   const outcomes = report.checks.map(({ name, state, reason }): readonly [string, Outcome] => [
     name,
-    reason ?? (state as "ok" | "not_checked"),
+    reason ?? (state as Exclude<typeof state, "failed">),
   ]);
   return { valid: report.valid, checks: Object.fromEntries(outcomes) };
 }

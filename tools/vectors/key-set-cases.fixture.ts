@@ -78,7 +78,8 @@ function signatureCases(world: World): readonly VectorCase[] {
   return [
     good("whole", "A key set that chains to the anchors.", input()),
     good("bare envelope", "The signed envelope alone.", given(signed)),
-    good(
+    bad(
+      "payload_malformed",
       "list beside it",
       "Only what is signed counts: the list beside it says something else.",
       given({ keys: [], signed }),

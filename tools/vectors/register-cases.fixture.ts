@@ -30,7 +30,7 @@ export function businessKeysCases(world: World): readonly VectorCase[] {
   return [
     good("published", "The statement key signed them.", { uuid, answer }),
     good("bare envelope", "The signed envelope alone.", { uuid, answer: signed }),
-    good("list beside it", "Only what is signed counts: the list beside it is empty.", {
+    bad("payload_malformed", "list beside it", "Only what is signed counts: the list beside it is empty.", {
       uuid,
       answer: { ...answer, keys: [] },
     }),

@@ -1,11 +1,12 @@
 // The public test vectors: every file of `vectors/`, the same bytes each time.
 
 import { createHash } from "node:crypto";
-import { adCases } from "./ad-cases.fixture.ts";
-import { evidenceCases, fetchCases, searchCases } from "./answer-cases.fixture.ts";
+import { adCases, poolCases } from "./ad-cases.fixture.ts";
+import { fetchCases, searchCases } from "./answer-cases.fixture.ts";
 import type { TrustFile, VectorCase, VectorFile } from "./case.ts";
 import { certificateCases, historyCases } from "./certificate-cases.fixture.ts";
 import { entitlementCases } from "./entitlement-cases.fixture.ts";
+import { evidenceCases } from "./evidence-cases.fixture.ts";
 import { anchorCases, keySetCases } from "./key-set-cases.fixture.ts";
 import { logCases } from "./log-cases.fixture.ts";
 import { proofCases } from "./proof-cases.fixture.ts";
@@ -58,6 +59,7 @@ export async function makeSuite(): Promise<Suite> {
     "fetch-answer": fetchCases(world),
     "search-answer": searchCases(world),
     "ad-item": await adCases(world),
+    "pool-answer": await poolCases(world),
     evidence: [...evidenceCases(world), ...proofCases(world)],
   };
   const files = Object.entries(cases).map(([name, each]) => [`${name}.json`, { v: 1, cases: each }] as const);

@@ -51,6 +51,7 @@ interface Amounts {
   readonly envelopes: number;
   readonly assertions: number;
   readonly notes: number;
+  readonly answers: number;
 }
 
 export function variations(
@@ -74,6 +75,7 @@ export function variations(
     ...made(amounts.envelopes, (at) => envelopeVariation(draw, { world, cases }, at)),
     ...made(amounts.assertions, (at) => assertionVariation(draw, { world, cases }, at)),
     ...made(amounts.notes, (at) => noteVariation(draw, world, at)),
+    ...made(amounts.answers, (at) => answerVariation(draw, cases, at)),
   ];
 }
 
@@ -321,4 +323,18 @@ function noteVariation(draw: Draw, world: World, at: number): Variation {
   const whole = formatNote({ text, signatures });
   const note = draw.once(3) ? otherText(draw, whole) : whole;
   return named("checkpoint", `${at}: ${JSON.stringify(lines)} ${signatures.length}`, { note }, "production");
+}
+
+/** A good answer or evidence file, of which one member at any depth is another one, missing or added. */
+function answerVariation(draw: Draw, cases: readonly VectorCase[], at: number): Variation {
+  const { check, name, input, trust } = draw.of(cases.filter(isPrintable));
+  const member = check === "evidence" ? "file_base64" : "body_base64";
+  const bytes = parseBase64(String(input[member])) ?? new Uint8Array();
+  const other = otherMember(draw, JSON.parse(new TextDecoder().decode(bytes)) as JsonObject);
+  return named(check, `${at}: ${name}`, { ...input, [member]: base64(utf8(JSON.stringify(other))) }, trust);
+}
+
+/** Whether an answer is as good when it is printed again: the bytes of a fetched record are not in a body alone. */
+function isPrintable({ check, name, expected }: VectorCase): boolean {
+  return (check === "search_answer" || check === "evidence") && expected.valid && !name.includes("proofs");
 }

@@ -48,6 +48,17 @@ import {
   selectRegister,
 } from "./rows.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
+import {
+  fallPolicies,
+  fallRecords,
+  listLive,
+  readStanding,
+  selectForFall,
+  selectForFault,
+  selectForPolicies,
+  selectLive,
+  selectStanding,
+} from "./standing.ts";
 import type { BusinessView } from "./view.ts";
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
@@ -79,6 +90,10 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "listings.read": readListings,
     "push.hold": holdPush,
     "chunk.assign": assignChunk,
+    "standing.read": (command, view) => ({ reply: readStanding(command, view) }),
+    "live.list": (command, view) => ({ reply: listLive(command, view) }),
+    "records.fall": fallRecords,
+    "policies.fall": fallPolicies,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
     "refusal.keep": keepRefusal,
@@ -125,12 +140,17 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       tell(pushRef(view.id, push_id), { type: "push.cancelled", ...by }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
+    reviewStanding: () => [{ kind: "activity", name: "reviewStanding", params: {} }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
     confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
 });
 
-function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
+function rowsFor(
+  command: BusinessCommand,
+  uuid: string,
+  snapshot: BusinessView["snapshot"],
+): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
       return [...selectRegister([`key/${command.key_id}`]), selectMandatesOf(command.key_id)];
@@ -161,7 +181,16 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
         ...selectNamed(namingFiles(command.leaves), uuid),
+        ...selectForFault(command.seal, snapshot),
       ];
+    case "standing.read":
+      return selectStanding(command);
+    case "live.list":
+      return selectLive(command);
+    case "records.fall":
+      return selectForFall(command, uuid);
+    case "policies.fall":
+      return selectForPolicies(command, uuid);
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":

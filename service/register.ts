@@ -5,7 +5,8 @@
 //       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
 //       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
 //   G3. Blocks, groups, policies in force and names of certified companies are complete before the first answer, and bounded by
-//       the number of businesses; everything else is cached for as long as it is used.
+//       the number of businesses; everything else is cached for as long as it is used. Of the AI policies of a business that did not
+//       fall, the one that came into force last, or came into force again, is in force.
 //   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
 //       read.
 //   G5. A key that the store does not have is not asked for again for `missingMs`, unless something is heard of it in
@@ -105,13 +106,18 @@ interface KeptList {
   readonly readAtMs: number;
 }
 
+interface FollowedPolicy extends PolicyInForce {
+  /** From when it is in force. */
+  readonly since: string;
+}
+
 interface Cache {
   readonly keys: BoundedMap<string, Kept<KeyFacts>>;
   /** When the store was last seen not to have a key. */
   readonly missing: BoundedMap<string, number>;
   readonly parties: BoundedMap<string, Kept<PartyFacts>>;
   readonly lists: BoundedMap<string, KeptList>;
-  readonly policies: Map<string, PolicyInForce>;
+  readonly policies: Map<string, FollowedPolicy>;
   readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
   readonly groups: CompanyGroups;
@@ -287,8 +293,11 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
+    const { version, fallen_at: fallen, again_from: since = facts.live_from } = facts;
     const known = cache.policies.get(entry.partition);
-    if ((known?.version ?? 0) < facts.version) cache.policies.set(entry.partition, policyInForce(facts));
+    if (fallen !== undefined && known?.version === version) cache.policies.delete(entry.partition);
+    if (fallen === undefined && (known?.since ?? "") < since)
+      cache.policies.set(entry.partition, { ...policyInForce(facts), since });
   }
 }
 

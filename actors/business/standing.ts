@@ -71,11 +71,11 @@ export function selectForFault(
 /** Why the seal of a push does not stand, by the rows that were selected; null while it stands. */
 export function pushFault(seal: PushSeal, view: BusinessView): StandingFault | null {
   const { key_id, cert_id, mandate_id, mandate_sealed_by: sealedBy } = seal;
-  const key = registerOf(view, `key/${key_id}`);
   const certificates = certificatesOf(issuancesNewestFirst(view));
-  // What ended first of all, in this very turn, had not been selected: the review that follows it judges this push as well.
-  const isSelected = certificates.issuances.some(({ certId }) => certId === cert_id);
-  if (view.snapshot.context.endings === 0 || key === undefined || !isSelected) return null;
+  // Where something ended for the first time in this very turn, nothing was selected: the review of that judges this push as well.
+  if (certificates.issuances.every(({ certId }) => certId !== cert_id)) return null;
+  const key = registerOf(view, `key/${key_id}`);
+  if (key === undefined) return null;
   const mandate = mandate_id === null ? undefined : registerOf(view, `${mandatePrefix}${mandate_id}`);
   const sealer = sealedBy === undefined ? undefined : registerOf(view, `key/${sealedBy}`);
   const facts: StandingFacts = {

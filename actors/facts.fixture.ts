@@ -1,5 +1,6 @@
 // Complete facts of a party and its pushes, for tests that care about one or two of their members.
 
+import type { AdSeal } from "./messages/ads.ts";
 import type {
   BusinessProtocol,
   CertificateFacts,
@@ -96,6 +97,12 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
 /** The seal of a push by key and certificate of the other facts, of the first day of 2026. */
 export const pushSeal: PushSeal = {
   ...{ key_id: "k", cert_id: "c", mandate_id: null },
+  ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
+};
+
+/** The seal of a campaign or an ad by the same key. */
+export const adSeal: AdSeal = {
+  ...{ key_id: "k", cert_id: "c", is_stated: true },
   ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
 };
 

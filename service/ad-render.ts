@@ -29,12 +29,13 @@ import {
 import { isObject } from "../std/is-object.ts";
 import type { AdBook } from "./ad-book.ts";
 import type { AdItems } from "./ad-items.ts";
-import { adStanding, type StandingRegister } from "./ad-standing.ts";
+import { adStanding, type StandingRegister, type Stands } from "./ad-standing.ts";
 import type { AdEvent, AdToken, AdTokens } from "./ad-tokens.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
+import type { MaybeLater } from "./register.ts";
 import {
   findSponsoredRow,
   type RenderedItem,
@@ -125,10 +126,12 @@ async function charge(
   },
 ): Promise<Outcome> {
   const { retrievalId, region, index, ad, servedAtMs } = item;
+  const standing = stands(deps, ad.ad_id);
+  const isStanding = standing instanceof Promise ? await standing : standing;
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
     ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format },
-    is_served: deps.items.isServed(ad.business_uuid) && (await stands(deps, ad.ad_id)),
+    is_served: deps.items.isServed(ad.business_uuid) && isStanding,
     served_at_ms: servedAtMs,
   });
   if (reply.status === "expired") return renderExpired();
@@ -159,7 +162,8 @@ async function click(
   const token = openToken(deps, caller.party.uuid, "click", text);
   if (isRefused(token)) return token;
   const { retrievalId, region, index, ad, expiresAtMs } = token;
-  if (!(await stands(deps, ad.ad_id)))
+  const standing = stands(deps, ad.ad_id);
+  if (!(standing instanceof Promise ? await standing : standing))
     return refused(
       problem("ad_unavailable", "Its seal does not stand any more: lead nobody to it.", {
         reason: "ad_not_live",
@@ -184,14 +188,15 @@ const refusals: Readonly<Record<RenderRefusal, string>> = {
 };
 
 /** What this node has not heard of yet is judged by its campaign alone. */
-async function stands(
+function stands(
   { book, register }: Pick<AdStatementDeps, "book" | "register">,
   adId: string,
-): Promise<boolean> {
+): MaybeLater<boolean> {
   const known = book.of(adId);
   if (known === null) return true;
-  const judge = await adStanding(register, [known.ad.business_uuid]);
-  return judge(known.ad) && judge(known.campaign);
+  const judged = adStanding(register, [known.ad.business_uuid]);
+  const isStanding = (judge: Stands): boolean => judge(known.ad) && judge(known.campaign);
+  return judged instanceof Promise ? judged.then(isStanding) : isStanding(judged);
 }
 
 function readJson(body: Uint8Array): { readonly value: JsonValue } | Refused {

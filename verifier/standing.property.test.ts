@@ -36,7 +36,7 @@ const moment = fc.constantFrom(
   ...[receipts[1], "2026-03-01T12:00:01.001Z", "2026-04-01T00:00:00.000Z"],
 );
 const since = fc.option(moment);
-/** Whoever is revoked was in force when the seal came. */
+/** What is revoked was in force when the seal came. */
 const later = fc.option(fc.constantFrom("2026-03-01T12:00:02.000Z", "2026-04-01T00:00:00.000Z"));
 const ended = fc.record({ revoked_at: later, compromised_from: since });
 

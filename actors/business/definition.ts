@@ -51,15 +51,15 @@ import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import {
   fallPolicies,
   fallRecords,
+  isReview,
   listLive,
   readStanding,
-  selectForFall,
   selectForFault,
-  selectForPolicies,
-  selectLive,
-  selectStanding,
+  selectForReview,
 } from "./standing.ts";
 import type { BusinessView } from "./view.ts";
+
+type Snapshot = BusinessView["snapshot"];
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
   kind: "business",
@@ -146,11 +146,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
   },
 });
 
-function rowsFor(
-  command: BusinessCommand,
-  uuid: string,
-  snapshot: BusinessView["snapshot"],
-): readonly RowSelection[] {
+function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
       return [...selectRegister([`key/${command.key_id}`]), selectMandatesOf(command.key_id)];
@@ -181,16 +177,8 @@ function rowsFor(
         selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
         ...selectNamed(namingFiles(command.leaves), uuid),
-        ...selectForFault(command.seal, snapshot),
+        ...selectForFault(command.seal, now),
       ];
-    case "standing.read":
-      return selectStanding(command);
-    case "live.list":
-      return selectLive(command);
-    case "records.fall":
-      return selectForFall(command, uuid);
-    case "policies.fall":
-      return selectForPolicies(command, uuid);
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":
@@ -225,7 +213,7 @@ function rowsFor(
     case "upload.close":
       return [];
     default:
-      return selectForChange(command, uuid);
+      return isReview(command) ? selectForReview(command, uuid) : selectForChange(command, uuid);
   }
 }
 

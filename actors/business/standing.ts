@@ -9,15 +9,21 @@
 //       and without any, version 0.
 
 import type { BusinessEvent, PolicyInForce } from "../../machines/business.ts";
-import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import { type StandingFacts, type StandingFault, standingFault } from "../../verifier/standing.ts";
 import type { BusinessProtocol, PolicyFacts, RegisterCommand } from "../messages/business.ts";
-import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import type { RemovedRecord } from "../messages/removal.ts";
-import type { IssuanceStanding, LivePage, PushSeal, StandingPage } from "../messages/standing.ts";
-import type { Decision } from "../system/definition.ts";
+import type {
+  IssuanceStanding,
+  LivePage,
+  PushSeal,
+  StandingPage,
+  StandingProtocol,
+} from "../messages/standing.ts";
+import type { Decision, Message } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { countListings } from "./assign.ts";
 import { nameDomains, selectNamed } from "./domains.ts";
@@ -30,7 +36,7 @@ export const reviewedAtOnce = 100;
 /** There is one issuance for each change of a party's standing. */
 const issuancesMax = 1_000;
 
-/** By the number of their push (`k`) and its id. */
+/** By the number of their push as text, so that the store need not look for numbered rows whenever it reads others by name. */
 const pushSeals = defineJsonTable<PushSeal>("seals of pushes", 23);
 /** By the change of the register with which they were issued (`k`) and their id. */
 const issuances = defineJsonTable<IssuanceStanding>("issuances", 24);
@@ -53,8 +59,13 @@ export function mayEnd({ type }: RegisterCommand, { snapshot: { context } }: Bus
 }
 
 /** The row of the seal, written with the first chunk of a push: until something ended, nothing else is read or written for it. */
-export function sealRows({ chunk, number, push_id, seal }: Asked<"chunk.assign">): readonly PartitionRow[] {
-  return chunk === 0 ? [pushSeals.write(push_id, seal, { k: number })] : [];
+export function sealRows({ chunk, number, seal }: Asked<"chunk.assign">): readonly PartitionRow[] {
+  return chunk === 0 ? [pushSeals.write(numberKey(number), seal)] : [];
+}
+
+/** Sorts as the numbers do, of which none is larger than the platform's integers. */
+function numberKey(number: number): string {
+  return String(number).padStart(16, "0");
 }
 
 /** What {@link pushFault} reads: nothing for a business of which nothing ever ended. */
@@ -105,21 +116,45 @@ function issuancesNewestFirst(view: BusinessView): readonly IssuanceStanding[] {
     .reverse();
 }
 
-export function selectStanding({ after, limit }: Asked<"standing.read">): readonly RowSelection[] {
-  return [pushSeals.selectPage(limit, { k: after, k2: "\uffff" }), issuances.selectPage(issuancesMax)];
+type ReviewCommand = Commands<StandingProtocol>;
+
+export function isReview(command: Message): command is ReviewCommand {
+  return reviewing.has(command.type);
+}
+
+const reviewing: ReadonlySet<string> = new Set<keyof StandingProtocol>([
+  ...(["standing.read", "live.list", "records.fall", "policies.fall"] as const),
+]);
+
+/** The rows that the commands of a review need. */
+export function selectForReview(command: ReviewCommand, uuid: string): readonly RowSelection[] {
+  switch (command.type) {
+    case "standing.read": {
+      const after = { k: 0, k2: numberKey(command.after) };
+      return [pushSeals.selectPage(command.limit, after), issuances.selectPage(issuancesMax)];
+    }
+    case "live.list":
+      return [heads.selectPage(command.limit, { k: 0, k2: command.after })];
+    case "records.fall": {
+      const ids = command.records.map(({ record_id }) => record_id);
+      const files = ids.filter((id) => id.startsWith(recordIdPrefix("business_files")));
+      return [heads.select(ids), ...selectNamed(files, uuid)];
+    }
+    case "policies.fall": {
+      const { fallen, in_force } = command;
+      const versions = in_force === 0 ? fallen : [...fallen, in_force];
+      return selectRegister(versions.map((version) => policyKey(uuid, version)));
+    }
+  }
 }
 
 export function readStanding({ limit }: Asked<"standing.read">, view: BusinessView): StandingPage {
-  const seals = pushSeals.readAll(view).map(({ k, value }) => ({ number: k, seal: value }));
+  const seals = pushSeals.readAll(view).map(({ k2, value }) => ({ number: Number(k2), seal: value }));
   const { policy } = view.snapshot.context;
   return {
     ...{ seals, more: seals.length === limit, issuances: issuancesNewestFirst(view) },
     policy_version: policy.version,
   };
-}
-
-export function selectLive({ after, limit }: Asked<"live.list">): readonly RowSelection[] {
-  return [heads.selectPage(limit, { k: 0, k2: after })];
 }
 
 export function listLive({ limit }: Asked<"live.list">, view: BusinessView): LivePage {
@@ -129,17 +164,6 @@ export function listLive({ limit }: Asked<"live.list">, view: BusinessView): Liv
     records: live.map(({ k2, value: { number } }) => ({ record_id: k2, number })),
     next: known.length === limit ? (known.at(-1)?.k2 ?? null) : null,
   };
-}
-
-export function selectForFall({ records }: Asked<"records.fall">, uuid: string): readonly RowSelection[] {
-  const ids = records.map(({ record_id }) => record_id);
-  return [
-    heads.select(ids),
-    ...selectNamed(
-      ids.filter((id) => id.startsWith("bf_")),
-      uuid,
-    ),
-  ];
 }
 
 /** See S2. */
@@ -172,14 +196,6 @@ export function fallRecords(
     deletes: named.deletes,
     effects: [{ kind: "activity", name: "removeRecords", params: { records: fallen } }],
   };
-}
-
-export function selectForPolicies(
-  { fallen, in_force }: Asked<"policies.fall">,
-  uuid: string,
-): readonly RowSelection[] {
-  const versions = in_force === 0 ? fallen : [...fallen, in_force];
-  return selectRegister(versions.map((version) => policyKey(uuid, version)));
 }
 
 /** The name of the register entry of an AI policy. */

@@ -13,7 +13,7 @@ import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
-import type { PushSeal, StandingProtocol } from "./standing.ts";
+import type { PolicyFall, PushSeal, StandingProtocol } from "./standing.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -102,7 +102,7 @@ export interface MandateScopeFacts {
   readonly source_ip_allow_list: readonly string[] | null;
 }
 
-export interface PolicyFacts {
+export interface PolicyFacts extends PolicyFall {
   readonly business_uuid: string;
   readonly version: number;
   readonly record_id: string;
@@ -111,10 +111,6 @@ export interface PolicyFacts {
   /** The seal envelope as JSON text. */
   readonly seal: string;
   readonly live_from: string;
-  /** From when it does not stand any more; absent while it does. It was in force until then. */
-  readonly fallen_at?: string;
-  /** From when it is in force again, because a later version fell; absent if none did. */
-  readonly again_from?: string;
   readonly bits: { readonly use: number; readonly action: number; readonly blocked: number };
 }
 

@@ -29,6 +29,14 @@ export interface IssuanceStanding {
   readonly issued_at: string;
 }
 
+/** What may happen to an AI policy after it came into force. */
+export interface PolicyFall {
+  /** From when it does not stand any more; absent while it does. It was in force until then. */
+  readonly fallen_at?: string;
+  /** From when it is in force again, because a later version fell; absent if none did. */
+  readonly again_from?: string;
+}
+
 /** The part of a business actor's commands that concerns what does not stand any more. Its own work sends all of them. */
 export interface StandingProtocol {
   /** Read-only: the seals of pushes numbered after the given one, oldest first, and every issuance of the certificate. */

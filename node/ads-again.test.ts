@@ -142,6 +142,28 @@ describe("an ad that does not stand any more", () => {
   });
 });
 
+describe("an ad whose campaign does not stand any more", () => {
+  it("is in no pool, although its own seal stands", async () => {
+    const { services } = node.running;
+    const owner = await newAdvertiser(node);
+    await owner.campaign();
+    await owner.ad("kept", { keywords: ["waders"], headline: "Kept" });
+    await vi.waitFor(async () => expect(await headlines("waders")).toEqual(["Kept"]), patience);
+    movedMs += 1_000;
+    const compromised_from = formatTimestamp(services.clock.now());
+    movedMs += 1_000;
+    expect((await owner.campaign()).json).toMatchObject({ state: "running" });
+    const { keyId: key_id } = await services.hostedSigner(owner.uuid);
+    const revoked_at = formatTimestamp(services.clock.now());
+    await services.parties.revokeKey({ uuid: owner.uuid, key_id, revoked_at, compromised_from });
+    const gone = async () => {
+      await registerInForce(services);
+      expect(await headlines("waders")).toEqual([]);
+    };
+    await vi.waitFor(gone, patience);
+  });
+});
+
 describe("a removal", () => {
   it.each(["winter", "no.such", "Ä \u0000", "spring@eu-west1"])(
     "from %j, which is no campaign, is 404",

@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CertificateStatus } from "../actors/messages/business.ts";
+import { pushRef } from "../actors/messages/refs.ts";
 import {
+  jsonOf,
   openBusiness,
   product,
   sealAndPublish,
@@ -229,6 +231,43 @@ describe("page and verification", () => {
     expect(
       (await page(String(fallen?.recordId), fallen?.bytes ?? current.bytes, "&format=html")).text,
     ).toContain("Not valid: the business was not verified when it was sealed");
+  });
+});
+
+describe("a push under way whose key turns out to have been in other hands before", () => {
+  it("ends as failed with the reason, and what it published before that is served nowhere", async () => {
+    const { services } = world.surfaces;
+    const { business, moments } = await tellStory();
+    const { uuid } = business.party;
+    const records = Array.from({ length: 3_000 }, (_, at) => product(`stone-${at}`));
+    const answer = jsonOf(await sealAndPublish(services, business, records, { seq: 3 }));
+    expect(answer.status).toBe(202);
+    await services.parties.revokeKey({
+      ...{ uuid, key_id: business.key.key_id },
+      ...{ revoked_at: formatTimestamp(Date.now()), compromised_from: moments[2] },
+    });
+    const push = pushRef(uuid, String(answer["push_id"]));
+    const over = await services.actors.ask(
+      push,
+      { type: "push.await", until: "over" },
+      { timeoutMs: 60_000 },
+    );
+    expect(over).toMatchObject({ state: "failed", error: { code: "key_compromised" } });
+    expect(over?.counts.rejected).toBeGreaterThan(0);
+    const last = { type: "push.status", outcome: null, from_leaf: 2_999, limit: 1 } as const;
+    expect((await services.actors.ask(push, last))?.results).toMatchObject([
+      { outcome: "rejected", version: null, errors: [{ code: "key_compromised" }] },
+    ]);
+    await registerInForce(services);
+    const live: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page = await services.records.listCatalogue(uuid, cursor, 1_000);
+      live.push(...page.heads.filter((head) => head.live).map(({ record_id }) => record_id));
+      cursor = page.cursor;
+      if (cursor === null) break;
+    }
+    const kept = ["current", "superseded", "b"].map((id) => services.recordIdOf(uuid, "products", id));
+    expect(live.sort()).toEqual(kept.sort());
   });
 });
 

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CertificateStatus } from "../actors/messages/business.ts";
 import { pushRef } from "../actors/messages/refs.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import {
   jsonOf,
   openBusiness,
@@ -14,12 +15,16 @@ import {
 } from "../node/publishing.fixture.ts";
 import { registerInForce } from "../node/register-in-force.fixture.ts";
 import { publishAlone, removeBy, sealRemoval } from "../node/removal.fixture.ts";
+import { createSoftwarePasskey } from "../node/sandbox/sealer.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { sealPayload } from "../protocol/seal.ts";
 import { sealText } from "../service/fetched-record.ts";
+import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
 import { newCaller, productSearch, type ReceivedAnswer, send, type TestCaller } from "./surfaces.fixture.ts";
 import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
 
@@ -336,5 +341,31 @@ describe("what does not stand any more", () => {
     expect(await fetched()).toMatchObject({ version: 0, record: null });
     // What was sealed under it stays as it was then.
     expect(await services.register.policies(party.uuid)).toMatchObject([{ version: 1 }]);
+    const { policy } = await services.parties.facts(party.uuid, "");
+    expect(policy).toMatchObject({ version: 0, newest: 1 });
+    // The owner seals the same record with another passkey: as the next version, and as no other.
+    const owner = createSoftwarePasskey(generatePrivateJwk("ES256"), services.anchors.passkeys);
+    const { keyId: ownersId, publicJwk: jwk, cose } = owner;
+    const facts = { keyId: ownersId, jwk, partyUuid: party.uuid, role: "integration" } as const;
+    const validFrom = formatTimestamp(Date.now() - 1_000);
+    const key = {
+      ...sandboxKeyFacts({ ...facts, validFrom }),
+      role: "sealing",
+      person_role: "owner",
+    } as const;
+    await services.parties.registerKey({ ...key, cose });
+    const accept = async (ai_policy_version: number) => {
+      const { record } = world.policy;
+      const payload = sealPayload({
+        ...{ v: 2, key_id: ownersId, cert_id: certId, hash: hashOf(record), ai_policy_version },
+        ...{ sealed_at: formatTimestamp(Date.now()), record_type: "ai_policy" },
+      });
+      const sealedAgain = await owner.seal(payloadTypes["seal.v2"], payload);
+      return services.parties.acceptPolicy({ uuid: party.uuid, record, seal: sealedAgain });
+    };
+    await expect(accept(1)).rejects.toMatchObject({ code: "ai_policy_version_used" });
+    expect(await accept(2)).toMatchObject({ version: 2 });
+    await registerInForce(services);
+    expect(await fetched()).toMatchObject({ version: 2 });
   });
 });

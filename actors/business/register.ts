@@ -384,7 +384,7 @@ function acceptPolicy(
 }
 
 /** What the refusal of an AI policy says that was accepted, and does not stand any more. */
-export function fellWithItsSeal({ version }: Pick<PolicyFacts, "version">, next: number): string {
+function fellWithItsSeal({ version }: Pick<PolicyFacts, "version">, next: number): string {
   return `AI policy version ${version} does not stand any more, by its seal; seal the record again as version ${next}.`;
 }
 

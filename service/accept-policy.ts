@@ -76,7 +76,10 @@ function judgeAgain(
   if (!known.ok) return known;
   const { version } = policy;
   if (policy.record_base64 !== toBase64(record))
-    return refuse("ai_policy_version_used", `AI policy version ${version} is a different record.`);
+    return refuse(
+      "ai_policy_version_used",
+      `AI policy version ${version} is a different record; the next version is ${newest + 1}.`,
+    );
   if (policy.fallen_at === undefined) return ok({ policy, isKnown: true });
   const detail = `AI policy version ${version} does not stand any more, by its seal; seal the record again as version ${newest + 1}.`;
   return refuse("ai_policy_version_used", detail);

@@ -1,5 +1,6 @@
 // Complete facts of a party and its pushes, for tests that care about one or two of their members.
 
+import type { AdSeal } from "./messages/ads.ts";
 import type {
   BusinessProtocol,
   CertificateFacts,
@@ -11,6 +12,7 @@ import type {
 import type { CommandOf } from "./messages/protocol.ts";
 import type { HoldDecided, PushFacts } from "./messages/push.ts";
 import type { SealedRemoval } from "./messages/removal.ts";
+import type { PushSeal } from "./messages/standing.ts";
 
 export const businessUuid = "00000000-0000-4000-8000-000000000001";
 
@@ -91,6 +93,18 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
     ...changes,
   };
 }
+
+/** The seal of a push by key and certificate of the other facts, of the first day of 2026. */
+export const pushSeal: PushSeal = {
+  ...{ key_id: "k", cert_id: "c", mandate_id: null },
+  ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
+};
+
+/** The seal of a campaign or an ad by the same key. */
+export const adSeal: AdSeal = {
+  ...{ key_id: "k", cert_id: "c", is_stated: true },
+  ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
+};
 
 /** What a removal without content of its own was sealed as. */
 export const sealedRemoval: SealedRemoval = {

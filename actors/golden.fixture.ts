@@ -7,6 +7,7 @@ import { adPoolActor } from "./ad-pool/definition.ts";
 import { adSessionActor } from "./ad-session/definition.ts";
 import { bulkUploadActor } from "./bulk-upload/definition.ts";
 import { businessActor } from "./business/definition.ts";
+import { pushSeal } from "./facts.fixture.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
 import { ledgerActor } from "./ledger/definition.ts";
 import { logSequencerActor } from "./log-sequencer/definition.ts";
@@ -77,7 +78,7 @@ export const goldenLives: readonly GoldenLife[] = [
     { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, may_hold: false, plan: null },
     {
       ...{ type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products" },
-      ...{ leaves: [leaf], refused: [], sealed_at_ms: 1 },
+      ...{ leaves: [leaf], refused: [], seal: pushSeal },
     },
   ]),
   {

@@ -52,6 +52,12 @@ const businessEvents: fc.Arbitrary<BusinessEvent> = fc.oneof(
     type: constant("policy.accepted"),
     policy: fc.record({ version: small, record_id: fc.option(id), live_from: fc.option(id) }),
   }),
+  fc.record({
+    type: constant("policy.fell"),
+    policy: fc.record({ version: small, record_id: fc.option(id), live_from: fc.option(id) }),
+  }),
+  constant({ type: "standing.ended" } as const),
+  fc.record({ type: constant("records.fell"), records: small, listings: small, live: small }),
   fc.record({ type: constant("register.changed"), keys: fc.array(id), change: small }),
   fc.record({ type: constant("key.revoked"), key_id: id }),
   fc.record({ type: constant("directory.chosen"), listed: fc.boolean() }),

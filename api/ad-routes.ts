@@ -87,7 +87,7 @@ const poolDoc: RouteDoc = {
 const renderDoc: RouteDoc = {
   summary: "Confirm that an ad or a sponsored row is shown",
   description:
-    "Your signed statement, within ten minutes of the pool or the search; once for each ad of a pool and each sponsored row of a search, and sent again it gets the first answer again. An ad is named by its render token, a row of a product search that has `sponsored: true` by the search's `retrieval_id` and its `record_id`. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, its advertiser took it back, or that advertiser's certificate is not active any more), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools, and the product is not sponsored in its searches, for 60 minutes, unless its advertiser allows repeats. Another company's search is 404 `not_found`, like one that never was.",
+    "Your signed statement, within ten minutes of the pool or the search; once for each ad of a pool and each sponsored row of a search, and sent again it gets the first answer again. An ad is named by its render token, a row of a product search that has `sponsored: true` by the search's `retrieval_id` and its `record_id`. It answers the label to show with the ad, and the token with which a click is confirmed. If the ad must not be shown any more (its budget is spent, its advertiser took it back, that advertiser's certificate is not active any more, or a seal of ad or campaign does not stand any more), it is refused with `ad_unavailable` and costs nobody anything. Afterwards the ad is left out of the conversation's pools, and the product is not sponsored in its searches, for 60 minutes, unless its advertiser allows repeats. Another company's search is 404 `not_found`, like one that never was.",
   parameters: [mayRepeat, sandboxKey],
   body: renderRequest,
   answers: {
@@ -106,11 +106,18 @@ const renderDoc: RouteDoc = {
 const clickDoc: RouteDoc = {
   summary: "Confirm that an ad was followed",
   description:
-    "Your signed statement, within 24 hours of the render; once for each ad, and sent again it gets the first answer again. The service is never in the redirect path: send readers straight to `destination_url`.",
+    "Your signed statement, within 24 hours of the render; once for each ad, and sent again it gets the first answer again. The service is never in the redirect path: send readers straight to `destination_url`. A click of an ad whose seal does not stand any more is refused with `ad_unavailable`.",
   parameters: [mayRepeat, sandboxKey],
   body: clickRequest,
   answers: { 200: { description: "The click is confirmed", body: clickAnswer, headers: ["Cache-Control"] } },
-  problems: [...bodyProblems, "ad_token_invalid", "ad_not_rendered", "ad_expired", ...statementProblems],
+  problems: [
+    ...bodyProblems,
+    "ad_token_invalid",
+    "ad_not_rendered",
+    "ad_unavailable",
+    "ad_expired",
+    ...statementProblems,
+  ],
 };
 
 export function adRoutes(

@@ -119,16 +119,16 @@ describe("POST /v1/verify of an ad's item", () => {
     expect(checks.find(({ state }) => state === "failed")).toMatchObject({ name, reason });
   });
 
-  it("warns of what the register knows and the item does not say", async () => {
+  it("is not valid once the register says that its seal does not stand, which the item does not say", async () => {
     const at = new Date(Date.now() - 86_400_000).toISOString();
     const { services } = world.surfaces;
     const { uuid } = world.business.party;
     const { keyId } = await services.hostedSigner(uuid);
     await services.parties.revokeKey({ uuid, key_id: keyId, revoked_at: at, compromised_from: at });
     await registerInForce(services);
-    expect((await verifyItem(item)).json).toMatchObject({
-      valid: true,
-      warnings: [expect.stringContaining("key_compromised")],
-    });
+    const { json } = await verifyItem(item);
+    expect(json).toMatchObject({ valid: false, ad: { valid: false, reason: "key_compromised" } });
+    const { checks } = json["ad"] as { readonly checks: readonly JsonObject[] };
+    expect(checks.filter(({ state }) => state === "failed")).toMatchObject([{ name: "seal" }]);
   });
 });

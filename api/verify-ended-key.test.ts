@@ -36,10 +36,12 @@ afterAll(() => node.close());
 /** Long after everything that is sealed and received here. */
 const later = new Date(Date.now() + 3_600_000).toISOString();
 
-function newBusiness(): Promise<TestBusiness> {
+async function newBusiness(): Promise<TestBusiness> {
   businesses += 1;
   const uuid = `00000000-0000-4000-8000-0000000001${String(businesses).padStart(2, "0")}`;
-  return openBusiness(node.services, uuid, `Revoked ${businesses} Ltd`);
+  const business = await openBusiness(node.services, uuid, `Revoked ${businesses} Ltd`);
+  await registerInForce(node.services);
+  return business;
 }
 
 async function verified(

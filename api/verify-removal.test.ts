@@ -9,6 +9,7 @@ import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { openSeal } from "../protocol/seal.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { send } from "./surfaces.fixture.ts";
@@ -107,10 +108,11 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
     const version = await published(`away-${action}`);
     await remove(version.record_id, action);
     const { services, verifyUrl } = world.surfaces;
-    const { records, register, keys, clock } = services;
+    const { records, register, keys, clock, trust } = services;
     const away = new StoreError("not_applied", "the store is away");
     const { answer } = createVerifyPage({
       ...{ records, register, clock, verifyUrl, statement: keys.statement },
+      ...{ trust, standings: createStandings({ register, trust }) },
       actors: { ask: () => Promise.reject(away) },
     });
     const { record_id: recordId, origin } = version;

@@ -47,6 +47,10 @@ export interface BusinessContext {
   readonly party: Party | null;
   readonly certificate: CertificateInForce | null;
   readonly policy: PolicyInForce;
+  /** Number of AI policy versions accepted so far, in force or not. */
+  readonly policyVersions: number;
+  /** How often something ended that a seal of the business depends on: a key, a mandate, or a certificate that another one follows. */
+  readonly endings: number;
   readonly blockedGroups: readonly string[];
   readonly number: number;
   readonly change: number;
@@ -72,6 +76,17 @@ export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
   | { readonly type: "policy.accepted"; readonly policy: PolicyInForce }
+  /** The AI policy in force does not stand any more; given is what is in force instead. */
+  | { readonly type: "policy.fell"; readonly policy: PolicyInForce }
+  /** Something ended that seals of the business depend on. */
+  | { readonly type: "standing.ended" }
+  /** Records do not stand any more and left serving: how many, and by how much the counts change. */
+  | {
+      readonly type: "records.fell";
+      readonly records: number;
+      readonly listings: number;
+      readonly live: number;
+    }
   | {
       readonly type: "register.changed";
       readonly keys: readonly string[];
@@ -192,6 +207,7 @@ export const businessMachine = setup({
     releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     endCancelled: (_, _params: { push_id: string; by_operator?: true }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
+    reviewStanding: () => {},
     purgeRecords: () => {},
     confirmDomains: () => {},
     // One timer, for the purge that is due first; setting it again replaces it.
@@ -213,6 +229,8 @@ export const businessMachine = setup({
     party: null,
     certificate: null,
     policy: { version: 0, record_id: null, live_from: null },
+    policyVersions: 0,
+    endings: 0,
     blockedGroups: [],
     number: 0,
     change: 0,
@@ -231,7 +249,19 @@ export const businessMachine = setup({
       target: standings[standing],
       actions: "noteCertificate" as const,
     })),
-    "policy.accepted": { actions: assign({ policy: ({ event }) => event.policy }) },
+    "policy.accepted": {
+      actions: assign(({ event: { policy } }) => ({ policy, policyVersions: policy.version })),
+    },
+    "policy.fell": { actions: assign({ policy: ({ event }) => event.policy }) },
+    "standing.ended": {
+      actions: [assign({ endings: ({ context }) => context.endings + 1 }), "reviewStanding"],
+    },
+    "records.fell": {
+      actions: assign(({ context, event }) => ({
+        listings: context.listings + event.listings,
+        recordsLive: context.recordsLive + event.live,
+      })),
+    },
     "register.changed": {
       actions: [
         assign({ change: ({ event }) => event.change }),

@@ -99,6 +99,71 @@ describe("terms of a campaign", () => {
   });
 });
 
+describe("an ad that does not stand any more", () => {
+  it("is in no pool, and neither its render nor its click is confirmed; one that was received before stays until its campaign falls", async () => {
+    const { services } = node.running;
+    const thief = await newAdvertiser(node);
+    await thief.campaign();
+    const moment = () => {
+      movedMs += 1_000;
+      const at = formatTimestamp(services.clock.now());
+      movedMs += 1_000;
+      return at;
+    };
+    const end = async (compromised_from: string) => {
+      const { keyId: key_id } = await services.hostedSigner(thief.uuid);
+      const revoked_at = formatTimestamp(services.clock.now());
+      await services.parties.revokeKey({ uuid: thief.uuid, key_id, revoked_at, compromised_from });
+      await registerInForce(services);
+    };
+    const early = formatTimestamp(services.clock.now() - 60_000);
+    await thief.ad("genuine", { keywords: ["moon boots"], headline: "Genuine" });
+    const between = moment();
+    await thief.ad("stolen", { keywords: ["moon boots"], headline: "Stolen" });
+    const both = async () => expect(await headlines("moon boots")).toEqual(["Genuine", "Stolen"]);
+    await vi.waitFor(both, patience);
+    const pool = await openPool(node, company, { keywords: ["moon boots"] });
+    const render = (at: number) =>
+      state(node, company, "render", { render_token: pool.ads[at]?.render_token, format: "card" });
+    const shown = [await render(0), await render(1)].map(({ json }) => json["click_token"]);
+    const click = (at: number) => state(node, company, "click", { click_token: shown[at] });
+    const unused = await openPool(node, company, { keywords: ["moon boots"] });
+    await end(between);
+    expect(await headlines("moon boots")).toEqual(["Genuine"]);
+    const late = { render_token: unused.ads[1]?.render_token, format: "card" };
+    const refused = [409, "ad_unavailable", "ad_not_live"];
+    expect(codeOf(await state(node, company, "render", late))).toEqual(refused);
+    expect(codeOf(await click(1))).toEqual(refused);
+    expect((await click(0)).status).toBe(200);
+    await end(early);
+    expect(await headlines("moon boots")).toEqual([]);
+    const first = { render_token: unused.ads[0]?.render_token, format: "card" };
+    expect(codeOf(await state(node, company, "render", first))).toEqual(refused);
+  });
+});
+
+describe("an ad whose campaign does not stand any more", () => {
+  it("is in no pool, although its own seal stands", async () => {
+    const { services } = node.running;
+    const owner = await newAdvertiser(node);
+    await owner.campaign();
+    await owner.ad("kept", { keywords: ["waders"], headline: "Kept" });
+    await vi.waitFor(async () => expect(await headlines("waders")).toEqual(["Kept"]), patience);
+    movedMs += 1_000;
+    const compromised_from = formatTimestamp(services.clock.now());
+    movedMs += 1_000;
+    expect((await owner.campaign()).json).toMatchObject({ state: "running" });
+    const { keyId: key_id } = await services.hostedSigner(owner.uuid);
+    const revoked_at = formatTimestamp(services.clock.now());
+    await services.parties.revokeKey({ uuid: owner.uuid, key_id, revoked_at, compromised_from });
+    const gone = async () => {
+      await registerInForce(services);
+      expect(await headlines("waders")).toEqual([]);
+    };
+    await vi.waitFor(gone, patience);
+  });
+});
+
 describe("a removal", () => {
   it.each(["winter", "no.such", "Ä \u0000", "spring@eu-west1"])(
     "from %j, which is no campaign, is 404",

@@ -21,18 +21,19 @@ export type PublicReads = Pick<
 export function publicReadsOf(services: NodeServices, verifyUrl: string): PublicReads {
   const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
+  const standings = createStandings({ register, trust });
   return {
     verification: createVerification({ ...common, keys, verifyUrl }),
     verify: createVerify({
       ...common,
       environment: keys.environment,
-      standings: createStandings({ register, trust }),
+      standings,
       trust,
       records,
       actors,
       log: services.logStore,
     }),
-    verifyPage: createVerifyPage({ ...common, records, actors, verifyUrl }),
+    verifyPage: createVerifyPage({ ...common, standings, trust, records, actors, verifyUrl }),
     isSandbox: keys.environment === "sandbox",
     log: createLogReads({
       ...{ log: services.logStore, receipts: services.receipts, sha256: nativeCrypto.sha256 },

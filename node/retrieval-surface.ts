@@ -122,7 +122,7 @@ function adsOf(
   const statements = {
     ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
     ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
-    ...{ crypto: nativeCrypto, timers: services.timers },
+    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register },
   };
   return {
     pool: (call: AdPoolCall) => rightOfWay.during(() => servePool(call)),

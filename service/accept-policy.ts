@@ -55,24 +55,34 @@ export async function judgePolicy(
   const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
   const key = await readSigner(deps.actors, request.uuid, request.seal);
   const sealed = { seal, key };
-  if (body !== undefined) return judgeAgain(deps, request, { ...sealed, policy: JSON.parse(body) });
+  const { newest } = facts.policy;
+  if (body !== undefined) return judgeAgain(deps, request, { ...sealed, policy: JSON.parse(body), newest });
   const judged = await judgeNew(deps, request, { ...sealed, facts });
   if (!judged.ok) return judged;
   const policy = policyFacts(deps, request, seal);
   return policy.ok ? ok({ policy: policy.value, isKnown: false }) : policy;
 }
 
-/** The same record under any seal of the business has already been accepted; the first seal is kept. */
+/**
+ * The same record under any seal of the business has already been accepted; the first seal is kept. If that one does not stand any
+ * more, the record is sealed as a version of its own.
+ */
 function judgeAgain(
   deps: AcceptPolicyDeps,
   { uuid, record, seal: envelope }: PolicyRequest,
-  { policy, ...sealed }: Sealed & { readonly policy: PolicyFacts },
+  { policy, newest, ...sealed }: Sealed & { readonly policy: PolicyFacts; readonly newest: number },
 ): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
   const known = judgeKnown(deps, { uuid, record, envelope }, sealed);
   if (!known.ok) return known;
-  return policy.record_base64 === toBase64(record)
-    ? ok({ policy, isKnown: true })
-    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
+  const { version } = policy;
+  if (policy.record_base64 !== toBase64(record))
+    return refuse(
+      "ai_policy_version_used",
+      `AI policy version ${version} is a different record; the next version is ${newest + 1}.`,
+    );
+  if (policy.fallen_at === undefined) return ok({ policy, isKnown: true });
+  const detail = `AI policy version ${version} does not stand any more, by its seal; seal the record again as version ${newest + 1}.`;
+  return refuse("ai_policy_version_used", detail);
 }
 
 async function judgeNew(
@@ -96,7 +106,7 @@ async function judgeNew(
   if (!inTime.ok) return inTime;
   const allowed = mayBind(key, nowMs);
   if (!allowed.ok) return allowed;
-  const next = facts.policy.version + 1;
+  const next = facts.policy.newest + 1;
   // Its seal names the version that it creates; everything else must be what is in force.
   const named = { cert_id: seal.cert_id, ai_policy_version: seal.ai_policy_version };
   return namesWhatIsInForce(named, { ...facts, policy: { ...facts.policy, version: next } });

@@ -48,6 +48,8 @@ export interface AdBook {
   sponsored(query: SponsoredQuery): ReadonlyMap<string, Sponsorship>;
   /** The ads of running campaigns that match, in no particular order. */
   find(query: AdQuery): readonly FoundOffer[];
+  /** The live ad or sponsored product with this id, and its campaign; null if this node knows none, or not its campaign. */
+  of(adId: string): Sponsorship | null;
   /** All live ads and sponsored products, whatever has become of their campaigns. */
   live(): readonly AdFacts[];
   /** Number of live ads and sponsored products. */
@@ -109,6 +111,10 @@ export function createAdBook(): AdBook {
   return {
     get size() {
       return size;
+    },
+    of: (adId) => {
+      const listed = ads.get(adId)?.listed ?? null;
+      return listed?.campaign.facts ? { ad: listed.ad, campaign: listed.campaign.facts } : null;
     },
     live: () => [...ads.values()].flatMap(({ listed }) => (listed === null ? [] : [listed.ad])),
     put: ({ table, key, change, body }) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { adSeal } from "../actors/facts.fixture.ts";
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import { toHex, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
@@ -12,11 +13,11 @@ const found: readonly FoundAd[] = Array.from({ length: 200 }, (_, at) => {
   const ad: AdFacts = {
     ...{ ad_id: `ad_${String((at * 37) % 200).padStart(3, "0")}`, business_uuid: "b", campaign_id: "c" },
     ...{ generation: 1, hash: "", countries: ["US"], subdivisions: [], keywords: ["shoes"] },
-    ...{ allow_repeats: false, published_at_ms: (at % 3) * 1_000, state: "live" },
+    ...{ allow_repeats: false, sealed: adSeal, published_at_ms: (at % 3) * 1_000, state: "live" },
   };
   const campaign: CampaignFacts = {
     ...{ business_uuid: "b", campaign_id: "c", currency: "EUR", net_price: (at * 7) % 10 },
-    ...{ starts_at_ms: 0, ends_at_ms: 1, state: "running" },
+    ...{ starts_at_ms: 0, ends_at_ms: 1, state: "running", sealed: adSeal },
   };
   return { ad, campaign, matches: (at % 2) + 1 };
 });

@@ -1,7 +1,9 @@
 // POST /v1/ads/pool: up to 20 ads for one country, in the caller's order, each of which verifies alone (specification, «Ad pool item»).
-//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, are absent, and nothing says so.
+//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, and what does not stand any more
+//         (ad-standing.ts) are absent, and nothing says so.
 //   APL2. A pool is durable, like its receipt, before it is answered: what is rendered later is known to have been served.
 
+import type { AdFacts } from "../actors/messages/ads.ts";
 import { poolRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
@@ -18,6 +20,7 @@ import type { AdBook, FoundAd } from "./ad-book.ts";
 import type { AdItem, AdItems } from "./ad-items.ts";
 import { type AdSort, orderAds, parseAdSort } from "./ad-order.ts";
 import type { AdSessions } from "./ad-sessions.ts";
+import { adStanding, type StandingRegister } from "./ad-standing.ts";
 import type { AdTokens } from "./ad-tokens.ts";
 import { isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
@@ -31,7 +34,7 @@ import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 export interface AdPoolDeps {
   readonly book: Pick<AdBook, "find">;
   readonly items: AdItems;
-  readonly register: Pick<Register, "hasBlocked">;
+  readonly register: Pick<Register, "hasBlocked"> & StandingRegister;
   readonly receipts: Receipts;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly crypto: Pick<CryptoPort, "sha256">;
@@ -133,15 +136,23 @@ async function prepare(
         !deps.register.hasBlocked(uuid, caller.party) && deps.items.isServed(uuid),
     );
   const { retrievalId } = retrieval;
-  const ordered = orderAds(offers, { sorts, retrievalId, sha256: deps.crypto.sha256 });
-  const items = await deps.items.itemsOf(choose(ordered, shown, request));
+  const judged = adStanding(
+    deps.register,
+    offers.map(({ campaign }) => campaign.business_uuid),
+  );
+  const stands = judged instanceof Promise ? await judged : judged;
+  const standing = offers.filter(({ campaign }) => stands(campaign));
+  const ordered = orderAds(standing, { sorts, retrievalId, sha256: deps.crypto.sha256 });
+  const items = await deps.items.itemsOf(
+    choose(ordered, (ad) => stands(ad) && !shown.has(ad.ad_id), request),
+  );
   return answerOf(deps, caller, { request, retrieval, items, session: sessions[0] ?? null });
 }
 
 /** The first ads of the order that the conversation may be shown. */
 function choose(
   ordered: Iterable<FoundAd>,
-  shown: ReadonlySet<string>,
+  mayBeShown: (ad: AdFacts) => boolean,
   { limit = poolAdsMax, max_per_campaign: most = poolAdsMax }: PoolRequest,
 ): readonly FoundAd[] {
   const chosen: FoundAd[] = [];
@@ -150,7 +161,7 @@ function choose(
     if (chosen.length === limit) break;
     const campaign = `${found.ad.business_uuid}/${found.ad.campaign_id}`;
     const count = ofCampaign.get(campaign) ?? 0;
-    if (count >= most || shown.has(found.ad.ad_id)) continue;
+    if (count >= most || !mayBeShown(found.ad)) continue;
     ofCampaign.set(campaign, count + 1);
     chosen.push(found);
   }

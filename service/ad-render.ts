@@ -2,7 +2,8 @@
 // «States», Ad).
 //   AR1. A render and a click of an item happen once; what was answered first is answered again.
 //   AR2. The service is never in the redirect path: a statement says that something was shown or followed, and leads nowhere.
-//   AR3. A render is answered once the campaign has charged it. If it cannot, the ad must not be shown.
+//   AR3. A render is answered once the campaign has charged it. If it cannot, the ad must not be shown. Neither render nor click of
+//        what does not stand any more is confirmed (ad-standing.ts).
 
 import type { RenderRefusal } from "../actors/messages/ads.ts";
 import { campaignRef, keyRef, poolRef } from "../actors/messages/refs.ts";
@@ -26,12 +27,15 @@ import {
   tokenRenderRequest,
 } from "../protocol/wire/ad-requests.ts";
 import { isObject } from "../std/is-object.ts";
+import type { AdBook } from "./ad-book.ts";
 import type { AdItems } from "./ad-items.ts";
+import { adStanding, type StandingRegister, type Stands } from "./ad-standing.ts";
 import type { AdEvent, AdToken, AdTokens } from "./ad-tokens.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
+import type { MaybeLater } from "./register.ts";
 import {
   findSponsoredRow,
   type RenderedItem,
@@ -42,6 +46,8 @@ import {
 export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDeps, "actors"> {
   readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
   readonly items: Pick<AdItems, "labelOf" | "isServed">;
+  readonly book: Pick<AdBook, "of">;
+  readonly register: StandingRegister;
   readonly tokens: AdTokens;
   readonly clock: Clock;
 }
@@ -120,10 +126,12 @@ async function charge(
   },
 ): Promise<Outcome> {
   const { retrievalId, region, index, ad, servedAtMs } = item;
+  const standing = stands(deps, ad.ad_id);
+  const isStanding = standing instanceof Promise ? await standing : standing;
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
     ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format },
-    is_served: deps.items.isServed(ad.business_uuid),
+    is_served: deps.items.isServed(ad.business_uuid) && isStanding,
     served_at_ms: servedAtMs,
   });
   if (reply.status === "expired") return renderExpired();
@@ -154,6 +162,13 @@ async function click(
   const token = openToken(deps, caller.party.uuid, "click", text);
   if (isRefused(token)) return token;
   const { retrievalId, region, index, ad, expiresAtMs } = token;
+  const standing = stands(deps, ad.ad_id);
+  if (!(standing instanceof Promise ? await standing : standing))
+    return refused(
+      problem("ad_unavailable", "Its seal does not stand any more: lead nobody to it.", {
+        reason: "ad_not_live",
+      }),
+    );
   const rendered_at_ms = expiresAtMs - adClickMs;
   const pool = poolRef(retrievalId, region);
   const reply = await deps.actors.ask(pool, { type: "item.click", index, rendered_at_ms });
@@ -169,8 +184,20 @@ const refusals: Readonly<Record<RenderRefusal, string>> = {
   budget_spent: "The budget of its campaign is spent. It is not charged: do not show it.",
   campaign_not_running: "Its campaign does not run any more. It is not charged: do not show it.",
   ad_not_live:
-    "Its advertiser took it back, or its certificate is not active any more. It is not charged: do not show it.",
+    "Its advertiser took it back, its certificate is not active any more, or its seal does not stand any more. It is not charged: do not show it.",
 };
+
+/** What this node has not heard of yet is judged by its campaign alone. */
+function stands(
+  { book, register }: Pick<AdStatementDeps, "book" | "register">,
+  adId: string,
+): MaybeLater<boolean> {
+  const known = book.of(adId);
+  if (known === null) return true;
+  const judged = adStanding(register, [known.ad.business_uuid]);
+  const isStanding = (judge: Stands): boolean => judge(known.ad) && judge(known.campaign);
+  return judged instanceof Promise ? judged.then(isStanding) : isStanding(judged);
+}
 
 function readJson(body: Uint8Array): { readonly value: JsonValue } | Refused {
   const json = parseStrictJson(body);

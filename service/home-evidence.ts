@@ -18,6 +18,13 @@ import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
 
 type InForce = NonNullable<PublishingFacts["certificate"]>;
 
+/** The issuances of one party, newest first, in the form in which seals are judged by them. */
+export function issuancesOf(newestFirst: readonly InForce[]): Issuances {
+  return {
+    issuances: newestFirst.map((each) => ({ certId: each.cert_id, certificate: standingOf(each) })),
+  };
+}
+
 /**
  * Maximum number of issuances of one party to walk through to find one; there are only a few, one for each change of its
  * standing.

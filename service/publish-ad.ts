@@ -27,7 +27,7 @@ import { answerJson, isRefused, type Outcome, type Refused, refused } from "./an
 import { campaignRefused, notAssigned, notDone } from "./campaign-refused.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { sealRefused } from "./seal-refused.ts";
-import { judgeSealedAlone, type SealedAlone, type SealedAloneDeps } from "./sealed-alone.ts";
+import { adSealOf, judgeSealedAlone, type SealedAlone, type SealedAloneDeps } from "./sealed-alone.ts";
 import { sponsorProduct } from "./sponsor-product.ts";
 
 export interface PublishAdDeps extends SealedAloneDeps {
@@ -100,6 +100,7 @@ async function acceptCampaign(
       starts_at_ms: parseTimestamp(record.starts_at) ?? 0,
       ends_at_ms: parseTimestamp(record.ends_at) ?? 0,
       ...{ paused: record.paused, sealed_at_ms: parseTimestamp(seal.sealed_at) ?? 0, seal_id: sealId },
+      sealed: adSealOf(seal, deps.clock.now(), false),
     },
   });
   if (reply.status === "superseded")
@@ -167,7 +168,7 @@ async function acceptCreative(
     subdivisions: ad.subdivisions ?? [],
     keywords: [...new Set(ad.keywords.map(foldKeyword))],
     allow_repeats: ad.allow_repeats ?? false,
-    ...{ published_at_ms, state: "live" },
+    ...{ sealed: adSealOf(seal, published_at_ms, true), published_at_ms, state: "live" },
   };
   const leaf = sealLeafOf(sealed.envelope, deps.crypto.sha256);
   const published = await deps.actors.ask(campaign, { type: "ad.publish", facts, seal_id, leaf });

@@ -43,6 +43,7 @@ export function batchFacts(
     sealed_at: seal.sealed_at,
     received_at: formatTimestamp(receivedAtMs),
     mandate_id: mandate.listed.mandate_id,
+    mandate_sealed_by: mandate.listed.sealed_by,
     countries: mandate.sealed.scope.countries,
     number,
     own_names: ownNames,

@@ -192,6 +192,36 @@ describe("the register", () => {
     expect(register.key("k2")).toBeInstanceOf(Promise);
   });
 
+  it("knows which AI policy is in force after others fell, in whatever order it hears of them", async () => {
+    const day = (at: number) => `2026-01-0${at}T00:00:00.000Z`;
+    const bits = { use: 1, action: 1, blocked: 0 };
+    const policy = (version: number, changes: object = {}) =>
+      entry("policy", ...[businessUuid, `${businessUuid}/${version}`], {
+        ...{ business_uuid: businessUuid, version, bits, live_from: day(version) },
+        ...changes,
+      });
+    const fallen = { fallen_at: day(5) };
+    const heard = [policy(1, { again_from: day(5) }), policy(2, fallen), policy(3, fallen)];
+    for (const order of [heard, heard.toReversed()]) {
+      const { store, register } = await open();
+      await store.put([1, 2, 3].map((version) => policy(version)));
+      await register.refresh();
+      expect(register.policyInForce(businessUuid).version).toBe(3);
+      for (const each of order) {
+        await store.put([{ ...each, change: each.change + 10 }]);
+        await register.refresh();
+      }
+      expect(register.policyInForce(businessUuid).version).toBe(1);
+      // A node that begins now hears of all of them at once.
+      const fresh = createRegister({ store, clock: { now: () => 0 } });
+      await fresh.refresh();
+      expect(fresh.policyInForce(businessUuid).version).toBe(1);
+      await store.put([{ ...policy(1, fallen), change: 100 }]);
+      await register.refresh();
+      expect(register.policyInForce(businessUuid).version).toBe(0);
+    }
+  });
+
   it("knows every block and policy without asking (G3), however many pages they fill", async () => {
     const store = openStore();
     const group = "a-group";
@@ -203,16 +233,15 @@ describe("the register", () => {
     await store.put(
       [1, 2].map((version) =>
         entry("policy", businessUuid, `${businessUuid}/${version}`, {
-          business_uuid: businessUuid,
-          version,
-          bits,
+          ...{ business_uuid: businessUuid, version, bits },
+          live_from: `2026-01-0${version}T00:00:00.000Z`,
         }),
       ),
     );
     const register = createRegister({ store, clock: { now: () => 0 } });
     await register.refresh();
     expect(new Set(register.blockedBusinesses({ group }))).toEqual(new Set(businesses));
-    expect(register.policyInForce(businessUuid)).toEqual({
+    expect(register.policyInForce(businessUuid)).toMatchObject({
       version: 2,
       bitsText: '{"action":3,"ai_policy_schema":2,"ai_policy_version":2,"blocked":2,"use":127}',
     });

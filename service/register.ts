@@ -4,8 +4,9 @@
 //   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's
 //       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
 //       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks, groups, policies in force and names of certified companies are complete before the first answer, and bounded by
-//       the number of businesses; everything else is cached for as long as it is used.
+//   G3. Blocks, groups, policies in force, names of certified companies and who had something end are complete before the first answer, and bounded by
+//       the number of businesses; everything else is cached for as long as it is used. Of the AI policies of a business that did not
+//       fall, the one that came into force last, or came into force again, is in force.
 //   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
 //       read.
 //   G5. A key that the store does not have is not asked for again for `missingMs`, unless something is heard of it in
@@ -69,6 +70,8 @@ export interface Register {
   learn(keyId: string): void;
   party(uuid: string): MaybeLater<PartyFacts | null>;
   policyInForce(businessUuid: string): PolicyInForce;
+  /** Whether a key that may seal alone, or the certificate, of the business ever ended, as of the last refresh. */
+  hasEnded(businessUuid: string): boolean;
   policy(businessUuid: string, version: number): Promise<PolicyFacts | null>;
   /** Every issuance, newest first. */
   certificates(uuid: string): Promise<readonly CertificateFacts[]>;
@@ -88,7 +91,7 @@ export interface Register {
   /** As of the last refresh. */
   readonly certifiedNames: CertifiedNames;
   /** The ads and campaigns, as of the last refresh. */
-  readonly ads: Pick<AdBook, "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
+  readonly ads: Pick<AdBook, "of" | "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
@@ -105,13 +108,19 @@ interface KeptList {
   readonly readAtMs: number;
 }
 
+interface FollowedPolicy extends PolicyInForce {
+  /** From when it is in force. */
+  readonly since: string;
+}
+
 interface Cache {
   readonly keys: BoundedMap<string, Kept<KeyFacts>>;
   /** When the store was last seen not to have a key. */
   readonly missing: BoundedMap<string, number>;
   readonly parties: BoundedMap<string, Kept<PartyFacts>>;
   readonly lists: BoundedMap<string, KeptList>;
-  readonly policies: Map<string, PolicyInForce>;
+  readonly policies: Map<string, FollowedPolicy>;
+  readonly ended: Set<string>;
   readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
   readonly groups: CompanyGroups;
@@ -135,6 +144,7 @@ export function createRegister(deps: RegisterDeps): Register {
     parties: new BoundedMap(entriesMax),
     lists: new BoundedMap(Math.ceil(entriesMax / 100)),
     policies: new Map(),
+    ended: new Set(),
     sealedPolicies: new BoundedMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
     groups: createCompanyGroups(),
@@ -178,6 +188,7 @@ export function createRegister(deps: RegisterDeps): Register {
     ...keysOf({ deps, progress, cache }, (keyId) => find("key", cache.keys, keyId)),
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
+    hasEnded: (uuid) => cache.ended.has(uuid),
     policy: (uuid, version) => sealedPolicy(deps, cache, `${uuid}/${version}`),
     certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
     keys: (uuid) => list<KeyFacts>("key", uuid),
@@ -275,6 +286,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   if (entry.table === "key") {
     cache.missing.delete(entry.key);
     replace(cache.keys, entry, readAtMs);
+    if (isEndedSealer(JSON.parse(entry.body) as KeyFacts)) cache.ended.add(entry.partition);
   }
   if (entry.table === "party") {
     replace(cache.parties, entry, readAtMs);
@@ -283,13 +295,24 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     cache.listings.put(entry.key, party.listed, entry.change);
     cache.groups.put(party, entry.change);
   }
-  if (entry.table === "certificate") cache.names.put(entry);
+  if (entry.table === "certificate") {
+    cache.names.put(entry);
+    if ((JSON.parse(entry.body) as CertificateFacts).status !== "active") cache.ended.add(entry.partition);
+  }
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
+    const { version, fallen_at: fallen, again_from: since = facts.live_from } = facts;
     const known = cache.policies.get(entry.partition);
-    if ((known?.version ?? 0) < facts.version) cache.policies.set(entry.partition, policyInForce(facts));
+    if (fallen !== undefined && known?.version === version) cache.policies.delete(entry.partition);
+    if (fallen === undefined && (known?.since ?? "") < since)
+      cache.policies.set(entry.partition, { ...policyInForce(facts), since });
   }
+}
+
+/** Whether something that people sealed, or the service for them, may have fallen with the key. */
+function isEndedSealer({ role, revoked_at, compromised_from }: KeyFacts): boolean {
+  return (role === "sealing" || role === "hosted") && (revoked_at !== null || compromised_from !== null);
 }
 
 function replace<T>(kept: BoundedMap<string, Kept<T>>, entry: RegisterEntry, readAtMs: number): void {

@@ -1,6 +1,7 @@
 // A document about ads, sealed alone by a key of its business: a campaign, a creative, a sponsored product, a withdrawal or a deletion. It
 // is judged by the verifier's own functions, and by what only its receiver can know (publish-standing.ts, J1 and J2).
 
+import type { AdSeal } from "../actors/messages/ads.ts";
 import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -27,6 +28,15 @@ export interface SealedAloneDeps {
   readonly crypto: CryptoPort;
   readonly clock: Clock;
   readonly trust: () => Trust;
+}
+
+/** What a campaign or an ad keeps of its seal. `receivedAtMs` is of a sidecar, if it has one. */
+export function adSealOf(
+  { key_id, cert_id, sealed_at }: SealV2,
+  receivedAtMs: number,
+  is_stated: boolean,
+): AdSeal {
+  return { key_id, cert_id, sealed_at, received_at: formatTimestamp(receivedAtMs), is_stated };
 }
 
 export interface SealedAlone {

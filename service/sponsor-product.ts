@@ -12,7 +12,7 @@ import type { AdAnswer } from "../protocol/wire/ad-requests.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { answerJson, type Outcome } from "./answer.ts";
 import { campaignRefused, notAssigned, notDone } from "./campaign-refused.ts";
-import type { SealedAlone, SealedAloneDeps } from "./sealed-alone.ts";
+import { adSealOf, type SealedAlone, type SealedAloneDeps } from "./sealed-alone.ts";
 
 export interface SponsorProductDeps extends Pick<SealedAloneDeps, "actors" | "crypto"> {
   readonly records: Pick<RecordStore, "readHead">;
@@ -49,6 +49,7 @@ export async function sponsorProduct(
   const facts: AdFacts = {
     ...{ ad_id, business_uuid: businessUuid, campaign_id, generation, hash, product: record_id },
     ...{ countries, subdivisions: [], keywords: [], allow_repeats, published_at_ms, state: "live" },
+    sealed: adSealOf(seal, published_at_ms, false),
   };
   const leaf = sealLeafOf(sealed.envelope, deps.crypto.sha256);
   const published = await deps.actors.ask(campaign, { type: "ad.publish", facts, seal_id, leaf });

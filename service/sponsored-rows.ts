@@ -1,6 +1,6 @@
 // Which rows of a product search are sponsored (specification, «Search row» and «States», Ad).
 //   SR1. A row is sponsored if a running campaign of its own business sponsors its product in the country of the search, and the
-//        certificate of the business is active. Being sponsored moves no row: the order is the caller's.
+//        certificate of the business is active; both its campaign and the sponsoring stand (ad-standing.ts). Being sponsored moves no row: the order is the caller's.
 //   SR2. Rows, index and filter agree: a search with the filter `sponsored` names the records that it then marks, from one reading of
 //        the book. What is sponsored is on no row in the index, so it changes everywhere as soon as the book does.
 //   SR3. What was marked is durable before the search is answered, so that its render is known to have been served.
@@ -13,12 +13,13 @@ import type { Clock } from "../crypto/port.ts";
 import type { RowHit } from "../storage/row-index.ts";
 import type { AdBook, Sponsorship } from "./ad-book.ts";
 import type { AdSessions } from "./ad-sessions.ts";
+import { adStanding, type StandingRegister } from "./ad-standing.ts";
 import type { Retrieval } from "./receipts.ts";
 import type { Register } from "./register.ts";
 
 export interface SponsoredRowsDeps {
   readonly book: Pick<AdBook, "sponsorshipOf" | "sponsored">;
-  readonly register: Pick<Register, "certifiedNames">;
+  readonly register: Pick<Register, "certifiedNames"> & StandingRegister;
   readonly sessions: AdSessions;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
@@ -50,7 +51,9 @@ export function createSponsoredRows(deps: SponsoredRowsDeps): SponsoredRows {
       const nowMs = deps.clock.now();
       const names = () => deps.sessions.namesOf(company, request.sessionRef, nowMs);
       const offered = async (found: Sponsored): Promise<Sponsored> =>
-        found.size === 0 ? found : withoutShown(found, await deps.sessions.shownIn(names()));
+        found.size === 0
+          ? found
+          : withoutShown(await standing(deps, found), await deps.sessions.shownIn(names()));
       return {
         filtered: async () => {
           if (request.clauses.every(({ field }) => field.isOnRows)) return null;
@@ -77,6 +80,14 @@ export function createSponsoredRows(deps: SponsoredRowsDeps): SponsoredRows {
 
 function certified({ register }: SponsoredRowsDeps, found: Sponsored): Sponsored {
   return filter(found, ({ ad }) => register.certifiedNames.legalNameOf(ad.business_uuid) !== null);
+}
+
+async function standing({ register }: SponsoredRowsDeps, found: Sponsored): Promise<Sponsored> {
+  const stands = await adStanding(
+    register,
+    Array.from(found.values(), ({ ad }) => ad.business_uuid),
+  );
+  return filter(found, ({ ad, campaign }) => stands(ad) && stands(campaign));
 }
 
 function withoutShown(found: Sponsored, shown: ReadonlySet<string>): Sponsored {

@@ -5,10 +5,18 @@ import type { MandateFacts, PolicyFacts } from "../actors/messages/business.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
+import type { ReasonCode } from "../protocol/result.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
+import {
+  type AcceptedSeal,
+  type StandingFacts,
+  type StandingFault,
+  standingFault,
+} from "../verifier/standing.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { publishedKeys } from "./published-keys.ts";
 import type { Register } from "./register.ts";
@@ -26,12 +34,39 @@ export interface Standings {
   read(uuid: string, at: string): Promise<Standing | null>;
 }
 
+/** The reasons with which a stale register refuses a good seal. */
+export const registerReasons: readonly ReasonCode[] = [
+  "key_unknown",
+  "certificate_unknown",
+  "ai_policy_version_mismatch",
+  "out_of_scope",
+];
+
 /** What a reader of evidence about the business has to know of its certificate today. */
 export function certificateWarnings(standing: Standing | null): readonly string[] {
   const today = standing?.certificates.issuances[0]?.certificate;
   if (today === undefined || today.status === "active") return [];
   const { status, status_effective_from: from, subject } = today;
   return [`The certificate of business ${subject.uuid} is ${status} from ${from} on.`];
+}
+
+/** Why a seal that was accepted does not stand any more, by what the register says now; null while it stands. */
+export function acceptedFault(
+  { certificates, keys, mandates }: Standing,
+  seal: AcceptedSeal,
+): StandingFault | null {
+  const key = (id: string | undefined): StandingFacts["key"] =>
+    keys.keys.find(({ key_id }) => key_id === id) ?? null;
+  const mandate = mandates.find(({ mandate_id }) => mandate_id === seal.mandate_id);
+  return standingFault(seal, {
+    ...{ key: key(seal.key_id), certificates },
+    mandate: mandate === undefined ? null : { ...mandate, sealer: key(signerOf(mandate)) },
+  });
+}
+
+function signerOf({ envelope }: MandateFacts): string | undefined {
+  const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
+  return parsed.ok ? parsed.value.signatures[0]?.keyid : undefined;
 }
 
 function policyHash({ record_base64: text }: PolicyFacts, { sha256 }: Pick<Trust, "sha256">): string {
@@ -86,7 +121,9 @@ export function createStandings(deps: StandingsDeps): Standings {
         certificates,
         keys: publishedKeys({ uuid, certId: newest.certId, issuedAt: at, keys }),
         policies: {
-          versions: policies.map(({ version, live_from }) => ({ version, live_from })),
+          versions: policies.map(({ version, live_from, fallen_at }) => {
+            return { version, live_from, ...(fallen_at === undefined ? {} : { fallen_at }) };
+          }),
           isComplete: true,
           records: new Map(policies.map((each) => [each.version, policyHash(each, deps.trust())])),
         },

@@ -1,18 +1,22 @@
-// The item of an ad in a verification: judged with nothing but what is in it, as anyone can judge it. What the register knows
-// that the item does not say becomes a warning.
+// The item of an ad in a verification: judged with nothing but what is in it, as anyone can judge it, and its seal once more by what
+// the register knows now, because an item is as old as its keys. What else the register knows that the item does not say
+// becomes a warning.
 
 import { parseBase64, parseUtf8, utf8 } from "../protocol/bytes.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import type { ReasonCode, Refusal } from "../protocol/result.ts";
 import type { AdSection } from "../protocol/wire/verify.ts";
 import { isObject } from "../std/is-object.ts";
 import { verifyAdItem } from "../verifier/ad-item.ts";
 import type { Check, Report } from "../verifier/report.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { certificateWarnings, type Standings } from "./standing.ts";
+import type { Register } from "./register.ts";
+import { certificateWarnings, registerReasons, type Standings } from "./standing.ts";
 
 interface AdDeps {
+  readonly register: Pick<Register, "refresh">;
   readonly trust: Trust;
   readonly standings: Standings;
 }
@@ -32,7 +36,23 @@ export async function judgeAdItem(
   const exact = text === null ? null : exactMember(text, "ad_item");
   const report = verifyAdItem(deps.trust, exact === null ? input.item : utf8(exact));
   const section = sectionOf(report, input.item);
-  return { section, warnings: section.valid ? await warningsOf(deps, input) : [] };
+  if (!section.valid) return { section, warnings: [] };
+  const first = await judgeNow(deps, input);
+  if (first.refusal === null || !registerReasons.includes(first.refusal.code))
+    return { section: fallen(section, first.refusal), warnings: first.warnings };
+  await deps.register.refresh();
+  const { refusal, warnings } = await judgeNow(deps, input);
+  return { section: fallen(section, refusal), warnings };
+}
+
+function fallen(section: AdSection, refusal: Refusal<ReasonCode> | null): AdSection {
+  if (refusal === null) return section;
+  const { code: reason } = refusal;
+  const detail = `By what is registered now, the seal in the item is refused: ${refusal.detail}`;
+  const checks = section.checks.map((check) =>
+    check.name === "seal" ? { ...check, state: "failed" as const, reason, detail } : check,
+  );
+  return { valid: false, reason, detail, checks };
 }
 
 function sectionOf(report: Report, item: JsonObject): AdSection {
@@ -59,23 +79,25 @@ function isFailed(check: Check): check is Check & { readonly reason: NonNullable
   return check.state === "failed" && check.reason !== undefined;
 }
 
-/** An item is as old as its keys, so its seal is judged once more by what the register knows now. */
-async function warningsOf({ trust, standings }: AdDeps, { item, at }: AdInput): Promise<readonly string[]> {
+interface JudgedNow {
+  readonly refusal: Refusal<ReasonCode> | null;
+  readonly warnings: readonly string[];
+}
+
+async function judgeNow({ trust, standings }: AdDeps, { item, at }: AdInput): Promise<JudgedNow> {
   const { row, sidecar } = item;
   const uuid = isObject(row) ? row["business_uuid"] : undefined;
   const standing = typeof uuid === "string" ? await standings.read(uuid, at) : null;
   const bytes = parseBase64(item.record_base64);
-  if (standing === null || bytes === null || !isObject(row)) return [unknownBusiness];
+  if (standing === null || bytes === null || !isObject(row))
+    return { refusal: null, warnings: [unknownBusiness] };
   const { certificates, keys, policies } = standing;
   const seal = verifySeal(trust, {
     ...{ document: "ad", bytes, certificates, keys, policies },
     seal: row["adl_origin_seal"] as JsonValue,
     sidecar: sidecar as JsonValue,
   });
-  const refusal = seal.ok
-    ? []
-    : [`By what is registered now, the seal in the item is refused: ${seal.code}. ${seal.detail}`];
-  return [...certificateWarnings(standing), ...refusal];
+  return { refusal: seal.ok ? null : seal, warnings: certificateWarnings(standing) };
 }
 
 const unknownBusiness = "The business of the ad is not known here.";

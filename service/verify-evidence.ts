@@ -144,6 +144,19 @@ function findMandate(
     // If this register has not heard of that mandate, its authority is what the sidecar states.
     return ofKey.find((mandate) => mandate.mandate_id === stated.scope.mandate_id) ?? null;
   }
+  return mandateOf(trust, { mandates, keys }, { ...seal, receivedAt });
+}
+
+/** The mandate under which a system sealed, where no sidecar names it: the one that publishing used then. Null for a key without any. */
+export function mandateOf(
+  trust: Trust,
+  { mandates, keys }: Pick<Standing, "mandates" | "keys">,
+  {
+    receivedAt,
+    ...seal
+  }: Pick<Seal | BatchSeal, "key_id" | "sealed_at"> & { readonly receivedAt: string | null },
+): MandateFacts | null {
+  const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
   // A batch is published under the mandate that started last (actors/business/facts.ts) and is valid (find-mandate.ts).

@@ -1,6 +1,9 @@
 // GET /v1/verify/{record_id}: whether the business published a record with this id and these exact bytes, whether it was
 // the one served at that time, and what the business's certificate is today. An unknown id and a hash that does not
 // match give the same answer.
+//   VP1. Whether the seal of the version still stands is decided by the verifier's rule (verifier/standing.ts) over the register of
+//        this region, as in verify.ts: of the same bytes, page and verification say the same at any moment.
+//   VP2. As there, what the register may only not have heard of is no reason until it was refreshed.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import type { Removal } from "../actors/messages/removal.ts";
@@ -19,21 +22,29 @@ import {
   parseDateTime,
 } from "../protocol/identifiers.ts";
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
+import { openSeal } from "../protocol/seal.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
 import { parseWithdrawal } from "../protocol/withdrawal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import type { AcceptedSeal, StandingFault } from "../verifier/standing.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
+import { acceptedFault, registerReasons, type Standing, type Standings } from "./standing.ts";
+import { mandateOf } from "./verify-evidence.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly register: Register;
+  readonly standings: Standings;
+  /** The current trust in this service's own keys. */
+  readonly trust: () => Trust;
   readonly statement: SignerAt;
   readonly clock: Clock;
   /** The public base of the verification surface, without trailing slash. */
@@ -68,15 +79,51 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
 }
 
 async function findOrRefuse(deps: VerifyPageDeps, request: VerifyPageRequest): Promise<Findings | Refused> {
-  const fault = requestFault(request);
-  if (fault !== null) return fault;
+  const malformed = requestFault(request);
+  if (malformed !== null) return malformed;
   const version = await findVersion(deps, request);
   const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
   if (version === null || certificate === undefined) {
     const detail = "No record with this id and these exact bytes is known.";
     return refused(problem("not_found", detail), { vary: "accept" });
   }
-  return describe(deps, request, version, certificate);
+  const [fault = null, removalFault = null] = await faultsOf(deps, version);
+  return describe(deps, request, { ...version, fault, removalFault }, certificate);
+}
+
+/** Of the version, and of the document that keeps the record out of serving (VP1, VP2). */
+async function faultsOf(
+  { register, standings, trust, clock }: VerifyPageDeps,
+  { businessUuid, published, removal }: Version,
+): Promise<readonly (StandingFault | null)[]> {
+  const { cert_id, sealed_at, received_at, sealed_by_key_id: key_id, scope } = published.sidecar;
+  const { mandate_id } = scope;
+  const version = { key_id, cert_id, sealed_at, received_at, mandate_id, isStated: true };
+  const judge = async () => {
+    const standing = await standings.read(businessUuid, formatTimestamp(clock.now()));
+    if (standing === null) return [];
+    const seals = [version, ...(removal === null ? [] : [removalSeal(trust(), standing, removal)])];
+    return seals.map((seal) => acceptedFault(standing, seal));
+  };
+  const first = await judge();
+  if (first.every((fault) => fault === null || !registerReasons.includes(fault.code))) return first;
+  await register.refresh();
+  return judge();
+}
+
+/** No sidecar is about a removal, and so none names its mandate. */
+function removalSeal(
+  trust: Trust,
+  standing: Standing,
+  { record_id, seal, received_at }: Removal,
+): AcceptedSeal {
+  const envelope = parseEnvelope(JSON.parse(seal) as JsonValue);
+  const opened = envelope.ok ? openSeal(envelope.value) : envelope;
+  if (!opened.ok) throw new Error(`The stored seal of the removal of ${record_id} cannot be read.`);
+  const { key_id, cert_id, sealed_at } = opened.value;
+  const mandate = mandateOf(trust, standing, { key_id, sealed_at, receivedAt: received_at });
+  const sealed = { key_id, cert_id, sealed_at, received_at, isStated: false };
+  return { ...sealed, mandate_id: mandate?.mandate_id ?? null };
 }
 
 async function signed({ statement: signer }: VerifyPageDeps, findings: Findings): Promise<Answer> {
@@ -108,6 +155,13 @@ function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): 
 function invalid(detail: string, pointer: string): Refused {
   const extras: ProblemExtras = { pointer };
   return refused(problem("request_invalid", detail, extras));
+}
+
+interface JudgedVersion extends Version {
+  /** Why its seal does not stand any more. */
+  readonly fault: StandingFault | null;
+  /** The same of the removal's. */
+  readonly removalFault: StandingFault | null;
 }
 
 interface Version {
@@ -148,14 +202,17 @@ async function findVersion(
   };
 }
 
-/** Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. */
+/**
+ * Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. A record that is out
+ * of serving without a document fell with its newest version: an earlier one was superseded before.
+ */
 function statusOf(
-  { head, isPurged }: PublishedVersion,
+  { head, isPurged, generation }: PublishedVersion,
   { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
 ): Version["status"] {
   if (isCurrent) return "current";
   if (isPurged) return "purged";
-  if (head.live) return "superseded";
+  if (head.live || (removal === null && generation < head.generation)) return "superseded";
   return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
 
@@ -180,12 +237,12 @@ async function readEndpoints(
 function describe(
   deps: VerifyPageDeps,
   request: VerifyPageRequest,
-  version: Version,
+  version: JudgedVersion,
   certificate: CertificateFacts,
 ): Findings {
   const nowMs = deps.clock.now();
   const now = formatTimestamp(nowMs);
-  const { published } = version;
+  const { published, fault } = version;
   const checks = {
     cert: certCheck(request.cert, version),
     served_at: servedAtCheck(request.servedAt, version, nowMs),
@@ -202,8 +259,9 @@ function describe(
     record_id: request.recordId,
     adl_origin: request.origin ?? "",
     record_type: version.type,
-    valid: checks.cert !== "differs" && checks.served_at !== "outside",
-    status: version.status,
+    valid: fault === null && checks.cert !== "differs" && checks.served_at !== "outside",
+    ...(fault === null ? {} : { reason: fault.code, detail: fault.detail }),
+    status: shownStatus(version),
     business: businessOf(deps, version, certificate),
     version: {
       generation: published.generation,
@@ -219,6 +277,12 @@ function describe(
     full_check: `${deps.verifyUrl}/v1/verify`,
     checked_at: now,
   };
+}
+
+/** For a moment, the region's store may still serve what fell. */
+function shownStatus({ fault, status, removal }: JudgedVersion): Version["status"] {
+  const isOut = status === "current" || (status === "withdrawn" && removal === null);
+  return fault !== null && isOut ? "invalidated" : status;
 }
 
 function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): Findings["business"] {
@@ -244,7 +308,7 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
   return cert === version.certId ? "matches" : "differs";
 }
 
-function removalOf({ removal }: Version): Findings["removal"] {
+function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"] {
   if (removal === null) return null;
   const { action, document, received_at, seal } = removal;
   const bytes = utf8(document);
@@ -253,6 +317,7 @@ function removalOf({ removal }: Version): Findings["removal"] {
   return {
     ...{ action, at: opened.value.at, received_at },
     ...{ document_base64: toBase64(bytes), seal: JSON.parse(seal) as Envelope },
+    ...(removalFault === null ? {} : { reason: removalFault.code }),
   };
 }
 

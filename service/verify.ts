@@ -12,7 +12,6 @@ import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import type { ReasonCode } from "../protocol/result.ts";
 import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -20,7 +19,7 @@ import { answerJson, type Outcome } from "./answer.ts";
 import { findLoggedSeal } from "./logged-seal.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
-import { certificateWarnings, type Standings } from "./standing.ts";
+import { certificateWarnings, registerReasons, type Standings } from "./standing.ts";
 import { judgeAdItem } from "./verify-ad.ts";
 import { judgeEntitlement } from "./verify-entitlement.ts";
 import { type Claimed, findStanding, readClaims, type VerifyInput } from "./verify-evidence.ts";
@@ -168,14 +167,6 @@ async function judge(
   await deps.register.refresh();
   return once();
 }
-
-/** The reasons with which a stale register refuses a good seal. */
-const registerReasons: readonly ReasonCode[] = [
-  "key_unknown",
-  "certificate_unknown",
-  "ai_policy_version_mismatch",
-  "out_of_scope",
-];
 
 function isOfRegister(seal: SealVerdict | null): boolean {
   if (seal === null || seal.ok) return false;

@@ -75,6 +75,7 @@ export const coverageMarks = [
   "publish.resumed",
   "seal.stands",
   "seal.falls",
+  "record.fell",
   "key.registered",
   "key.key_taken",
   "policy.sealed",

@@ -19,6 +19,7 @@ import { checkOwnReads } from "./checkers/own-reads.ts";
 import { checkPurges } from "./checkers/purges.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
+import { checkStanding } from "./checkers/standing.ts";
 import { installGuard } from "./kernel/guard.ts";
 import { letMinutesPass } from "./money-phase.ts";
 import { anyNode, pause, setUp } from "./set-up.ts";
@@ -177,6 +178,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   kernel.tell("at rest");
   checkAtRest(world, journal, truth);
   checkInForce(world, journal, truth);
+  checkStanding(world, journal, truth);
   if (readsOwn) await checkReads(world, journal, truth, agents);
   await checkPurges(world, journal, truth);
   await letMinutesPass(world, cast);

@@ -1,5 +1,5 @@
-// What remains of a purged version in the place of its sidecar: where it stands among the versions of its record, and under which
-// certificate it was sealed when. Verification answers from this and from the hash.
+// What remains of a purged version in the place of its sidecar: where it stands among the versions of its record, and by which key and
+// under which certificate and mandate it was sealed and received, when. Verification answers from this and from the hash.
 
 import { isObject } from "../std/is-object.ts";
 
@@ -9,6 +9,9 @@ export interface VersionRemains {
   readonly cert_id: string;
   readonly change: number;
   readonly sealed_at: string;
+  readonly sealed_by_key_id: string;
+  readonly received_at: string;
+  readonly scope: { readonly mandate_id: string | null };
 }
 
 export function remainsText({
@@ -17,8 +20,12 @@ export function remainsText({
   cert_id,
   change,
   sealed_at,
+  sealed_by_key_id,
+  received_at,
+  scope: { mandate_id },
 }: VersionRemains): string {
-  return JSON.stringify({ purged: { business_uuid, record_type, cert_id, change, sealed_at } });
+  const sealed = { sealed_at, sealed_by_key_id, received_at, scope: { mandate_id } };
+  return JSON.stringify({ purged: { business_uuid, record_type, cert_id, change, ...sealed } });
 }
 
 /** Null for the sidecar of a version that is not purged. */

@@ -4,7 +4,7 @@ import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { type Mandate, openMandate } from "../protocol/mandate.ts";
-import { refuse, type Verdict } from "../protocol/result.ts";
+import { type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { verifySealer } from "./business-keys.ts";
 import { windowFault } from "./key-window.ts";
 import type { Trust } from "./trust.ts";
@@ -33,4 +33,11 @@ export function verifyMandate(trust: Trust, keys: BusinessKeys, value: JsonValue
   return mandate.value.business_uuid === keys.uuid
     ? mandate
     : refuse("out_of_scope", "The mandate is another business's.");
+}
+
+/** Null unless the mandate was revoked by the instant by which a seal under it was made. */
+export function mandateEndFault(revokedAt: string | null, by: string): Refusal<"out_of_scope"> | null {
+  return revokedAt !== null && by >= revokedAt
+    ? refuse("out_of_scope", `The mandate was revoked at ${revokedAt}.`)
+    : null;
 }

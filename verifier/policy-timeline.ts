@@ -7,6 +7,11 @@ export interface PolicyVersion {
   readonly version: number;
   /** The instant from which the version was in force. */
   readonly live_from: string;
+  /**
+   * The instant from which it was in force no more because its own seal fell; absent where it did not. From then on the newest
+   * earlier version that stands is in force again.
+   */
+  readonly fallen_at?: string;
 }
 
 export interface PolicyTimeline {
@@ -36,9 +41,12 @@ export interface PolicyTimeline {
 export function judgePolicyVersion(timeline: PolicyTimeline, version: number, at: string): Verdict<void> {
   const { uncertainMs = 0 } = timeline;
   const atMs = instantOf(at);
-  const early = timeline.versions.filter((each) => instantOf(each.live_from) <= atMs - uncertainMs);
+  const standing = timeline.versions.filter(
+    ({ fallen_at: fallen }) => fallen === undefined || atMs - uncertainMs < instantOf(fallen),
+  );
+  const early = standing.filter((each) => instantOf(each.live_from) <= atMs - uncertainMs);
   const inForce = early.reduce((highest, each) => Math.max(highest, each.version), 0);
-  const mayHaveBegun = timeline.versions.some(
+  const mayHaveBegun = standing.some(
     (each) =>
       each.version === version && version > inForce && instantOf(each.live_from) <= atMs + uncertainMs,
   );

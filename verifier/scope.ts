@@ -6,7 +6,7 @@ import { scopeAllows } from "../protocol/mandate.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
-import { verifyMandate } from "./mandate.ts";
+import { mandateEndFault, verifyMandate } from "./mandate.ts";
 import type { Trust } from "./trust.ts";
 
 export interface ScopeEvidence {
@@ -41,9 +41,8 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" 
     return sidecar === null ? outOfScope("No mandate was ever given to the key.") : ok("ok");
   const mandate = verifyMandate(trust, evidence.keys, evidence.mandate.envelope);
   if (!mandate.ok) return mandate;
-  const { revoked_at: revokedAt } = evidence.mandate;
-  if (revokedAt !== null && evidence.by >= revokedAt)
-    return outOfScope(`The mandate was revoked at ${revokedAt}.`);
+  const ended = mandateEndFault(evidence.mandate.revoked_at, evidence.by);
+  if (ended !== null) return ended;
   if (sidecar !== null && sidecar.scope.mandate_id !== mandate.value.mandate_id) {
     return outOfScope("The record was published under another mandate.");
   }

@@ -15,7 +15,8 @@ export interface SealAge {
 /**
  * Null when the key has not ended, or the seal was received before the end. Otherwise a seal of a compromised key is
  * `key_compromised`. A seal of a key that was only revoked, with no claim that it was ever in other hands, is
- * `key_not_valid`, and only if the service was asked.
+ * `key_not_valid`, and only if the service was asked and never received it: it receives nothing from a key that is not in
+ * force, and its clocks may differ by more than the moment between a receipt and a revocation.
  */
 export function ageFault(
   key: KeyWindow,
@@ -28,7 +29,7 @@ export function ageFault(
   const { compromised_from: compromised, revoked_at: revoked = null } = key;
   if (isNotBefore(compromised))
     return refuse("key_compromised", `The key is compromised from ${compromised} on, and ${why}.`);
-  return received !== undefined && isNotBefore(revoked)
+  return received !== undefined && at === null && revoked !== null
     ? refuse("key_not_valid", `The key was revoked at ${revoked}, and ${why}.`)
     : null;
 }

@@ -15,6 +15,7 @@ import {
   sidecarEnvelope,
   sidecarFacts,
 } from "./business.fixture.ts";
+import type { PolicyVersion } from "./policy-timeline.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import type { SealEvidence } from "./seal.ts";
 import { asJson, document, issueCertificate } from "./service.fixture.ts";
@@ -268,7 +269,7 @@ describe("the AI policy version of a seal", () => {
     { version: 1, live_from: "2026-02-01T00:00:00.000Z" },
     { version: 2, live_from: sealedAt },
   ];
-  const under = (version: number, known = versions, isComplete = true) =>
+  const under = (version: number, known: readonly PolicyVersion[] = versions, isComplete = true) =>
     code({
       ...single,
       seal: passkeySeal(business, bytes, { ai_policy_version: version }),
@@ -307,6 +308,21 @@ describe("the AI policy version of a seal", () => {
     expect([at(1, "2026-03-01T12:04:59.999Z"), at(2, "2026-03-01T12:04:59.999Z")]).toEqual(["ok", "ok"]);
     expect([at(1, "2026-03-01T12:05:00.000Z"), at(2, "2026-03-01T12:05:00.000Z")]).toEqual([reason, "ok"]);
     expect([at(3, began), at(0, began)]).toEqual([reason, "ok"]);
+  });
+
+  it("is an earlier one again once the later one fell, and was the later one until then", () => {
+    const later = (fallen_at: string) => [
+      versions[0],
+      { version: 2, live_from: "2026-02-15T00:00:00.000Z", fallen_at },
+    ];
+    const known = (fallen_at: string) => later(fallen_at).filter((each) => each !== undefined);
+    const reason = "ai_policy_version_mismatch";
+    expect([1, 2].map((version) => under(version, known(sealedAt)))).toEqual(["ok", reason]);
+    expect([1, 2].map((version) => under(version, known("2026-03-01T12:00:00.001Z")))).toEqual([
+      reason,
+      "ok",
+    ]);
+    expect([0, 1].map((version) => under(version, known(sealedAt).slice(1)))).toEqual(["ok", reason]);
   });
 
   it("may be the one in force when the service received the seal", () => {

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { campaignAdsMax } from "../../protocol/limits.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import { adSeal } from "../facts.fixture.ts";
 import type { AdFacts } from "../messages/ads.ts";
 import { adCampaignActor } from "./definition.ts";
 
@@ -18,12 +19,12 @@ beforeEach(() => {
 
 const terms = {
   ...{ currency: "EUR", gross_price: 10, net_price: 7, budget: 100, starts_at_ms: 0, ends_at_ms: 2 * start },
-  ...{ paused: false, sealed_at_ms: start, seal_id: "terms" },
+  ...{ paused: false, sealed_at_ms: start, seal_id: "terms", sealed: adSeal },
 };
 const facts = (generation: number): AdFacts => ({
   ...{ ad_id: "ad_a", business_uuid: business, campaign_id: "spring", generation, hash: `h${generation}` },
   ...{ countries: ["US"], subdivisions: [], keywords: ["tea"], allow_repeats: false },
-  ...{ published_at_ms: start, state: "live" },
+  ...{ sealed: adSeal, published_at_ms: start, state: "live" },
 });
 const assign = (version: number) =>
   campaign.send({

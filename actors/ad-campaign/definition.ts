@@ -287,9 +287,9 @@ function entryOf(key: string, view: View): readonly AdEntry[] {
   if (key === "campaign") {
     const now = money.read(view, "");
     if (now === undefined) return [];
-    const { currency, net_price, starts_at_ms, ends_at_ms } = now.terms;
+    const { currency, net_price, sealed, starts_at_ms, ends_at_ms } = now.terms;
     const facts: CampaignFacts = {
-      ...{ business_uuid: partition, campaign_id, currency, net_price, starts_at_ms, ends_at_ms },
+      ...{ business_uuid: partition, campaign_id, currency, net_price, sealed, starts_at_ms, ends_at_ms },
       state: stateOf(now),
     };
     const { change } = view.snapshot.context;

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { adClickMs, adRenderMs } from "../../protocol/limits.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import { adSeal } from "../facts.fixture.ts";
 import type { AdFacts } from "../messages/ads.ts";
 import { adCampaignActor } from "./definition.ts";
 
@@ -16,6 +17,7 @@ const accept = (changes: object = {}) =>
     terms: {
       ...{ currency: "EUR", gross_price: 40, net_price: 30, budget: 100, starts_at_ms: 0 },
       ...{ ends_at_ms: start + 60_000, paused: false, sealed_at_ms: start, seal_id: "terms", ...changes },
+      sealed: adSeal,
     },
   });
 beforeEach(() => {
@@ -26,7 +28,7 @@ beforeEach(() => {
   const facts: AdFacts = {
     ...{ ad_id: "ad_a", business_uuid: business, campaign_id: "spring", generation: 1, hash: "h" },
     ...{ countries: ["US"], subdivisions: [], keywords: ["tea"], allow_repeats: false },
-    ...{ published_at_ms: start, state: "live" },
+    ...{ sealed: adSeal, published_at_ms: start, state: "live" },
   };
   campaign.send({ type: "ad.publish", facts, seal_id: "s", leaf: "leaf" });
 });

@@ -1,12 +1,21 @@
-// The activities of the business actor: projecting its register, and taking removed records out of serving.
+// The activities of the business actor: projecting its register, and taking out of serving what was removed or does not stand any more.
 
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import { regionRef } from "../messages/refs.ts";
-import { type PurgeWatch, type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
+import type { RegionProtocol } from "../messages/region.ts";
+import {
+  type PurgeWatch,
+  type RemovedRecord,
+  removedHead,
+  removedRow,
+  removedRows,
+} from "../messages/removal.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { confirmDomains, type DomainPorts } from "./confirm-domains.ts";
 import { purgeRecords } from "./purge-records.ts";
+import { reviewStanding } from "./review-standing.ts";
 
 export interface BusinessPorts extends DomainPorts {
   readonly register: RegisterStore;
@@ -19,6 +28,8 @@ export interface BusinessPorts extends DomainPorts {
   readonly latePurges?: PurgeWatch;
 }
 
+type TellRows = CommandOf<RegionProtocol, "rows.apply">;
+
 export function businessActivities(ports: BusinessPorts): Record<string, Activity> {
   return {
     projectRegister: async (params: { keys: readonly string[] }, context: ActivityContext<"business">) => {
@@ -27,27 +38,39 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       await ports.registerChanged();
       return null;
     },
-    removeRecord: async (params: RemovedRecord, context: ActivityContext<"business">) => {
-      // The head is made from what the business knows: the push that published the record may not have stored it yet.
-      await ports.records.putHeads([removedHead(context.actor.id, params)]);
-      // A region that cannot be reached does not delay the others.
-      const told = await Promise.allSettled(
-        ports.regions().map((region) => removeRow(params, region, context)),
-      );
-      for (const each of told) if (each.status === "rejected") throw each.reason;
-      return null;
-    },
+    removeRecord: (params: RemovedRecord, context: ActivityContext<"business">) =>
+      takeOut(ports, { records: [params], told: removedRow(params) }, context),
+    removeRecords: (
+      { records }: { records: readonly RemovedRecord[] },
+      context: ActivityContext<"business">,
+    ) => takeOut(ports, { records, told: removedRows(records, context.workId) }, context),
+    reviewStanding: (_params: unknown, context: ActivityContext<"business">) => reviewStanding(context),
     confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
       confirmDomains(ports, context),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),
   };
 }
 
-async function removeRow(
-  params: RemovedRecord,
+async function takeOut(
+  ports: BusinessPorts,
+  { records, told }: { readonly records: readonly RemovedRecord[]; readonly told: TellRows },
+  context: ActivityContext<"business">,
+): Promise<null> {
+  // The heads are made from what the business knows: the push that published a record may not have stored it yet.
+  await ports.records.putHeads(records.map((record) => removedHead(context.actor.id, record)));
+  // A region that cannot be reached does not delay the others.
+  const replies = await Promise.allSettled(
+    ports.regions().map((region) => tellRegion(region, told, context)),
+  );
+  for (const each of replies) if (each.status === "rejected") throw each.reason;
+  return null;
+}
+
+async function tellRegion(
   region: string,
+  told: TellRows,
   context: ActivityContext<"business">,
 ): Promise<void> {
-  const reply = await context.ask(regionRef(region), removedRow(params));
+  const reply = await context.ask(regionRef(region), told);
   if (reply.status !== "applied") throw new Error(`The index of region ${region} is unavailable.`);
 }

@@ -9,6 +9,7 @@ import { refusedAssignment } from "./cancel.ts";
 import { nameDomains } from "./domains.ts";
 import { refusedRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
+import { pushFault, sealRows } from "./standing.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -28,12 +29,17 @@ export function assignChunk(
   if (known) return { reply: known };
   const refused = refusedAssignment(command.push_id, view);
   if (refused) return { reply: refused };
+  const fault = pushFault(command.seal, view);
+  if (fault !== null) {
+    const { code, detail } = fault;
+    return { reply: { assigned_at_ms: view.nowMs, assignments: [], fallen: { code, detail } } };
+  }
   const changed = new Map<string, HeadRow>();
   const tally: Tally = { listings: 0, live: 0 };
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(...refusedRows(command.refused, view), answers.write(asked, reply));
+  puts.push(...sealRows(command), ...refusedRows(command.refused, view), answers.write(asked, reply));
   const named = nameDomains(domainsIn(command.leaves, assignments), view);
   return {
     reply,
@@ -82,7 +88,7 @@ function assignLeaf(
     bpid: leaf.business_product_id,
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
-    sealed_at_ms: command.sealed_at_ms,
+    sealed_at_ms: Date.parse(command.seal.sealed_at),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, pushSeal, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
@@ -28,7 +28,7 @@ const assign = (business: Business, push_id = "p", number = 1) =>
     collection: "products",
     leaves: [leaf],
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
 
 const cancel = (business: Business, push_id = "p") => business.send({ type: "push.cancel", push_id });

@@ -7,6 +7,7 @@ import {
   keyFacts,
   partyFacts,
   policyFacts,
+  pushSeal,
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
@@ -62,7 +63,7 @@ const assign = (
     collection: "products",
     leaves,
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
 
 const remove = (business: Business, recordId: string) =>

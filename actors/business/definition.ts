@@ -48,7 +48,18 @@ import {
   selectRegister,
 } from "./rows.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
+import {
+  fallPolicies,
+  fallRecords,
+  isReview,
+  listLive,
+  readStanding,
+  selectForFault,
+  selectForReview,
+} from "./standing.ts";
 import type { BusinessView } from "./view.ts";
+
+type Snapshot = BusinessView["snapshot"];
 
 export const businessActor = defineActor<"business", typeof businessMachine>({
   kind: "business",
@@ -79,6 +90,10 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "listings.read": readListings,
     "push.hold": holdPush,
     "chunk.assign": assignChunk,
+    "standing.read": (command, view) => ({ reply: readStanding(command, view) }),
+    "live.list": (command, view) => ({ reply: listLive(command, view) }),
+    "records.fall": fallRecords,
+    "policies.fall": fallPolicies,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
     "refusal.keep": keepRefusal,
@@ -125,12 +140,13 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       tell(pushRef(view.id, push_id), { type: "push.cancelled", ...by }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
+    reviewStanding: () => [{ kind: "activity", name: "reviewStanding", params: {} }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
     confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
 });
 
-function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
+function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
       return [...selectRegister([`key/${command.key_id}`]), selectMandatesOf(command.key_id)];
@@ -161,6 +177,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         selectCancelled(command.push_id),
         heads.select(command.leaves.map((leaf) => leaf.record_id)),
         ...selectNamed(namingFiles(command.leaves), uuid),
+        ...selectForFault(command.seal, now),
       ];
     case "push.cancel":
       return selectForCancel(command);
@@ -196,7 +213,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "upload.close":
       return [];
     default:
-      return selectForChange(command, uuid);
+      return isReview(command) ? selectForReview(command, uuid) : selectForChange(command, uuid);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   certificateFacts,
   endedPush,
   partyFacts,
+  pushSeal,
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
@@ -44,7 +45,7 @@ function publish(business: Business, index: number, domains: readonly string[] |
     ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "business_files" },
     leaves: [{ ...claim, listings: {}, ...(domains === undefined ? {} : { domains }) }],
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
   business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
 }

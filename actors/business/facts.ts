@@ -14,7 +14,7 @@ export function publishingFacts({ key_id: keyId }: FactsCommand, view: BusinessV
     at_ms: view.nowMs,
     party: context.party && { ...context.party, blocked_groups: context.blockedGroups },
     certificate: context.certificate && { ...context.certificate, uuid: context.uuid },
-    policy: context.policy,
+    policy: { ...context.policy, newest: context.policyVersions },
     key: key === undefined ? "unknown" : keyStatus(factsIn("key", key)),
     mandates: mandatesOf(keyId, view),
     listings: context.listings,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, pushSeal, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim, Listings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { heldMax, pendingMax } from "./rows.ts";
@@ -22,7 +22,7 @@ function withCatalogue(): Business {
     }),
   );
   const chunk = { push_id: "p", number: 1, chunk: 0, collection: "products", leaves } as const;
-  business.send({ type: "chunk.assign", ...chunk, refused: [], sealed_at_ms: 0 });
+  business.send({ type: "chunk.assign", ...chunk, refused: [], seal: pushSeal });
   business.send({ type: "push.finished", push_id: "p", chunks: 1, ended: endedPush });
   return business;
 }

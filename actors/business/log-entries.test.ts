@@ -6,7 +6,7 @@ import { hashOf, sha256 } from "../../protocol/hash.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, keyFacts, partyFacts, policyFacts } from "../facts.fixture.ts";
+import { certificateFacts, keyFacts, partyFacts, policyFacts, pushSeal } from "../facts.fixture.ts";
 import { businessActor } from "./definition.ts";
 
 const uuid = "00000000-0000-4000-8000-000000000001";
@@ -59,7 +59,7 @@ describe("a business tells the log", () => {
       ...{ type: "chunk.assign", push_id: "p", number: 1, chunk: 0, collection: "products" },
       leaves: [{ leaf_index: 0, record_id: "r", hash: "h", business_product_id: "own", listings: {} }],
       refused: [],
-      sealed_at_ms: 0,
+      seal: pushSeal,
     });
     for (const action of ["withdraw", "delete"] as const) {
       const sealed = { document: "{}", seal: `{"of":"${action}"}`, received_at: "2026" };

@@ -8,6 +8,7 @@ import {
   holdSettlement,
   keyFacts,
   partyFacts,
+  pushSeal,
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
@@ -62,7 +63,7 @@ const assign = (business: Business, push_id: string, number: number, records: re
     collection: "products",
     leaves,
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   } as const;
   return business.send(command).assignments.map((each) => each.outcome);
 };
@@ -172,7 +173,7 @@ describe("what a business numbers after its region was lost (N4, H1, H2)", () =>
       type: "chunk.assign",
       ...({ push_id, number, chunk: 0, collection: "products", leaves: [{ ...leaf, record_id }] } as const),
       refused: [],
-      sealed_at_ms: 0,
+      seal: pushSeal,
     }).assignments[0];
   const published = () => {
     const business = open();

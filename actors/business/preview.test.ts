@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import { certificateFacts, endedPush, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, endedPush, partyFacts, pushSeal, businessUuid as uuid } from "../facts.fixture.ts";
 import type { LeafClaim, PlannedListings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
@@ -34,7 +34,7 @@ function assign(business: Business, push_id: string, number: number, ids: readon
     collection: "products",
     leaves,
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
 }
 

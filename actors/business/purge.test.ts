@@ -7,6 +7,7 @@ import {
   certificateFacts,
   endedPush,
   partyFacts,
+  pushSeal,
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
@@ -40,7 +41,7 @@ function publish(business: Business, pushId: string, index: number): number {
     ...{ type: "chunk.assign", push_id: pushId, number, chunk: 0, collection: "products" },
     leaves: [{ ...claim, listings }],
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
   return number;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import { certificateFacts, partyFacts, businessUuid as uuid } from "../facts.fixture.ts";
+import { certificateFacts, partyFacts, pushSeal, businessUuid as uuid } from "../facts.fixture.ts";
 import type { HeldReason } from "../messages/business.ts";
 import type { Purge } from "../messages/removal.ts";
 import { businessActor } from "./definition.ts";
@@ -21,7 +21,7 @@ function reject(business: Business, push_id: string, record_id: string, business
   const refused = [{ record_id, business_product_id }];
   business.send({
     ...{ type: "chunk.assign", push_id, number, chunk: 0, collection: "products", leaves: [], refused },
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
   return number;
 }
@@ -75,7 +75,7 @@ describe("the own ids of rejected records", () => {
     business.send({ type: "purges.forget", purge: purgeOf("svc_a", 9), after: "" });
     const refused = [{ record_id: "svc_a", business_product_id: "own a" }];
     const chunk = { push_id: "p", number, chunk: 0, collection: "products" } as const;
-    business.send({ type: "chunk.assign", ...chunk, leaves: [], refused, sealed_at_ms: 0 });
+    business.send({ type: "chunk.assign", ...chunk, leaves: [], refused, seal: pushSeal });
     expect(ownIds(business, "svc_a")).toEqual([null]);
   });
 });

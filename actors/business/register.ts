@@ -3,7 +3,6 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
   CustodyFacts,
@@ -29,6 +28,7 @@ import {
   registerOf,
   selectRegister,
 } from "./rows.ts";
+import { inForceFrom, issuanceRows, mayEnd, policyKey } from "./standing.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -68,7 +68,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "mandate.revoke":
       return [`${mandatePrefix}${command.mandate_id}`];
     case "policy.accept":
-      return [`policy/${command.policy.business_uuid}/${command.policy.version}`];
+      return [policyKey(command.policy.business_uuid, command.policy.version)];
     case "custody.state":
       return [`custody/${command.custody.statement_id}`, `key/${command.custody.key_id}`];
   }
@@ -105,8 +105,12 @@ export function changeRegister(
   const changed = { type: "register.changed", keys: [answer.key], change: row.change } as const;
   return {
     reply: { status: "done", changed: true },
-    events: [...(answer.events ?? []), act === undefined ? changed : { ...changed, act }],
-    puts: kept === undefined ? puts : [...puts, kept],
+    events: [
+      ...(answer.events ?? []),
+      act === undefined ? changed : { ...changed, act },
+      ...(mayEnd(command, view) ? [{ type: "standing.ended" as const }] : []),
+    ],
+    puts: [...puts, ...issuanceRows(command, row.change), ...(kept === undefined ? [] : [kept])],
     effects: logChange(command, view),
     ...(deletes === undefined ? {} : { deletes }),
   };
@@ -355,24 +359,22 @@ function acceptPolicy(
 ): Answer {
   const { nowMs } = view;
   const { context } = view.snapshot;
+  const next = context.policyVersions + 1;
   if (known) {
-    return factsIn("policy", known).record_base64 === policy.record_base64
-      ? done
-      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
+    const { record_base64: accepted, fallen_at: fallenAt } = factsIn("policy", known);
+    if (accepted !== policy.record_base64)
+      return refusal("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
+    return fallenAt === undefined ? done : refusal("ai_policy_version_used", fellWithItsSeal(policy, next));
   }
   const closed = closedFault(view);
   if (closed !== null) return closed;
-  if (policy.version !== context.policy.version + 1) {
-    return refusal(
-      "ai_policy_version_mismatch",
-      `The next AI policy version is ${context.policy.version + 1}.`,
-    );
-  }
+  if (policy.version !== next)
+    return refusal("ai_policy_version_mismatch", `The next AI policy version is ${next}.`);
   const isEarlier = since !== undefined && since < formatTimestamp(nowMs);
   if (isEarlier && context.number > 0)
     return refusal("already_published", "The business has published under the previous AI policy.");
   const previous = context.policy.live_from;
-  const live_from = isEarlier ? liveSince(since, previous) : liveFrom(nowMs, previous);
+  const live_from = isEarlier ? liveSince(since, previous) : inForceFrom(nowMs, previous);
   const inForce = { version: policy.version, record_id: policy.record_id, live_from };
   return {
     key,
@@ -381,15 +383,9 @@ function acceptPolicy(
   };
 }
 
-/**
- * The policy is in force from now on, not from when it was sealed: whatever named the previous version and was received until
- * now stays valid, and nothing waits. It starts in the next millisecond, because something received in this one may have named
- * the previous version, and it starts after that version did, even if the clock was set back.
- */
-function liveFrom(nowMs: number, previous: string | null): string {
-  const previousMs = previous === null ? null : parseTimestamp(previous);
-  const isAhead = previousMs !== null && previousMs >= nowMs && previousMs <= nowMs + sealedAtSkewMs;
-  return formatTimestamp(isAhead ? previousMs + 1 : nowMs + 1);
+/** What the refusal of an AI policy says that was accepted, and does not stand any more. */
+function fellWithItsSeal({ version }: Pick<PolicyFacts, "version">, next: number): string {
+  return `AI policy version ${version} does not stand any more, by its seal; seal the record again as version ${next}.`;
 }
 
 /** Nothing was published, so nothing named the previous version; the versions still follow one another. */

@@ -8,6 +8,7 @@ import {
   mandateFacts,
   partyFacts,
   policyFacts,
+  pushSeal,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { HoldFaultCode } from "../messages/hold.ts";
@@ -32,7 +33,7 @@ function holding(): Business {
       listings: { US: ["10.00", "USD"] },
     })),
     refused: [],
-    sealed_at_ms: 0,
+    seal: pushSeal,
   });
   business.send({ type: "push.finished", push_id: "catalogue", chunks: 1, ended: endedPush });
   expect(admit(business, "p", "r0")).toMatchObject({ held: true, number: 2 });

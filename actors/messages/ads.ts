@@ -19,6 +19,17 @@ export interface CampaignTerms {
   readonly sealed_at_ms: number;
   /** Id of the stored seal. */
   readonly seal_id: string;
+  readonly sealed: AdSeal;
+}
+
+/** The seal of a campaign, an ad or a sponsored product, as far as it decides later whether that still stands. */
+export interface AdSeal {
+  readonly key_id: string;
+  readonly cert_id: string;
+  readonly sealed_at: string;
+  readonly received_at: string;
+  /** Whether a sidecar says when it was received. */
+  readonly is_stated: boolean;
 }
 
 /**
@@ -39,6 +50,7 @@ export interface AdFacts {
   readonly allow_repeats: boolean;
   /** The record id of the product that is sponsored; absent on an ad. A sponsored product has no keywords, so no pool finds it. */
   readonly product?: string;
+  readonly sealed: AdSeal;
   readonly published_at_ms: number;
   readonly state: "live" | "withdrawn" | "deleted";
 }
@@ -49,6 +61,7 @@ export interface CampaignFacts {
   readonly campaign_id: string;
   readonly currency: string;
   readonly net_price: number;
+  readonly sealed: AdSeal;
   readonly starts_at_ms: number;
   readonly ends_at_ms: number;
   /** `spent`: the budget does not cover one more render. */
@@ -56,7 +69,7 @@ export interface CampaignFacts {
 }
 
 /** What its advertiser is answered: nothing about money, which nobody else may learn. */
-export interface CampaignReport extends Omit<CampaignFacts, "net_price"> {
+export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "sealed"> {
   readonly renders: number;
   readonly ads: number;
 }
@@ -98,7 +111,7 @@ export interface AdCampaignProtocol {
     readonly ad_id: string;
     /** How it is shown, as the caller states. */
     readonly format: string;
-    /** Whether its advertiser may be served now: a business whose certificate is active. */
+    /** Whether it may be served now: its advertiser is a business whose certificate is active, and it stands with its campaign. */
     readonly is_served: boolean;
     /** The pool was served then, under the terms of that moment. */
     readonly served_at_ms: number;

@@ -13,6 +13,7 @@ import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
+import type { PolicyFall, PushSeal, StandingProtocol } from "./standing.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -101,7 +102,7 @@ export interface MandateScopeFacts {
   readonly source_ip_allow_list: readonly string[] | null;
 }
 
-export interface PolicyFacts {
+export interface PolicyFacts extends PolicyFall {
   readonly business_uuid: string;
   readonly version: number;
   readonly record_id: string;
@@ -171,6 +172,7 @@ export interface BusinessProtocol
     AttemptsProtocol,
     OpenUploadsProtocol,
     DomainsProtocol,
+    StandingProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
@@ -257,8 +259,8 @@ export interface BusinessProtocol
     readonly leaves: readonly LeafClaim[];
     /** What its other leaves name. */
     readonly refused: readonly RefusedName[];
-    /** When the push was sealed, in Unix milliseconds. */
-    readonly sealed_at_ms: number;
+    /** The seal of the push. */
+    readonly seal: PushSeal;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request or by the act of an operator; repeatable. */
   "push.cancel"(command: { readonly push_id: string; readonly act?: RegisterAct }): CancelReply;
@@ -346,6 +348,8 @@ export interface PublishingFacts {
     readonly version: number;
     readonly record_id: string | null;
     readonly live_from: string | null;
+    /** The newest version that was ever accepted, in force or not. */
+    readonly newest: number;
   };
   /** Status of the requesting key, as the home knows it now. */
   readonly key: "live" | "revoked" | "unknown";
@@ -367,6 +371,8 @@ export interface AssignReply {
   readonly cancelled?: true;
   /** An operator cancelled it, not the business. */
   readonly by_operator?: true;
+  /** The seal of the push does not stand any more: nothing of this chunk is published. */
+  readonly fallen?: { readonly code: string; readonly detail: string };
   /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];

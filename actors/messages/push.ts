@@ -45,6 +45,8 @@ export interface PushFacts {
   readonly sealed_at: string;
   readonly received_at: string;
   readonly mandate_id: string | null;
+  /** The key that sealed the mandate; absent without one. */
+  readonly mandate_sealed_by?: string;
   /** The countries that the mandate allows; null for no limit (path B). */
   readonly countries: readonly string[] | null;
   /**

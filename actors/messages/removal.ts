@@ -154,10 +154,17 @@ export function removedHead(businessUuid: string, removed: RemovedRecord): Recor
  * under way is awaited, and not repeated.
  */
 export function removedRow(removed: RemovedRecord): CommandOf<RegionProtocol, "rows.apply"> {
-  const { record_id, collection, change } = removed;
-  return {
-    type: "rows.apply",
-    work_id: `remove/${record_id}/${change}`,
-    changes: [{ kind: "remove", record_id, collection, change }],
-  };
+  const { record_id, change } = removed;
+  return removedRows([removed], `remove/${record_id}/${change}`);
+}
+
+/** The same of several records, under the name of the work that takes them out. */
+export function removedRows(
+  removed: readonly RemovedRecord[],
+  work_id: string,
+): CommandOf<RegionProtocol, "rows.apply"> {
+  const changes = removed.map(({ record_id, collection, change }) => {
+    return { kind: "remove" as const, record_id, collection, change };
+  });
+  return { type: "rows.apply", work_id, changes };
 }

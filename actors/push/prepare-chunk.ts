@@ -17,6 +17,7 @@ import { duplicateInBatch } from "../../protocol/wire/push.ts";
 import type { AssignReply, LeafAssignment, LeafClaim, RefusedName } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
+import type { PushSeal } from "../messages/standing.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { signVersions, type UnsignedVersion } from "./sign-versions.ts";
@@ -64,6 +65,30 @@ export class PushCancelled extends Error {
   }
 }
 
+/** The seal of the push does not stand any more: nothing more of it is published. */
+export class PushFallen extends Error {
+  readonly code: string;
+
+  constructor({ code, detail }: { readonly code: string; readonly detail: string }) {
+    super(detail);
+    this.name = "PushFallen";
+    this.code = code;
+  }
+}
+
+/** Throws {@link PushCancelled} or {@link PushFallen} where the business publishes nothing of a chunk. */
+export function assertPublished(assigned: AssignReply): void {
+  if (assigned.cancelled === true) throw new PushCancelled(assigned);
+  if (assigned.fallen !== undefined) throw new PushFallen(assigned.fallen);
+}
+
+/** What the business has to know of the seal of a push. */
+export function sealOf({ mandate_sealed_by: sealer, ...facts }: PushFacts): PushSeal {
+  const { key_id, cert_id, sealed_at, received_at, mandate_id } = facts;
+  const seal = { key_id, cert_id, sealed_at, received_at, mandate_id };
+  return sealer === undefined ? seal : { ...seal, mandate_sealed_by: sealer };
+}
+
 /** Judges the records and has the business assign their generations. */
 export async function assignChunk(
   ports: PushPorts,
@@ -86,12 +111,11 @@ export async function assignChunk(
   const judgedAtMs = nowMs();
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
-  const sealed_at_ms = Date.parse(facts.sealed_at);
   const place = { push_id, number, chunk, collection };
   const refused = judged.flatMap(({ names }) => names ?? []);
-  const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
+  const command = { type: "chunk.assign", ...place, leaves, refused, seal: sealOf(facts) } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
-  if (assigned.cancelled === true) throw new PushCancelled(assigned);
+  assertPublished(assigned);
   return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
 }
 

@@ -32,6 +32,7 @@ function activitiesOf(
   tracer?: Tracer,
   /** The leaves that the business gives a generation. */
   given: readonly number[] = [0],
+  fallen?: { readonly code: string; readonly detail: string },
 ) {
   const told: Told[] = [];
   const tree = buildTree(
@@ -63,6 +64,7 @@ function activitiesOf(
     if (message.type === "chunk.reject") stored.push(`rejected ${JSON.stringify(message.outcomes)}`);
     if (to.kind === "push") return { references: [{ record_id: "svc_p", generation: 1 }] };
     if (to.kind !== "region") {
+      if (fallen !== undefined) return { assigned_at_ms: 0, assignments: [], fallen };
       const assigned = { record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
       return { assigned_at_ms: 0, assignments: given.map((leaf_index) => ({ leaf_index, ...assigned })) };
     }
@@ -128,6 +130,22 @@ describe("a chunk with a record that is rejected", () => {
     await run("processChunk", { facts: { ...factsOf("queued"), records: 2 }, chunk: 0 });
     expect(stored).toEqual([expect.stringMatching(/^rejected .*member_missing/), "stored"]);
   });
+});
+
+describe("a chunk of a push whose seal does not stand any more", () => {
+  it.each(["inline", "queued"])(
+    "ends the %s push with the reason, and nothing of it is stored",
+    async (mode) => {
+      const stored: string[] = [];
+      const fallen = { code: "key_compromised", detail: "The key is compromised." };
+      const { run } = activitiesOf(stored, [record], undefined, [], fallen);
+      expect(await run("processChunk", { facts: factsOf(mode), chunk: 0 })).toEqual({
+        type: "push.fail",
+        ...fallen,
+      });
+      expect(stored).toEqual([]);
+    },
+  );
 });
 
 describe("the times of a chunk (W2)", () => {

@@ -31,6 +31,7 @@ import {
   assignChunk,
   type PreparedChunk,
   PushCancelled,
+  PushFallen,
   signChunk,
 } from "./prepare-chunk.ts";
 import { currentTrace } from "./times.ts";
@@ -70,6 +71,7 @@ export async function processChunk(
   } catch (error) {
     if (error instanceof PushCancelled)
       return { type: "push.cancelled", ...(error.byOperator ? { by_operator: true } : {}) };
+    if (error instanceof PushFallen) return { type: "push.fail", code: error.code, detail: error.message };
     throw error;
   }
 }
@@ -91,7 +93,8 @@ async function publishOrGiveUp(
     return { type: "chunk.settle", chunk, ...published };
   } catch (error) {
     if (error instanceof FileUnfit) return unfit(error);
-    if (error instanceof PushCancelled || !failures.isLast(name, error)) throw error;
+    const isOver = error instanceof PushCancelled || error instanceof PushFallen;
+    if (isOver || !failures.isLast(name, error)) throw error;
     const givenUp = await giveUpChunk(ports, { facts, chunk }, context.ask);
     return {
       type: "chunk.settle",

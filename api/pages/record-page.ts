@@ -9,10 +9,9 @@ import type { PageTexts } from "./certificate-page.ts";
 import { endpointsSection } from "./endpoints-section.ts";
 
 export function recordPage(findings: Findings, { language, record: texts, mark }: PageTexts): string {
-  const { business, endpoints, checks, status, valid } = findings;
-  const [, , sentence] = texts.verdicts[status];
+  const { business, endpoints, checks } = findings;
   const content = [
-    verdict(...(valid ? texts.verdicts[status] : texts.miscited(sentence))),
+    verdict(...headline(findings, texts)),
     ...recordSection(findings, texts),
     ...businessSection(business, texts.business),
     heading(texts.cited.heading),
@@ -30,6 +29,18 @@ export function recordPage(findings: Findings, { language, record: texts, mark }
     ]),
   ];
   return selfContainedPage({ title: texts.title(business.name), language, content, mark });
+}
+
+/** The seal comes first: what does not stand is not genuine, however it is cited. */
+function headline(
+  { valid, status, reason, detail = "" }: Findings,
+  { verdicts, fallen, miscited }: Texts["record"],
+): Readonly<Parameters<typeof verdict>> {
+  if (reason === "key_compromised") return fallen.compromised(detail);
+  if (reason?.startsWith("certificate_")) return fallen.certificate(detail);
+  if (reason !== undefined) return fallen.authority(detail);
+  const [, , sentence] = verdicts[status];
+  return valid ? verdicts[status] : miscited(sentence);
 }
 
 export function noRecordPage({ language, record: { notFound }, mark }: PageTexts): string {
@@ -67,7 +78,7 @@ function recordSection(
 }
 
 function removalFacts(
-  { action, at, received_at, seal }: NonNullable<Findings["removal"]>,
+  { action, at, received_at, seal, reason }: NonNullable<Findings["removal"]>,
   removed: Texts["record"]["removal"],
 ): readonly Fact[] {
   const words = removed[action];
@@ -75,6 +86,7 @@ function removalFacts(
     [words.asOf, time(at)],
     [words.at, time(received_at)],
     [words.by, code(seal.signatures[0]?.keyid ?? "")],
+    ...(reason === undefined ? [] : [[removed.fallen, reason] as const]),
   ];
 }
 

@@ -140,7 +140,7 @@ const revokedBusiness = endedBusiness({
   name: "tidewrack",
   uuid: "9bda676d-6435-40b2-8f2c-a4a48eacc212",
   legalName: "Tidewrack Lanterns Ltd",
-  note: "Its certificate is revoked from before its records were sealed: none of them stands, and it publishes nothing more.",
+  note: "Its certificate is revoked from before its records were sealed: none of them stands or is served, and it publishes nothing more.",
   ending: { status: "revoked", reason: "key_compromise", reachesBack: true },
 });
 

@@ -8,6 +8,7 @@ import { keyDirectoryMembers } from "../key-directory.ts";
 import { keyEntryShape } from "../key-set.ts";
 import { businessFileMembers } from "../records/business-files.ts";
 import { fieldShape } from "../records/json-schema.ts";
+import { reasonCodes } from "../result.ts";
 import {
   anyText,
   country,
@@ -117,10 +118,17 @@ export const verifyPageMembers = {
   record_id: recordId,
   adl_origin: hash,
   record_type: oneOf(collectionNames),
-  valid: described(flag, "Whether no check differs or lies outside."),
+  valid: described(flag, "Whether the seal stands, and no check differs or lies outside."),
+  reason: optional(
+    described(
+      oneOf(reasonCodes),
+      "Why the seal of this version does not stand any more, as `POST /v1/verify` says of its bytes and sidecar; absent while it stands.",
+    ),
+  ),
+  detail: optional(described(text(512), "The same in words.")),
   status: described(
-    oneOf(["current", "superseded", "withdrawn", "deleted", "purged"]),
-    "`purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
+    oneOf(["current", "superseded", "withdrawn", "deleted", "purged", "invalidated"]),
+    "`invalidated` if the newest version is out of serving because its seal does not stand any more. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,
@@ -154,6 +162,12 @@ export const verifyPageMembers = {
         received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
         document_base64: described(anyText, "The document's exact bytes, in base64."),
         seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
+        reason: optional(
+          described(
+            oneOf(reasonCodes),
+            "Why this seal does not stand any more; absent while it stands. The record stays out of serving until it is published again.",
+          ),
+        ),
       }),
     ),
     "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",

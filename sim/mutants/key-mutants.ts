@@ -5,7 +5,10 @@ import type { KeyFacts, PublishingFacts } from "../../actors/messages/business.t
 import type { ActorView, Decision, Message } from "../../actors/system/definition.ts";
 import type { RegisterEntry } from "../../storage/register-store.ts";
 import { keysChangeIn } from "../workload/key-changes.ts";
-import { bound, deciding, type Mutant, mutant, type Vary, withMembers } from "./mutant.ts";
+import { bound, deciding, hidingRows, type Mutant, mutant, type Vary, withMembers } from "./mutant.ts";
+
+/** The issuances of a business's certificate (actors/business/standing.ts). */
+const issuanceRows = 24;
 
 /** Keys end, and mandates change, only in some worlds. */
 const whereKeysChange = { canShow: keysChangeIn, seedsMax: 1_500 };
@@ -93,6 +96,31 @@ export const keyMutants: readonly Mutant[] = [
     "momentReachesBack",
     "a revocation takes back what was sealed before the stated moment",
     revoking((stated) => (stated === null ? null : `2020${stated.slice(4)}`)),
+    whereKeysChange,
+  ),
+  mutant(
+    "fallenStaysServed",
+    "records whose seal does not stand any more stay served",
+    deciding("business", (truly, command, view) =>
+      command.type === "records.fall" ? { reply: { status: "done" } } : truly(command, view),
+    ),
+    whereKeysChange,
+  ),
+  mutant(
+    "fallenPushGoesOn",
+    "a push whose seal does not stand any more is published to its end",
+    deciding("business", (truly, command, view) =>
+      truly(command, command.type === "chunk.assign" ? hidingRows(view, (rt) => rt === issuanceRows) : view),
+    ),
+    whereKeysChange,
+  ),
+  mutant(
+    "fallIsNotTold",
+    "regions are not told of records that fell",
+    deciding("business", (truly, command, view) => {
+      const decision = truly(command, view);
+      return command.type === "records.fall" ? { ...decision, effects: [] } : decision;
+    }),
     whereKeysChange,
   ),
   mutant(

@@ -21,10 +21,11 @@ export interface Removal {
   isRemoved: boolean;
 }
 
-/** Positions in the world's events, and the moments that were stated. */
+/** Positions in the world's events, when it was answered, and the moments that were stated. */
 export interface Revocation {
   readonly askedAt: number;
   doneAt: number;
+  doneMs: number;
   readonly revokedAt: string;
   readonly compromisedFrom: string | null;
 }

@@ -165,13 +165,14 @@ export class PortalAgent {
     const isStolen = successor !== null && this.#random.chance(0.5);
     const compromised_from = isStolen ? formatTimestamp(kernel.now() - this.#random.between(0, 8_000)) : null;
     const revocation = {
-      ...{ askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY },
+      ...{ askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY, doneMs: Number.POSITIVE_INFINITY },
       ...{ revokedAt: revoked_at, compromisedFrom: compromised_from },
     };
     this.#journal.revocations.set(key.keyId, revocation);
     const reply = await this.#ask({ type: "key.revoke", key_id: key.keyId, revoked_at, compromised_from });
     if (reply?.status !== "done") return;
     revocation.doneAt = kernel.events;
+    revocation.doneMs = kernel.now();
     this.#world.observed.mark(isStolen ? "key.revoked_from" : "key.revoked");
     await this.#journal.revoked(key.keyId);
   }

@@ -53,6 +53,8 @@ export const importTable: readonly ImportRow[] = [
       "actors/messages",
       "actors/system/definition.ts",
       "actors/system/row-table.ts",
+      // Whether what was sealed still stands is decided by actors and verifiers alike.
+      "verifier/standing.ts",
       ...ports,
     ],
     packages: [],

@@ -262,8 +262,8 @@ const standing: readonly Refusal[] = [
   },
   {
     name: "verify/certificate_not_in_force",
-    how: "A record that the revoked business published: the revocation reaches back to before it was sealed.",
-    attempt: fetchedWith(() => ({}), { ...inTrialCountry, q: "lantern tidewrack" }),
+    how: "A seal made now by the business that was revoked, under the certificate that it had.",
+    attempt: sealedUnderFirst("Its certificate is revoked"),
   },
   {
     name: "verify/certificate_withdrawn",

@@ -16,6 +16,8 @@ export const sandbox: Verdict = [
 
 const published = "The business published a record with this id and exactly these bytes";
 
+const notStanding = `${published}, and its seal does not stand any more:`;
+
 const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
   current: ["good", "Genuine and current", `${published}, and it is the version served now.`],
   superseded: ["good", "Genuine, and superseded", `${published}. A later version has replaced it.`],
@@ -29,6 +31,26 @@ const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
     "warn",
     "Genuine, deleted and purged",
     `${published}. It has deleted them since: only their hash is kept.`,
+  ],
+  invalidated: ["bad", "Not valid", `${notStanding} it is out of serving.`],
+};
+
+/** By why it does not. */
+const fallen = {
+  compromised: (detail: string): Verdict => [
+    "bad",
+    "Do not rely on it: sealed with a key that was in other hands",
+    `Somebody published a record with this id and exactly these bytes with a key of the business that was not in its hands alone. ${detail}`,
+  ],
+  certificate: (detail: string): Verdict => [
+    "bad",
+    "Not valid: the business was not verified when it was sealed",
+    `${notStanding} ${detail}`,
+  ],
+  authority: (detail: string): Verdict => [
+    "bad",
+    "Not valid: its key was not authorised to publish it",
+    `${notStanding} ${detail}`,
   ],
 };
 
@@ -49,6 +71,7 @@ const servedAt: Readonly<Record<Checks["served_at"], string>> = {
 export const record = {
   title: (business: string) => `A record of ${business}`,
   verdicts,
+  fallen,
   miscited: (sentence: string): Verdict => [
     "bad",
     "Genuine, but the citation is not valid",
@@ -77,6 +100,7 @@ export const record = {
     certificate: "Sealed under certificate",
   },
   removal: {
+    fallen: "The seal of that document does not stand any more",
     delete: { asOf: "Deleted as of", at: "Deleted at", by: "Deleted by a document sealed with" },
     withdraw: { asOf: "Withdrawn as of", at: "Withdrawn at", by: "Withdrawn by a document sealed with" },
   },

@@ -1,0 +1,65 @@
+// Does this still stand? A seal was judged whole when the service received it; of all that was judged, only what the register
+// says of its key, its certificate and its mandate may change afterwards, and only for the worse: a moment of compromise or an
+// end is replaced by an earlier one, never by a later one. So what does not stand any more never stands again.
+//   ST1. The rules are the verifier's own (key-window.ts, seal-age.ts, certificate.ts, mandate.ts), in the order of verifySeal:
+//        for a seal that was accepted, both give the same reason at any later moment (standing.property.test.ts).
+//   ST2. An ordinary end of a key or of a mandate takes nothing back that was received before it.
+
+import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
+import { certificateAt, type Issuances } from "./certificate.ts";
+import { type KeyWindow, windowFault } from "./key-window.ts";
+import { mandateEndFault } from "./mandate.ts";
+import { ageFault } from "./seal-age.ts";
+
+/** What remains to be known of a seal that the service accepted. */
+export interface AcceptedSeal {
+  readonly key_id: string;
+  readonly cert_id: string;
+  readonly sealed_at: string;
+  readonly received_at: string;
+  /** The mandate under which a system sealed; null for a person and a hosted key. */
+  readonly mandate_id: string | null;
+  /** Whether a sidecar states `received_at`: then everybody knows that the seal was made by then, whatever it says itself. */
+  readonly isStated: boolean;
+}
+
+/** What the register says now of that seal's key, certificate and mandate. */
+export interface StandingFacts {
+  /** Null for a key that the register does not have. */
+  readonly key: KeyWindow | null;
+  readonly certificates: Issuances;
+  /** Null where the register has none of that id: then the authority is what the sidecar states. */
+  readonly mandate: StandingMandate | null;
+}
+
+export interface StandingMandate {
+  readonly valid_from: string;
+  readonly revoked_at: string | null;
+  /** The key that sealed the mandate; null for one that the register does not have. */
+  readonly sealer: KeyWindow | null;
+}
+
+/** Why something does not stand any more. */
+export type StandingFault = Refusal<ReasonCode>;
+
+/** Null while it stands. */
+export function standingFault(
+  seal: AcceptedSeal,
+  { key, certificates, mandate }: StandingFacts,
+): StandingFault | null {
+  const { sealed_at: at, received_at: received } = seal;
+  const by = seal.isStated && received < at ? received : at;
+  if (key === null) return refuse("key_unknown", "The sealing key is not one of the business.");
+  const ended = windowFault(key, at, by) ?? ageFault(key, { stated: received });
+  if (ended !== null) return ended;
+  const certificate = certificateAt(certificates, seal, by);
+  if (!certificate.ok) return certificate;
+  return mandate === null || seal.mandate_id === null ? null : mandateFault(mandate, by);
+}
+
+/** A mandate stands by its own seal as well: a passkey that was in other hands before has authorised nothing. */
+function mandateFault({ sealer, valid_from, revoked_at }: StandingMandate, by: string): StandingFault | null {
+  if (sealer === null)
+    return refuse("key_unknown", "The key that sealed the mandate is not one of the business.");
+  return windowFault(sealer, valid_from) ?? mandateEndFault(revoked_at, by);
+}

@@ -19,10 +19,10 @@ import { verifyBytesMax } from "../protocol/limits.ts";
 import { type Problem, type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import type { AddressRate } from "../service/address-rate.ts";
-import { refused } from "../service/answer.ts";
-import { addressBlock } from "../std/ip-address.ts";
+import { type Outcome, refused } from "../service/answer.ts";
 import { isObject } from "../std/is-object.ts";
-import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
+import { type BodyLimits, closeUnread, leaveBodyUnread } from "./body.ts";
+import { type Check, checkOf } from "./checks.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { send } from "./reply.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -83,14 +83,14 @@ function messageRoute(deps: MessageDeps): Route {
         leaveBodyUnread(request, reply);
         return sendRefused(reply, rpc.refused, fault);
       }
-      const source = sourceOfRequest(request, edge);
-      const body = await readBody(request.raw, limits, source === null ? "" : addressBlock(source));
+      const check = checkOf(request.raw, edge);
+      const body = await edge.checks.readBody(check, limits);
       if (!body.ok) {
         closeUnread(request, reply);
         return sendRefused(reply, rpc.refused, body.problem);
       }
       try {
-        return await answerBody(deps, { request, reply, source }, body.bytes);
+        return await answerBody(deps, { request, reply, check }, body.bytes);
       } finally {
         body.release();
       }
@@ -116,11 +116,11 @@ function headFault({ headers }: FastifyRequest): Problem | null {
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly source: string | null;
+  readonly check: Check;
 }
 
 async function answerBody(deps: MessageDeps, exchange: Exchange, bytes: Uint8Array): Promise<FastifyReply> {
-  const { reply, request, source } = exchange;
+  const { reply, request, check } = exchange;
   const parsed = parseStrictJson(bytes, { valuesMax: messageValuesMax });
   if (!parsed.ok)
     return sendRefused(reply, rpc.parse, invalid(`The body is not strict JSON: ${parsed.detail}`));
@@ -130,7 +130,8 @@ async function answerBody(deps: MessageDeps, exchange: Exchange, bytes: Uint8Arr
   if (!isObject(value) || !isMessage(value))
     return sendRefused(reply, rpc.invalid, invalid("The body is not a JSON-RPC 2.0 message."));
   const message = {
-    ...{ value: value as JsonObject, text: new TextDecoder().decode(bytes), source },
+    ...{ value: value as JsonObject, text: new TextDecoder().decode(bytes) },
+    inTurn: (work: () => Promise<Outcome> | Outcome) => deps.http.edge.checks.answer(check, work),
     failed: (error: unknown, isTransient: boolean) => noteFailure(request, error, isTransient),
   };
   const headers = {
@@ -156,7 +157,7 @@ function isMessage(value: unknown): boolean {
 /** See H1. */
 async function answerInSession(
   deps: MessageDeps,
-  { request, reply, source }: Exchange,
+  { request, reply }: Exchange,
   message: ReceivedMessage,
 ): Promise<FastifyReply> {
   const { sessions, openings, protocol } = deps;
@@ -175,6 +176,7 @@ async function answerInSession(
     const detail = "This session is initialized already; open another without Mcp-Session-Id.";
     return sendRefused(reply, rpc.invalid, invalid(detail, { pointer: "/headers/mcp-session-id" }));
   }
+  const source = sourceOfRequest(request, deps.http.edge);
   const limited = source === null ? null : (openings?.take(source) ?? null);
   if (limited !== null) return sendRefused(reply, rpc.refused, limited.problem);
   const answer = await protocol.exchange(message);

@@ -273,10 +273,7 @@ const ofRequests: readonly AlertCase[] = [
     at: "30m",
     fires: [grows("svc_http_refused_late_checks_total", 1), gauge("svc_http_refused_excess_checks_total", 0)],
     about: { instance: "a" },
-    calm: [
-      gauge("svc_http_refused_late_checks_total", 9),
-      gauge("svc_http_refused_excess_checks_total", 9),
-    ],
+    calm: [gauge("svc_http_refused_late_checks_total", 9), gauge("svc_http_refused_excess_checks_total", 9)],
   },
   {
     alert: "SvcDomainsUnanswered",

@@ -154,6 +154,22 @@ describe("a check", () => {
     await expect.poll(quick.statuses).toEqual([200]);
   });
 
+  it("keeps its place while it is answered, however long that takes (C4)", async () => {
+    const opened = await open({ checkBodiesMax: 1, slowBodyMs: 100 });
+    const [first, second] = [await dial(opened.port, busy), await dial(opened.port, other)];
+    first.socket.write(`${post(1)}x`);
+    await expect.poll(() => opened.answering.length).toBe(1);
+    second.socket.write(`${post(1)}x`);
+    await expect.poll(() => opened.edge.checks.usage().waiting).toBe(1);
+    const beganMs = performance.now();
+    await expect.poll(() => performance.now() - beganMs).toBeGreaterThan(300);
+    expect([opened.edge.checks.usage().waiting, opened.edge.refusals.slow_bodies]).toEqual([1, 0]);
+    answerNext(opened);
+    await expect.poll(() => opened.answering.length).toBe(1);
+    answerNext(opened);
+    await expect.poll(() => [first.statuses(), second.statuses()]).toEqual([[200], [200]]);
+  });
+
   it.each([
     ["after it waited for too long", { checkWaitMs: 300 }, "late_checks"],
     ["at once when the node is full", { checksWaitingMax: 1 }, "excess_checks"],

@@ -98,4 +98,13 @@ it("search: says that there may be more, and exits with 1 where nothing was foun
   expect([found.code, found.text]).toEqual([0, expect.stringContaining("There may be more")]);
   const nothing = await ops.run(opsSearch, ["b.q"]);
   expect([nothing.code, nothing.text]).toEqual([1, expect.stringContaining("The node dead of us-east1")]);
+  expect(nothing.text).toContain('No actor is known by "b.q".');
+});
+
+it("list: refuses a kind that does not exist, and says so where nothing fits", async () => {
+  await using ops = await serveOps({});
+  const refused = ops.run(opsList, ["pusch"]);
+  await expect(refused).rejects.toMatchObject({ status: 400, problem: { suggestion: "push" } });
+  const nothing = await ops.run(opsList, ["push", "--state", "held"]);
+  expect([nothing.code, nothing.text]).toEqual([0, "No actor in memory fits; --known lists the others.\n"]);
 });

@@ -65,6 +65,7 @@ export const opsSearch: Command = {
     const actors = found["actors"] as readonly Shown[];
     print(context.terminal, args, actors, actorHeader, actorRow);
     noteMissing(context.terminal, found);
+    if (actors.length === 0) context.terminal.note(`No actor is known by ${visible(JSON.stringify(text))}.`);
     if (found["is_complete"] !== true) context.terminal.note("There may be more; search for more of the id.");
     return actors.length === 0 ? exitCodes.negative : exitCodes.done;
   },
@@ -118,6 +119,10 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
     if (after === null) noteMissing(terminal, page);
   }
   print(terminal, args, actors, actorHeader, actorRow);
+  if (actors.length === 0)
+    terminal.note(
+      args.flag("known") ? "No actor fits." : "No actor in memory fits; --known lists the others.",
+    );
   return exitCodes.done;
 }
 

@@ -108,7 +108,8 @@ function printActor(terminal: Terminal, actor: Shown): void {
   const lines = [
     terminal.bold(visible(`${kind}/${id}`)),
     `  ${status}, in ${(states as readonly string[]).join(" ")}, on ${where}`,
-    `  ${head} commits, epoch ${epoch} of ${owner}, ${mailbox} waiting in its mailbox`,
+    // A kind without a journal has no owner that a store knows.
+    `  ${head} commits${owner === "" ? "" : `, epoch ${epoch} of ${owner}`}, ${mailbox} waiting in its mailbox`,
     ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
     ...stackLines(crash).map((line) => visible(`  ${line}`)),
     ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),

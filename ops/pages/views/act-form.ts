@@ -6,7 +6,7 @@
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import { readJson } from "./addresses.ts";
+import { AnswerError, readJson } from "./addresses.ts";
 import { signInPath } from "./frame.ts";
 
 type Values = Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ type Stage =
   | { readonly is: "confirming"; readonly asked: { readonly words: string; readonly request: ActRequest } }
   | { readonly is: "sending" }
   | { readonly is: "done"; readonly outcome: string }
-  | { readonly is: "refused"; readonly detail: string };
+  | { readonly is: "refused"; readonly detail: string; readonly needsSignIn: boolean };
 
 export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormProps): ComponentChild {
   const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {} });
@@ -88,7 +88,11 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
         onDone?.();
       },
-      (error: Error) => setStage({ is: "refused", detail: error.message }),
+      (error: Error) =>
+        setStage({
+          ...{ is: "refused", detail: error.message },
+          needsSignIn: error instanceof AnswerError && error.status === 401,
+        }),
     );
   };
   const options = choices.map(({ key, words }): readonly [string, string] => [key, words]);
@@ -193,6 +197,6 @@ function said(stage: Stage, { acts, page }: Said): ComponentChild {
   if (stage.is === "asking" || stage.is === "sending") return null;
   return [
     h("p", { class: "badge bad" }, stage.detail),
-    h("p", null, h("a", { href: signInPath(page) }, acts.signIn)),
+    stage.needsSignIn ? h("p", null, h("a", { href: signInPath(page) }, acts.signIn)) : null,
   ];
 }

@@ -92,7 +92,7 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
         ? section(
             "what-if",
             texts.actor.whatIf,
-            h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, texts }),
+            h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, journal, texts }),
           )
         : null,
       h(

@@ -367,6 +367,7 @@ export const operations = {
       release: "release from quarantine",
       cancel: "cancel the push",
     },
+    none: "Nothing can be done to it as it is.",
     reason: "Reason",
     go: "Continue",
     confirm: "Yes, do it",

@@ -17,7 +17,7 @@ import { buildOps, type OpsDeps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
 export const report: ActorDetail = {
-  ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
+  ...{ ref: { kind: "push", id: "bat_1" }, party: null, status: "active", state: "processing", context: {} },
   ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
   ...{
     failure: null,

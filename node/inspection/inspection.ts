@@ -2,6 +2,7 @@
 //   IN1. What is in memory is asked of the node that has it; a node that does not answer is named, and everything else is shown.
 //   IN2. What is stored is read here: no actor is claimed or woken.
 
+import type { AnyStateMachine } from "xstate";
 import type { ActorDefinition, ActorReport } from "../../actors/system/definition.ts";
 import { readActivations } from "../../actors/system/journal-walk.ts";
 import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
@@ -30,7 +31,8 @@ import { createDepartedNodes, type DepartedNode } from "./departed-nodes.ts";
 import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
-import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
+import { byUrgency, compareTexts, nameOf, partyOf, waitsOf } from "./look.ts";
+import { refsNamed } from "./named-refs.ts";
 import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
 import { nodesAttention } from "./node-attention.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
@@ -43,6 +45,8 @@ type InspectedServices = Pick<
   NodeServices,
   | "actors"
   | "actorStore"
+  | "register"
+  | "recordIdOf"
   | "records"
   | "clock"
   | "config"
@@ -105,9 +109,9 @@ export function createInspection(
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
     counts: () => readCounts(parts),
-    list: (query) => readList(parts, query),
-    attention: () => readAttention(parts),
-    search: (text, limit) => search(parts, text, limit),
+    list: async (query) => withParties(parts, await readList(parts, query)),
+    attention: async () => withParties(parts, await readAttention(parts)),
+    search: async (text, limit) => withParties(parts, await search(parts, text, limit)),
     refused: (query) => readRefused(parts, query),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
@@ -235,12 +239,62 @@ async function readAttention(parts: Parts): Promise<AttentionList> {
   };
 }
 
-/** By id, by a part of one such as a push's own id, by the business that it begins with, or by state. */
-async function search(
-  { definitions, asker, known }: Parts,
+async function withParties<A extends { readonly actors: readonly ActorRow[] }>(
+  { services }: Parts,
+  answer: A,
+): Promise<A> {
+  const named = async (row: ActorRow): Promise<ActorRow> => ({
+    ...row,
+    party: await partyNamed(services, row.business_uuid),
+  });
+  return { ...answer, actors: await Promise.all(answer.actors.map(named)) };
+}
+
+async function partyNamed(
+  { register }: Pick<InspectedServices, "register">,
+  uuid: string | null,
+): Promise<ActorRow["party"]> {
+  const party = uuid === null ? null : await register.party(uuid);
+  return party === null ? null : { kind: party.kind, legal_name: party.legal_name };
+}
+
+/**
+ * By what an actor is not called: the legal name of its party or a part of that, a record, a business with one of its mandates
+ * or own ids, an ad, or a state. Of states, the store is read as far as a page goes.
+ */
+async function searchOther(
+  { services, definitions, known, passive }: Parts,
   text: string,
   limit: number,
-): Promise<SearchResult> {
+): Promise<{ readonly rows: readonly ActorRow[]; readonly isComplete: boolean }> {
+  const refs = await refsNamed(services, text, limit);
+  const rows = await Promise.all(refs.map((ref) => known.row(ref)));
+  const found = rows.filter((row) => row !== null);
+  let isComplete = refs.length < limit;
+  const ofState = definitions.filter(
+    ({ durability, machine }) => durability === "journal" && hasState(machine, text),
+  );
+  for (const { kind } of ofState) {
+    const page = await known.page({ kind, state: text, region: null, after: "", limit });
+    found.push(...page.rows);
+    isComplete &&= page.nextAfter === null;
+  }
+  if (ofState.length > 0) found.push(...(await passive()).rows.filter(({ states }) => isIn(states, text)));
+  return { rows: found, isComplete };
+}
+
+function hasState(machine: AnyStateMachine, text: string): boolean {
+  const has = ({ path, states }: ChartState): boolean => path === text || states.some(has);
+  return has(chartOf(machine).root);
+}
+
+function isIn(states: readonly string[], text: string): boolean {
+  return states.some((path) => path === text || path.startsWith(`${text}.`));
+}
+
+/** By id, by a part of one such as a push's own id, or by the business that it begins with; then see {@link searchOther}. */
+async function search(parts: Parts, text: string, limit: number): Promise<SearchResult> {
+  const { definitions, asker, known } = parts;
   const found = new Map<string, ActorRow>();
   const [askedKind, askedId] = kindIn(definitions, text);
   const question = { kind: askedKind, state: null, part: askedId, attention: false, after: "", limit };
@@ -263,6 +317,9 @@ async function search(
     const rows = await Promise.all(fresh.map((id) => known.row({ kind, id })));
     for (const row of rows) if (row !== null) found.set(nameOf(row), row);
   }
+  const others = await searchOther(parts, text, limit);
+  isComplete &&= others.isComplete;
+  for (const row of others.rows) if (!found.has(nameOf(row))) found.set(nameOf(row), row);
   const actors = [...found.values()].sort(byUrgency).slice(0, limit);
   return { actors, is_complete: isComplete && found.size <= limit, missing: missingOf(answers) };
 }
@@ -307,7 +364,8 @@ async function readDetail(
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
   // A node of an earlier release does not say when an actor crashed.
-  return { ...report, crash: report.crash ?? null, ...parts };
+  const party = await partyNamed(services, partyOf(ref));
+  return { ...report, crash: report.crash ?? null, party, ...parts };
 }
 
 /** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */

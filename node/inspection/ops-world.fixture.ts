@@ -88,7 +88,12 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   };
   const services = {
     ...{ actors: system, actorStore: store, clock, incarnation, cluster, config: { region } },
-    records: { stagedPushes: async () => [] },
+    records: { stagedPushes: async () => [], readHead: async () => null },
+    register: {
+      ...{ party: () => null, mandates: async () => [], ads: { live: () => [] } },
+      certifiedNames: { named: () => [] },
+    },
+    recordIdOf: () => "",
     fence,
     pause: async () => {},
     drain: () => {

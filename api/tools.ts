@@ -98,17 +98,20 @@ function messageRoute(deps: MessageDeps): Route {
   };
 }
 
+/** What a client has to accept, though an answer is always the first. */
+const answerTypes = ["application/json", "text/event-stream"];
+
 function headFault({ headers }: FastifyRequest): Problem | null {
   if (!isJsonContentType(headers["content-type"])) {
     const detail = "A message is JSON: Content-Type must be application/json.";
     return problem("media_type_unsupported", detail, { pointer: "/headers/content-type" });
   }
   // Types of media are the same in any case of letters (RFC 9110 §8.3.1).
-  const accepted = new Negotiator({ headers: { accept: headers.accept?.toLowerCase() ?? "" } }).mediaTypes();
-  if (["application/json", "text/event-stream"].every((type) => accepted.includes(type))) return null;
+  const negotiator = new Negotiator({ headers: { accept: headers.accept?.toLowerCase() ?? "" } });
+  if (negotiator.mediaTypes(answerTypes).length === answerTypes.length) return null;
   return problem(
     "not_acceptable",
-    "A client must accept both application/json and text/event-stream, and name them in Accept.",
+    "A client must accept both application/json and text/event-stream: name both in Accept, or a range that contains them.",
     { pointer: "/headers/accept" },
   );
 }
@@ -164,15 +167,16 @@ async function answerInSession(
   const { session, credential } = sessionOf(request);
   const isOpening = message.value["method"] === "initialize" && isJSONRPCRequest(message.value);
   if (session === null && !isOpening) return sendRefused(reply, rpc.refused, sessionMissing());
-  if (session !== null && !sessions.use(session, credential))
-    return sendRefused(reply, rpc.noSession, sessionUnknown());
+  const isOpen = session !== null && sessions.use(session, credential);
+  // Some clients never drop the id of a session that ended, so one that opens another is not held to it.
+  if (session !== null && !isOpen && !isOpening) return sendRefused(reply, rpc.noSession, sessionUnknown());
   const fault = isOpening ? null : versionFault(request);
   if (fault !== null) return sendRefused(reply, rpc.refused, fault);
   if (!isOpening) {
     if (!isJSONRPCRequest(message.value)) return sendMessage(reply, 202, null);
     return sendMessage(reply, 200, JSON.stringify(await protocol.exchange(message)));
   }
-  if (session !== null) {
+  if (isOpen) {
     const detail = "This session is initialized already; open another without Mcp-Session-Id.";
     return sendRefused(reply, rpc.invalid, invalid(detail, { pointer: "/headers/mcp-session-id" }));
   }

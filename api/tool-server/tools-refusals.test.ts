@@ -69,14 +69,23 @@ describe("a request is refused", () => {
   it.each([
     ["application/json"],
     ["text/event-stream"],
-    ["*/*"],
+    ["application/*"],
+    ["*/*, text/event-stream;q=0"],
     ["application/json, text/event-stream;q=0"],
     ["text/html"],
-  ])("unless it names both media types: %s", async (given) => {
+    [""],
+  ])("unless it accepts both media types: %s", async (given) => {
     expect(await post(initialize, { accept: given })).toMatchObject(
       refusedAs(406, -32_000, "not_acceptable"),
     );
   });
+
+  it.each(["*/*", "application/*, text/*", "application/json, text/*;q=0.1"])(
+    "by no range that contains both: %s",
+    async (given) => {
+      expect((await post(initialize, { accept: given })).status).toBe(200);
+    },
+  );
 
   it("in whatever case of letters they are named", async () => {
     const accept = "Application/JSON, TEXT/event-stream";
@@ -217,9 +226,18 @@ describe("a session", () => {
     for (const id of ["", "x", "0".repeat(36), "é".normalize()]) {
       const session = { "mcp-session-id": encodeURIComponent(id) };
       expect(await post(ping, session)).toMatchObject(refusedAs(404, -32_001, "not_found"));
-      expect(await post(initialize, session)).toMatchObject(refusedAs(404, -32_001, "not_found"));
       expect(await end(session)).toMatchObject({ status: 404, json: { code: "not_found" } });
     }
+  });
+
+  it("that is gone keeps nobody from opening another, which has an id of its own", async () => {
+    nowMs += 3_600_000;
+    const gone = { "mcp-session-id": "0".repeat(36) };
+    const answer = await post(initialize, gone);
+    const id = answer.headers.get("mcp-session-id");
+    expect([answer.status, id]).toEqual([200, expect.not.stringMatching(/^0+$/)]);
+    expect((await post(ping, { "mcp-session-id": id })).status).toBe(200);
+    expect((await post(ping, gone)).status).toBe(404);
   });
 
   it("is bound to the credential that opened it, or to none", async () => {

@@ -2,7 +2,6 @@
 //   IN1. What is in memory is asked of the node that has it; a node that does not answer is named, and everything else is shown.
 //   IN2. What is stored is read here: no actor is claimed or woken.
 
-import type { AnyStateMachine } from "xstate";
 import type { ActorDefinition, ActorReport } from "../../actors/system/definition.ts";
 import { readActivations } from "../../actors/system/journal-walk.ts";
 import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
@@ -16,9 +15,7 @@ import type {
   AttentionList,
   DetailParts,
   MachineChart,
-  MissingNode,
   RefusedWrite,
-  SearchResult,
 } from "../../ops/inspection-shapes.ts";
 import { attentionReasons } from "../../ops/inspection-shapes.ts";
 import type { NodeState } from "../../ops/node-shapes.ts";
@@ -32,14 +29,14 @@ import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
 import { byUrgency, compareTexts, nameOf, partyOf, waitsOf } from "./look.ts";
-import { refsNamed } from "./named-refs.ts";
-import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
+import { createNodeAsker, missingOf, type NodeAsker } from "./node-asker.ts";
 import { nodesAttention } from "./node-attention.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
 import { sumOfPushes } from "./pushes-under-way.ts";
 import { type PushRoadDeps, readPushRoad } from "./road/push-road.ts";
+import { search } from "./search.ts";
 
 type InspectedServices = Pick<
   NodeServices,
@@ -258,83 +255,10 @@ async function partyNamed(
   return party === null ? null : { kind: party.kind, legal_name: party.legal_name };
 }
 
-/**
- * By what an actor is not called: the legal name of its party or a part of that, a record, a business with one of its mandates
- * or own ids, an ad, or a state. Of states, the store is read as far as a page goes.
- */
-async function searchOther(
-  { services, definitions, known, passive }: Parts,
-  text: string,
-  limit: number,
-): Promise<{ readonly rows: readonly ActorRow[]; readonly isComplete: boolean }> {
-  const refs = await refsNamed(services, text, limit);
-  const rows = await Promise.all(refs.map((ref) => known.row(ref)));
-  const found = rows.filter((row) => row !== null);
-  let isComplete = refs.length < limit;
-  const ofState = definitions.filter(
-    ({ durability, machine }) => durability === "journal" && hasState(machine, text),
-  );
-  for (const { kind } of ofState) {
-    const page = await known.page({ kind, state: text, region: null, after: "", limit });
-    found.push(...page.rows);
-    isComplete &&= page.nextAfter === null;
-  }
-  if (ofState.length > 0) found.push(...(await passive()).rows.filter(({ states }) => isIn(states, text)));
-  return { rows: found, isComplete };
-}
-
-function hasState(machine: AnyStateMachine, text: string): boolean {
-  const has = ({ path, states }: ChartState): boolean => path === text || states.some(has);
-  return has(chartOf(machine).root);
-}
-
-function isIn(states: readonly string[], text: string): boolean {
-  return states.some((path) => path === text || path.startsWith(`${text}.`));
-}
-
-/** By id, by a part of one such as a push's own id, or by the business that it begins with; then see {@link searchOther}. */
-async function search(parts: Parts, text: string, limit: number): Promise<SearchResult> {
-  const { definitions, asker, known } = parts;
-  const found = new Map<string, ActorRow>();
-  const [askedKind, askedId] = kindIn(definitions, text);
-  const question = { kind: askedKind, state: null, part: askedId, attention: false, after: "", limit };
-  const answers = await asker.all("operators.actors", question);
-  const byState = await asker.all("operators.actors", { ...question, state: text, part: null });
-  for (const { value } of [...answers, ...byState])
-    for (const row of value?.rows ?? []) found.set(nameOf(row), row);
-  const kinds = definitions.filter(
-    ({ kind, durability }) => durability === "journal" && (askedKind ?? kind) === kind,
-  );
-  let isComplete = true;
-  for (const { kind } of kinds) {
-    if (found.size >= limit) {
-      isComplete = false;
-      break;
-    }
-    const stored = await known.find(kind, askedId, limit);
-    isComplete &&= stored.isComplete;
-    const fresh = stored.ids.filter((id) => !found.has(`${kind}/${id}`)).slice(0, limit - found.size);
-    const rows = await Promise.all(fresh.map((id) => known.row({ kind, id })));
-    for (const row of rows) if (row !== null) found.set(nameOf(row), row);
-  }
-  const others = await searchOther(parts, text, limit);
-  isComplete &&= others.isComplete;
-  for (const row of others.rows) if (!found.has(nameOf(row))) found.set(nameOf(row), row);
-  const actors = [...found.values()].sort(byUrgency).slice(0, limit);
-  return { actors, is_complete: isComplete && found.size <= limit, missing: missingOf(answers) };
-}
-
 async function readRefused({ asker }: Parts, query: RefusedQuery): Promise<RefusedList> {
   const answers = await asker.all("operators.refused_requests", query);
   const all = answers.flatMap(({ value }) => (value === null ? [] : [value]));
   return { ...mergeRefused(all), missing: missingOf(answers) };
-}
-
-/** The kind and the rest of a text such as `push/…`; a text without one means every kind. */
-function kindIn(definitions: readonly ActorDefinition[], text: string): [string | null, string] {
-  const slash = text.indexOf("/");
-  const kind = text.slice(0, Math.max(0, slash));
-  return definitions.some((each) => each.kind === kind) ? [kind, text.slice(slash + 1)] : [null, text];
 }
 
 async function readDetail(
@@ -405,18 +329,6 @@ async function findReport(
   if (answer.fault === null)
     return { report: answer.value, place: { at: "node", region, node, detail: null } };
   return { report: await own.actor(ref), place: { at: "node", region, node, detail: answer.fault } };
-}
-
-function missingOf(
-  answers: readonly {
-    readonly incarnation: string;
-    readonly region: string;
-    readonly fault: string | null;
-  }[],
-): readonly MissingNode[] {
-  return answers.flatMap(({ incarnation, region, fault }) =>
-    fault === null ? [] : [{ incarnation, region, detail: fault }],
-  );
 }
 
 function toChart({ kind, machine, schemaVersion: version, durability }: ActorDefinition): MachineChart {

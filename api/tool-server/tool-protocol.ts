@@ -18,6 +18,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
 import { problem } from "../../protocol/problem.ts";
+import { toolSchema } from "../../protocol/tool-schema.ts";
 import { bodyText, refused } from "../../service/answer.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { type InTurn, type PublicTool, refusalOf, type ToolAnswer, type ToolCall } from "./public-tools.ts";
@@ -207,5 +208,6 @@ function listedTool({ name, title, description, inputSchema }: PublicTool): Tool
     idempotentHint: true,
     openWorldHint: false,
   };
-  return { name, title, description, inputSchema: inputSchema as Tool["inputSchema"], annotations };
+  const published = toolSchema(inputSchema) as Tool["inputSchema"];
+  return { name, title, description, inputSchema: published, annotations };
 }

@@ -111,7 +111,8 @@ export const verifyPageDoc: RouteDoc = {
 };
 export const verifyDoc: RouteDoc = {
   summary: "Verify a record that you have",
-  description: "A failed check gives an answer with `valid: false` and a `reason`.",
+  description:
+    "A failed check gives an answer with `valid: false` and a `reason`. Nobody is refused for asking much: a request waits for its turn, which goes round the addresses, and is 503 with the reason `checks_waiting` only after ten seconds or when the node is full.",
   body: verifyRequest,
   answers: {
     200: {

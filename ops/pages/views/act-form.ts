@@ -38,7 +38,7 @@ export interface ActChoice {
 }
 
 export interface ActFormProps {
-  /** At least one. */
+  /** None where nothing can be done. */
   readonly choices: readonly ActChoice[];
   readonly help: string;
   /** The page to which one returns after signing in. */
@@ -69,7 +69,14 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
   const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {} });
   const [stage, setStage] = useState<Stage>({ is: "asking" });
   const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
-  if (choice === undefined) return null;
+  // What was done may leave nothing to do, and is still said.
+  if (choice === undefined)
+    return h(
+      "div",
+      null,
+      h("p", { class: "quiet" }, acts.none),
+      h("div", { role: "status" }, said(stage, { acts, page })),
+    );
   const values = { ...firstValues(choice), ...given.values };
   const change = (part: Partial<Given>): void => {
     setGiven({ ...given, ...part });

@@ -18,7 +18,6 @@ type Act = keyof Texts["operations"]["acts"]["names"];
 export function Acts({ detail, texts: { acts } }: ActsProps): ComponentChild {
   const { ref } = detail;
   const choices = actorChoices(detail, acts);
-  if (choices.length === 0) return h("p", { class: "quiet" }, acts.none);
   return h(ActForm, { choices, help: acts.help, page: actorPath(ref.kind, ref.id), texts: acts });
 }
 

@@ -27,7 +27,7 @@ export interface RequestRateOptions {
 }
 
 /** The `reason` of the problem, and the name of the policy. */
-export const requestRateReason = "request_rate";
+const requestRateReason = "request_rate";
 
 /** Thousandths of a request: `perSecond` of them drain from a bucket per millisecond, so all numbers are whole. */
 const requestParts = 1_000;

@@ -24,6 +24,8 @@ export interface BodyLimits {
   /** The `reason` in the refusal of a longer body, where a route has one of its own. */
   readonly reason?: string;
   readonly edge: Edge;
+  /** What tells a body that arrives slowly that others wait for its place. */
+  readonly place?: { onLost: () => void };
 }
 
 export interface Body {
@@ -122,6 +124,7 @@ class Arrival {
       .on("error", this.#onLost)
       .on("close", this.#onLost);
     this.#timer = setTimeout(this.#onTime, this.#limits.edge.limits.bodyGraceMs);
+    if (this.#limits.place !== undefined) this.#limits.place.onLost = this.#onLate;
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -155,13 +158,17 @@ class Arrival {
 
   /** At every moment, as much must have arrived as the time since the grace period requires. */
   readonly #onTime = (): void => {
-    const { edge } = this.#limits;
-    const leftMs = this.#beganAtMs + bodyTimeMs(edge.limits, this.#length) - performance.now();
+    const { limits } = this.#limits.edge;
+    const leftMs = this.#beganAtMs + bodyTimeMs(limits, this.#length) - performance.now();
     if (leftMs > 0) {
       this.#timer = setTimeout(this.#onTime, Math.ceil(leftMs));
       return;
     }
-    edge.refused("slow_bodies");
+    this.#onLate();
+  };
+
+  readonly #onLate = (): void => {
+    this.#limits.edge.refused("slow_bodies");
     this.#fail(problem("request_timeout", "The body did not arrive in time."));
   };
 

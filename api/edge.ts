@@ -12,6 +12,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sourceOf } from "../service/source-address.ts";
 import { type AddressRange, addressBlock } from "../std/ip-address.ts";
+import { type Checks, createChecks } from "./checks.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
 
@@ -22,6 +23,8 @@ export const edgeRefusals = {
   slow_bodies: "Requests refused because their bodies arrived too slowly or never.",
   unread_answers: "Connections ended because too much was waiting to be read, by all peers or by theirs.",
   stalled_readers: "Connections ended because their peer read nothing of an answer.",
+  late_checks: "Checks that anyone may make, refused because their turn did not come in time.",
+  excess_checks: "Checks that anyone may make, refused because too many waited.",
 } as const;
 
 export type EdgeRefusal = keyof typeof edgeRefusals;
@@ -36,7 +39,9 @@ export interface Edge {
   /** How often each bound was reached. */
   readonly refusals: Readonly<Record<EdgeRefusal, number>>;
   /** What is in use now. */
-  usage(): { readonly connections: number; readonly bodyBytes: number; readonly answerBytes: number };
+  usage(): EdgeUsage;
+  /** Where checks that anyone may make wait for their turn. */
+  readonly checks: Checks;
   refused(kind: EdgeRefusal): void;
   /** Admits a connection, if necessary by closing another, or closes it. */
   accept(connection: Connection): void;
@@ -44,6 +49,12 @@ export interface Edge {
   takeBody(caller: string, bytes: number): (() => void) | null;
   /** Records how much of an answer the peer has not taken yet. */
   owe(response: ServerResponse, bytes: number): void;
+}
+
+export interface EdgeUsage {
+  readonly connections: number;
+  readonly bodyBytes: number;
+  readonly answerBytes: number;
 }
 
 export interface EdgeOptions {
@@ -60,6 +71,8 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
     slow_bodies: 0,
     unread_answers: 0,
     stalled_readers: 0,
+    late_checks: 0,
+    excess_checks: 0,
   };
   const refused = (kind: EdgeRefusal): void => {
     refusals[kind] += 1;
@@ -85,6 +98,7 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
       answerBytes: answers.shares.total,
     }),
     refused,
+    checks: createChecks(limits, refused),
     accept: (connection) => connections.accept(connection),
     takeBody: (caller, bytes) => {
       if (!bodies.fits(caller, bytes)) {

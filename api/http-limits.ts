@@ -22,6 +22,18 @@ export interface HttpLimits {
   /** Answers that peers have not taken, for all addresses together and for each. */
   readonly answerBytesMax: number;
   readonly answerBytesPerAddressMax: number;
+  /** Checks (see checks.ts) that are answered at once, for all addresses together and for each; others wait. */
+  readonly checksMax: number;
+  readonly checksPerAddressMax: number;
+  /** Bodies of checks that are read at once or wait to be answered, likewise. */
+  readonly checkBodiesMax: number;
+  readonly checkBodiesPerAddressMax: number;
+  /** Checks that wait to be answered, and as many that wait to be read. */
+  readonly checksWaitingMax: number;
+  /** Maximum time of each wait. */
+  readonly checkWaitMs: number;
+  /** Minimum time that a body has for which another one waits. */
+  readonly slowBodyMs: number;
 }
 
 const mebibyte = 1_048_576;
@@ -39,6 +51,13 @@ export const httpLimitsDefault: HttpLimits = Object.freeze({
   answerStallMs: 30_000,
   answerBytesMax: 128 * mebibyte,
   answerBytesPerAddressMax: 32 * mebibyte,
+  checksMax: 8,
+  checksPerAddressMax: 4,
+  checkBodiesMax: 64,
+  checkBodiesPerAddressMax: 16,
+  checksWaitingMax: 1_000,
+  checkWaitMs: 10_000,
+  slowBodyMs: 2_000,
 });
 
 /** The maximum time that a body of this many bytes may take. */

@@ -11,8 +11,12 @@ import { openPublishingNode } from "../node/publishing.fixture.ts";
 import type { NodeServices } from "../node/services.ts";
 import { buildSurfaces, type SurfaceChanges, type SurfacePlaces } from "../node/surfaces.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { answerJson, type Outcome } from "../service/answer.ts";
 import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { addressBlock } from "../std/ip-address.ts";
+import type { Check } from "./checks.ts";
 import { contractFetch, knowContract } from "./contract.fixture.ts";
 import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -39,7 +43,7 @@ export interface TestSurfaces extends AsyncDisposable {
  */
 export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
-  changes: Pick<SurfaceChanges, "hosts" | "addressRates" | "vectors" | "toolSessions" | "toolOpenings"> = {},
+  changes: Pick<SurfaceChanges, "hosts" | "vectors" | "toolSessions" | "toolOpenings"> = {},
   platform: Parameters<typeof openPublishingNode>[1] = {},
   env: Parameters<typeof openPublishingNode>[0] = {},
 ): Promise<TestSurfaces> {
@@ -70,7 +74,6 @@ export async function openSurfaces(
     edge,
     observer: { observe: (each) => void observed.push(each) },
     hosts: null,
-    addressRates: { reads: null, verifications: null },
     delayUntil: async (atMs) => void delays.push({ atMs, nowMs: clock.now() }),
     ...changes,
   });
@@ -97,6 +100,15 @@ export async function openSurfaces(
       await node.close();
     },
   };
+}
+
+/** Takes all the turns that an address may have. */
+export function holdTurns({ checks, limits }: Edge, address: string): { readonly end: () => void } {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const check: Check = { request: rubbish({ socket: {} }), owner: addressBlock(address) };
+  for (let count = 0; count < limits.checksPerAddressMax; count += 1)
+    void checks.answer(check, () => promise);
+  return { end: () => resolve(answerJson(200, {})) };
 }
 
 export interface TestCaller {

@@ -19,10 +19,10 @@ import { verifyBytesMax } from "../protocol/limits.ts";
 import { type Problem, type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import type { AddressRate } from "../service/address-rate.ts";
-import { refused } from "../service/answer.ts";
-import { addressBlock } from "../std/ip-address.ts";
+import { type Outcome, refused } from "../service/answer.ts";
 import { isObject } from "../std/is-object.ts";
-import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
+import { type BodyLimits, closeUnread, leaveBodyUnread } from "./body.ts";
+import { type Check, checkOf } from "./checks.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { send } from "./reply.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
@@ -83,14 +83,14 @@ function messageRoute(deps: MessageDeps): Route {
         leaveBodyUnread(request, reply);
         return sendRefused(reply, rpc.refused, fault);
       }
-      const source = sourceOfRequest(request, edge);
-      const body = await readBody(request.raw, limits, source === null ? "" : addressBlock(source));
+      const check = checkOf(request.raw, edge);
+      const body = await edge.checks.readBody(check, limits);
       if (!body.ok) {
         closeUnread(request, reply);
         return sendRefused(reply, rpc.refused, body.problem);
       }
       try {
-        return await answerBody(deps, { request, reply, source }, body.bytes);
+        return await answerBody(deps, { request, reply, check }, body.bytes);
       } finally {
         body.release();
       }
@@ -98,17 +98,20 @@ function messageRoute(deps: MessageDeps): Route {
   };
 }
 
+/** What a client has to accept, though an answer is always the first. */
+const answerTypes = ["application/json", "text/event-stream"];
+
 function headFault({ headers }: FastifyRequest): Problem | null {
   if (!isJsonContentType(headers["content-type"])) {
     const detail = "A message is JSON: Content-Type must be application/json.";
     return problem("media_type_unsupported", detail, { pointer: "/headers/content-type" });
   }
   // Types of media are the same in any case of letters (RFC 9110 §8.3.1).
-  const accepted = new Negotiator({ headers: { accept: headers.accept?.toLowerCase() ?? "" } }).mediaTypes();
-  if (["application/json", "text/event-stream"].every((type) => accepted.includes(type))) return null;
+  const negotiator = new Negotiator({ headers: { accept: headers.accept?.toLowerCase() ?? "" } });
+  if (negotiator.mediaTypes(answerTypes).length === answerTypes.length) return null;
   return problem(
     "not_acceptable",
-    "A client must accept both application/json and text/event-stream, and name them in Accept.",
+    "A client must accept both application/json and text/event-stream: name both in Accept, or a range that contains them.",
     { pointer: "/headers/accept" },
   );
 }
@@ -116,11 +119,11 @@ function headFault({ headers }: FastifyRequest): Problem | null {
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly source: string | null;
+  readonly check: Check;
 }
 
 async function answerBody(deps: MessageDeps, exchange: Exchange, bytes: Uint8Array): Promise<FastifyReply> {
-  const { reply, request, source } = exchange;
+  const { reply, request, check } = exchange;
   const parsed = parseStrictJson(bytes, { valuesMax: messageValuesMax });
   if (!parsed.ok)
     return sendRefused(reply, rpc.parse, invalid(`The body is not strict JSON: ${parsed.detail}`));
@@ -130,7 +133,8 @@ async function answerBody(deps: MessageDeps, exchange: Exchange, bytes: Uint8Arr
   if (!isObject(value) || !isMessage(value))
     return sendRefused(reply, rpc.invalid, invalid("The body is not a JSON-RPC 2.0 message."));
   const message = {
-    ...{ value: value as JsonObject, text: new TextDecoder().decode(bytes), source },
+    ...{ value: value as JsonObject, text: new TextDecoder().decode(bytes) },
+    inTurn: (work: () => Promise<Outcome> | Outcome) => deps.http.edge.checks.answer(check, work),
     failed: (error: unknown, isTransient: boolean) => noteFailure(request, error, isTransient),
   };
   const headers = {
@@ -156,25 +160,27 @@ function isMessage(value: unknown): boolean {
 /** See H1. */
 async function answerInSession(
   deps: MessageDeps,
-  { request, reply, source }: Exchange,
+  { request, reply }: Exchange,
   message: ReceivedMessage,
 ): Promise<FastifyReply> {
   const { sessions, openings, protocol } = deps;
   const { session, credential } = sessionOf(request);
   const isOpening = message.value["method"] === "initialize" && isJSONRPCRequest(message.value);
   if (session === null && !isOpening) return sendRefused(reply, rpc.refused, sessionMissing());
-  if (session !== null && !sessions.use(session, credential))
-    return sendRefused(reply, rpc.noSession, sessionUnknown());
+  const isOpen = session !== null && sessions.use(session, credential);
+  // Some clients never drop the id of a session that ended, so one that opens another is not held to it.
+  if (session !== null && !isOpen && !isOpening) return sendRefused(reply, rpc.noSession, sessionUnknown());
   const fault = isOpening ? null : versionFault(request);
   if (fault !== null) return sendRefused(reply, rpc.refused, fault);
   if (!isOpening) {
     if (!isJSONRPCRequest(message.value)) return sendMessage(reply, 202, null);
     return sendMessage(reply, 200, JSON.stringify(await protocol.exchange(message)));
   }
-  if (session !== null) {
+  if (isOpen) {
     const detail = "This session is initialized already; open another without Mcp-Session-Id.";
     return sendRefused(reply, rpc.invalid, invalid(detail, { pointer: "/headers/mcp-session-id" }));
   }
+  const source = sourceOfRequest(request, deps.http.edge);
   const limited = source === null ? null : (openings?.take(source) ?? null);
   if (limited !== null) return sendRefused(reply, rpc.refused, limited.problem);
   const answer = await protocol.exchange(message);

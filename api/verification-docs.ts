@@ -41,7 +41,7 @@ export const certificateDoc: RouteDoc = {
     },
   },
   pages: [200, 400, 404],
-  problems: ["not_found", "request_invalid", "rate_limited"],
+  problems: ["not_found", "request_invalid"],
 };
 export const keysDoc: RouteDoc = {
   summary: "Published keys of a business",
@@ -49,7 +49,7 @@ export const keysDoc: RouteDoc = {
   answers: {
     200: { description: "The keys; only `signed` is trusted", body: businessKeysAnswer, headers: cached },
   },
-  problems: ["not_found", "rate_limited"],
+  problems: ["not_found"],
 };
 export const custodyDoc: RouteDoc = {
   summary: "Who holds the keys of a business",
@@ -61,7 +61,7 @@ export const custodyDoc: RouteDoc = {
       headers: cached,
     },
   },
-  problems: ["not_found", "rate_limited"],
+  problems: ["not_found"],
 };
 export const keySetDoc: RouteDoc = {
   summary: "Signed key set of the service",
@@ -78,7 +78,6 @@ export const directoryDoc: RouteDoc = {
   answers: {
     200: { description: "The directory, and the same signed", body: keyDirectoryAnswer, headers: cached },
   },
-  problems: ["rate_limited"],
 };
 export const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",
@@ -108,11 +107,12 @@ export const verifyPageDoc: RouteDoc = {
     },
   },
   pages: [200, 400, 404],
-  problems: ["not_found", "request_invalid", "rate_limited"],
+  problems: ["not_found", "request_invalid"],
 };
 export const verifyDoc: RouteDoc = {
   summary: "Verify a record that you have",
-  description: "A failed check gives an answer with `valid: false` and a `reason`.",
+  description:
+    "A failed check gives an answer with `valid: false` and a `reason`. Nobody is refused for asking much: a request waits for its turn, which goes round the addresses, and is 503 with the reason `checks_waiting` only after ten seconds or when the node is full.",
   body: verifyRequest,
   answers: {
     200: {
@@ -121,5 +121,5 @@ export const verifyDoc: RouteDoc = {
       headers: ["Cache-Control"],
     },
   },
-  problems: ["request_invalid", "record_too_large", "request_timeout", "rate_limited"],
+  problems: ["request_invalid", "record_too_large", "request_timeout"],
 };

@@ -9,19 +9,18 @@ import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type VerifyRequest, verifyRequest } from "../protocol/wire/verify.ts";
 import { type Outcome, refused } from "../service/answer.ts";
-import type { RequestRate } from "../service/request-rate.ts";
 import type { Verification } from "../service/verification.ts";
 import type { Verify } from "../service/verify.ts";
 import type { VerifyPage } from "../service/verify-page.ts";
-import { addressBlock } from "../std/ip-address.ts";
 import { prefersHtml } from "./accept.ts";
-import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
+import { type BodyLimits, closeUnread } from "./body.ts";
+import { checkOf } from "./checks.ts";
 import type { Edge } from "./edge.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { type PageFormat, readCertificate, readRecord } from "./pages/public-pages.ts";
 import { parameter, publicRead, type Read } from "./public-read.ts";
 import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-parts.ts";
+import { isRefused, parseQuery, type Query } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import {
   certificateDoc,
@@ -42,16 +41,8 @@ export interface VerificationRoutesDeps {
   readonly verifyPage: VerifyPage;
   /** Whether pages for people say that they are a sandbox's. */
   readonly isSandbox: boolean;
+  /** Has the turns of what looks something up or signs something; what is the same for everybody does not wait. */
   readonly edge: Edge;
-  /** Bounds for the work that one address can cause here. */
-  readonly addressRates: AddressRates;
-}
-
-/** Null for no limit. */
-export interface AddressRates {
-  /** Reads that look something up or sign something; what is the same for everybody is not counted. */
-  readonly reads: RequestRate | null;
-  readonly verifications: RequestRate | null;
 }
 
 export interface VerificationDeps {
@@ -73,7 +64,7 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
 export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
   const { verification } = deps;
   const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => publicRead(path, doc, [], answer);
-  const looked = <N extends string>(answer: Read<N>): Read<N> => boundedRead(deps, answer);
+  const looked = <N extends string>(answer: Read<N>): Read<N> => readInTurn(deps, answer);
   return [
     publicRead(
       "/v1/certificates/:uuid",
@@ -112,16 +103,8 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
   ];
 }
 
-/** See {@link AddressRates}. A caller whose address is not known is not limited. */
-function boundedRead<N extends string>(
-  { addressRates: { reads }, edge }: VerificationRoutesDeps,
-  answer: Read<N>,
-): Read<N> {
-  return (request, query) => {
-    const source = reads === null ? null : sourceOfRequest(request, edge);
-    const limited = source === null ? null : (reads?.take(addressBlock(source)) ?? null);
-    return limited ?? answer(request, query);
-  };
+function readInTurn<N extends string>({ edge }: VerificationRoutesDeps, answer: Read<N>): Read<N> {
+  return (request, query) => edge.checks.answer(checkOf(request.raw, edge), () => answer(request, query));
 }
 
 /** `?format=` takes precedence over Accept. */
@@ -154,7 +137,7 @@ function readVerifyPage(
 }
 
 function verifyRoute(deps: VerificationRoutesDeps): Route {
-  const { edge, addressRates } = deps;
+  const { edge } = deps;
   const limits: BodyLimits = { bytesMax: verifyBytesMax, edge };
   const answerVerify = async (request: FastifyRequest, bytes: Uint8Array): Promise<Outcome> => {
     const json = parseStrictJson(bytes, { valuesMax: verifyValuesMax });
@@ -174,20 +157,14 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     isPublic: true,
     doc: verifyDoc,
     handle: async (request, reply) => {
-      const source = sourceOfRequest(request, edge);
-      const caller = source === null ? "" : addressBlock(source);
-      const limited = source === null ? null : (addressRates.verifications?.take(caller) ?? null);
-      if (limited !== null) {
-        leaveBodyUnread(request, reply);
-        return send(reply, limited);
-      }
-      const body = await readBody(request.raw, limits, caller);
+      const check = checkOf(request.raw, edge);
+      const body = await edge.checks.readBody(check, limits);
       if (!body.ok) {
         closeUnread(request, reply);
         return send(reply, refused(body.problem));
       }
       try {
-        return send(reply, await answerVerify(request, body.bytes));
+        return send(reply, await edge.checks.answer(check, () => answerVerify(request, body.bytes)));
       } finally {
         body.release();
       }

@@ -114,12 +114,7 @@ export async function openToolSurfaces(node: RunningNode): Promise<ToolSurfaces>
   // One address opens them all.
   const limits = { ...toolSessionLimits, perAddressMax: Number.POSITIVE_INFINITY };
   const sessions = createToolSessions(services.elapsedMs, limits);
-  const addressRates = { reads: null, verifications: null };
-  const surfaces = silentSurfaces(
-    node,
-    {},
-    { hosts: null, addressRates, toolSessions: sessions, toolOpenings: null },
-  );
+  const surfaces = silentSurfaces(node, {}, { hosts: null, toolSessions: sessions, toolOpenings: null });
   const { verify } = publicReadsOf(services, urls.verify_url);
   const bare = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

@@ -22,7 +22,16 @@ export function failureOf(error: unknown): Failure | null {
       code: exitCodes.unavailable,
     };
   }
+  if (isFullDisk(error))
+    return {
+      lines: [`There is no room for a file of this command (${error.message}). Make room and run it again.`],
+      code: exitCodes.unavailable,
+    };
   return error instanceof SvcProblemError ? problemFailure(error) : null;
+}
+
+function isFullDisk(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
 }
 
 const refusedStarts = ["KeyStoreError", "JoinRefused", "StoreFileRefused", "SchemaTooOld", "SchemaTooNew"];

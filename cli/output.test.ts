@@ -192,6 +192,13 @@ describe("a failure", () => {
     });
 
   it("says what to do, and ends with the code for it", () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    expect(failureOf(full)).toEqual({
+      lines: [
+        "There is no room for a file of this command (ENOSPC: no space left on device, write). Make room and run it again.",
+      ],
+      code: exitCodes.unavailable,
+    });
     expect(failureOf(new UsageError("x"))).toEqual({ lines: ["x"], code: exitCodes.usage });
     expect(failureOf(problem(422, "unknown_field"))).toMatchObject({ code: exitCodes.refused });
     expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toContain("Did you mean brand?");

@@ -1,6 +1,7 @@
 // The filter of a search: `{all: [clause, …]}` (specification, «Retrieval API», search).
 
 import { ok } from "../protocol/result.ts";
+import { notAnObject } from "../protocol/shape.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
@@ -41,7 +42,7 @@ export function parseFilter(definition: CollectionDefinition, value: unknown): S
       "/filter",
       value === undefined
         ? "filter is required: {all: [clause, …]}."
-        : "Must be an object {all: [clause, …]}.",
+        : `${notAnObject(value)} Its form is {all: [clause, …]}.`,
     );
   for (const name of Object.keys(value)) {
     if (name !== "all") {

@@ -32,7 +32,7 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
       },
       query_by: {
         type: "array",
-        items: { enum: textFields },
+        items: { type: "string", enum: textFields },
         minItems: 1,
         maxItems: queryByMax,
         uniqueItems: true,

@@ -57,6 +57,7 @@ export const adCampaignMachine = setup({
   guards: {
     isTo: ({ event }, { state }: { readonly state: CampaignFacts["state"] }) =>
       "state" in event && event.state === state,
+    isDeleted: ({ event }) => event.type === "ad.removed" && event.state === "deleted",
     becomesSpent: ({ event }) => event.type === "render.charged" && event.state === "spent",
   },
   actions: {
@@ -87,7 +88,7 @@ export const adCampaignMachine = setup({
     },
     "ad.removed": [
       {
-        guard: ({ event }) => event.state === "deleted",
+        guard: "isDeleted",
         actions: [
           "noteChange",
           { type: "projectAds", params: ({ event }) => ({ keys: [event.ad_id] }) },

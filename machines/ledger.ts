@@ -119,7 +119,10 @@ export const ledgerMachine = setup({
   types: { context: {} as LedgerContext, events: {} as LedgerEvent, input: {} as object },
   delays: { collect: collectMs },
   guards: {
+    isOpened: ({ context }) => context.currency !== null,
     hasMoney: ({ context }) => context.balance > 0,
+    isSpent: ({ context }) => context.balance <= 0,
+    hasNoHolder: ({ context }) => Object.keys(context.holders).length === 0,
     hasHolders: ({ context }) => Object.keys(context.holders).length > 0,
     hasMore: ({ event }) => event.type === "charges.booked" && event.more,
   },
@@ -183,8 +186,8 @@ export const ledgerMachine = setup({
     account: {
       initial: "unopened",
       states: {
-        unopened: { always: { guard: ({ context }) => context.currency !== null, target: "exhausted" } },
-        funded: { always: { guard: ({ context }) => context.balance <= 0, target: "exhausted" } },
+        unopened: { always: { guard: "isOpened", target: "exhausted" } },
+        funded: { always: { guard: "isSpent", target: "exhausted" } },
         exhausted: { always: { guard: "hasMoney", target: "funded" } },
       },
     },
@@ -193,7 +196,7 @@ export const ledgerMachine = setup({
       states: {
         none: { always: { guard: "hasHolders", target: "lent" } },
         lent: {
-          always: { guard: ({ context }) => Object.keys(context.holders).length === 0, target: "none" },
+          always: { guard: "hasNoHolder", target: "none" },
           after: {
             collect: {
               target: "lent",

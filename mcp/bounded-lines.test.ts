@@ -30,6 +30,12 @@ describe("lines of stdin", () => {
     }
   });
 
+  it("may begin with a byte order mark, but no later line may", async () => {
+    const { lines, faults } = await served([`\ufeff${initialize(1)}\n${ping(2)}\n\ufeff${ping(3)}\n`]);
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual([1, 2]);
+    expect(faults).toEqual([{ code: -32700, message: "The line is not JSON.", id: null }]);
+  });
+
   it("of ten megabytes are dropped with one error, and the next is served (B1)", async () => {
     const part = "x".repeat(65_536);
     const { lines, faults } = await served([...Array.from({ length: 160 }, () => part), `\n${ping(3)}\n`]);

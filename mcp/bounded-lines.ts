@@ -19,6 +19,7 @@ export interface LineFault {
 }
 
 const lineFeed = 10;
+const byteOrderMark = "\ufeff";
 
 /** Passes on the lines that are one message each; every other line becomes one fault. `hasRoom` is waited for first (B4). */
 export function boundedLines(
@@ -29,6 +30,7 @@ export function boundedLines(
   let heldBytes = 0;
   let isSkipping = false;
   let isInitialized = false;
+  let isFirst = true;
   const keep = (part: Buffer): void => {
     if (isSkipping) return;
     heldBytes += part.length;
@@ -44,7 +46,10 @@ export function boundedLines(
     });
   };
   const endLine = (push: (line: Buffer) => void): void => {
-    const line = Buffer.concat(held);
+    const joined = Buffer.concat(held);
+    // Some hosts write a byte order mark before everything else; RFC 8259 §8.1 allows to ignore it.
+    const line = isFirst && joined.indexOf(byteOrderMark) === 0 ? joined.subarray(3) : joined;
+    isFirst = false;
     const wasSkipped = isSkipping;
     [held, heldBytes, isSkipping] = [[], 0, false];
     if (wasSkipped || /^\s*$/.test(line.subarray(0, 64).toString("latin1"))) return;

@@ -32,7 +32,9 @@ export class HttpSessions {
 
   async answer(request: Request, body: unknown): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
-    if (id !== null) return await this.#answerIn(id, request, body);
+    // Some clients never drop the id of a session that ended: it does not keep them from opening another.
+    const isReopening = id !== null && !this.#sessions.has(id) && isInitializeRequest(body);
+    if (id !== null && !isReopening) return await this.#answerIn(id, request, body);
     if (request.method !== "POST" || !isInitializeRequest(body))
       return refusal(400, "Send initialize first, and then its Mcp-Session-Id with every request.");
     if (this.#sessions.size + this.#opening >= sessionsMax)

@@ -169,6 +169,13 @@ describe("the body of a request (H3)", () => {
   });
 });
 
+it.each(["*/*", "application/*, text/*", "APPLICATION/JSON, Text/Event-Stream"])(
+  "a client that accepts both types of answer as %s is served",
+  async (accept) => {
+    expect((await ask(open, { headers: { accept }, body: initialize })).status).toBe(200);
+  },
+);
+
 describe("a session", () => {
   const opened = async (): Promise<string> => {
     const answer = await ask(open, { body: initialize });
@@ -190,6 +197,16 @@ describe("a session", () => {
     expect((await ask(open, { headers: id === null ? {} : { "mcp-session-id": id }, body })).status).toBe(
       status,
     );
+  });
+
+  it("that is gone keeps nobody from opening another", async () => {
+    const headers = { "mcp-session-id": "11111111-1111-4111-8111-111111111111" };
+    const answer = await ask(open, { headers, body: initialize });
+    expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([
+      200,
+      expect.stringMatching(/^[0-9a-f-]{36}$/),
+    ]);
+    expect(answer.headers["mcp-session-id"]).not.toBe(headers["mcp-session-id"]);
   });
 
   it("is not initialized again, nor served in another version", async () => {

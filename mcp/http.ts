@@ -11,6 +11,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import Negotiator from "negotiator";
 import type { HttpTransport } from "./config.ts";
 import { HttpSessions } from "./http-sessions.ts";
 import { isLoopbackHost } from "./loopback.ts";
@@ -199,12 +200,18 @@ function parseJson(text: string): unknown {
   }
 }
 
+const answerTypes = ["application/json", "text/event-stream"];
+
 function webRequest({ request, response }: Exchange, body: string | null): Request {
   const left = new AbortController();
   response.once("close", () => left.abort());
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  // The SDK looks for both names, in lower case; a range that contains both accepts them as well (RFC 9110 §12.5.1).
+  const negotiator = new Negotiator({ headers: { accept: request.headers.accept?.toLowerCase() ?? "" } });
+  if (negotiator.mediaTypes(answerTypes).length === answerTypes.length)
+    headers.set("accept", answerTypes.join(", "));
   return new Request(`http://${request.headers.host}${request.url}`, {
     ...{ method: request.method ?? "GET", headers, signal: left.signal },
     ...(body === null ? {} : { body }),

@@ -42,14 +42,14 @@ function searchTool(deps: ToolDeps, definition: CollectionDefinition): Tool {
       `Finds at most 50 rows of ${definition.title} by text and conditions, in the order that sort_by names ` +
       `(${keys}). A search is for one country: name it in the filter to override the user's. There is no second ` +
       "page; narrow the filter instead. Fetch a record before relying on its details.",
-    inputSchema: toolSchema(definition),
+    inputSchema: argumentsSchema(definition),
     readOnly: true,
     run: (args, facts) => runSearch(deps, { definition, args, facts }),
   };
 }
 
 /** The schema of the API's body without what the tool sets itself; the filter may leave out the country. */
-function toolSchema(definition: CollectionDefinition): JsonObject {
+function argumentsSchema(definition: CollectionDefinition): JsonObject {
   const { properties, title: _title, ...schema } = searchRequestSchema(definition.name);
   const { collection: _collection, session_ref: _session, filter, ...others } = properties as JsonObject;
   const { all } = (filter as { readonly properties: { readonly all: JsonObject } }).properties;

@@ -2,6 +2,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { searchRequestSchema } from "../collections/search-schema.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { refusedPlaces } from "../protocol/tool-schema.fixture.ts";
+import { toolSchema } from "../protocol/tool-schema.ts";
 import { callTool } from "./mcp-client.fixture.ts";
 import { asked, connected, noRows, search, type TestServer, testServer } from "./tool-server.fixture.ts";
 
@@ -275,6 +277,7 @@ describe("what is offered", () => {
   it("describes each search as its collection does, and every schema compiles", async () => {
     await using own = await connected(await testServer([], { ads: true }));
     const { tools } = await own.client.listTools();
+    for (const { name, inputSchema } of tools) expect([name, refusedPlaces(inputSchema)]).toEqual([name, []]);
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     for (const { inputSchema } of tools) expect(() => ajv.compile(inputSchema)).not.toThrow();
     for (const name of collectionNames) {
@@ -283,7 +286,7 @@ describe("what is offered", () => {
         collection: _collection,
         session_ref: _session,
         ...others
-      } = propertiesOf(searchRequestSchema(name));
+      } = propertiesOf(toolSchema(searchRequestSchema(name)));
       const offered = propertiesOf(tools.find((tool) => tool.name === `search_${name}`)?.inputSchema);
       const { filter: offeredFilter, ...offeredOthers } = offered;
       expect(offeredOthers).toEqual(others);

@@ -15,6 +15,7 @@ import { shown } from "../collections/search-refusal.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
+import { toolSchema } from "../protocol/tool-schema.ts";
 import { Semaphore } from "../std/semaphore.ts";
 import { adTools } from "./ad-tools.ts";
 import { AnswerStore } from "./answer-store.ts";
@@ -141,7 +142,7 @@ function serverOf({ deps, tools, limited, version }: Parts): Server {
 function listedTool({ name, title, description, inputSchema, readOnly }: Tool) {
   return {
     ...{ name, title, description },
-    inputSchema: { ...inputSchema, type: "object" as const },
+    inputSchema: { ...toolSchema(inputSchema), type: "object" as const },
     annotations: { title, readOnlyHint: readOnly, destructiveHint: false, openWorldHint: true },
   };
 }

@@ -156,8 +156,8 @@ interface Line {
   text: string;
 }
 
-async function dial(base: string): Promise<Line> {
-  const socket = connect(Number(new URL(base).port), "127.0.0.1");
+async function dial(base: string, localAddress = "127.0.0.1"): Promise<Line> {
+  const socket = connect({ port: Number(new URL(base).port), host: "127.0.0.1", localAddress });
   const line: Line = { socket, text: "" };
   socket.on("error", () => {});
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -280,6 +280,55 @@ describe("a node under attack holds little, and answers everybody else", () => {
       return body.length;
     });
     expectBounded(row, 96);
+  });
+
+  it("by checks without a pause, and by checks that never end", async () => {
+    const host = new URL(urls.verify_url).host;
+    const checkOf = (body: string): Buffer =>
+      Buffer.from(
+        rawHead("POST /v1/verify", { host, "content-length": String(Buffer.byteLength(body)) }) + body,
+      );
+    // Longer than most records.
+    const record_base64 = Buffer.alloc(24_576, " ").toString("base64");
+    const whole = checkOf(JSON.stringify({ record_base64, seal: {} }));
+    const unending = checkOf("x".repeat(280_000)).subarray(0, -1);
+    const dialed = (): Promise<readonly Line[]> =>
+      Promise.all(Array.from({ length: 200 }, () => dial(urls.verify_url)));
+
+    const busy = await dialed();
+    const checks = await measure("200 connections that send checks without a pause", async () => {
+      for (const line of busy) {
+        line.socket.on("data", (part: Buffer) => {
+          line.text += part.toString("latin1");
+          if (part.includes("HTTP/1.1 200")) line.socket.write(whole);
+        });
+        line.socket.write(whole);
+      }
+      await delay(5_000);
+      for (const { socket } of busy) socket.destroy();
+      return busy.reduce((sum, { socket }) => sum + socket.bytesWritten, 0);
+    });
+    const statuses = busy.flatMap((line) => line.text.match(/HTTP\/1\.1 \d+/g) ?? []);
+    expect(new Set(statuses)).toEqual(new Set(["HTTP/1.1 200"]));
+    console.log(`${statuses.length} checks of one address in five seconds, none refused`);
+    expectBounded(checks, 160);
+
+    const slow = await dialed();
+    const bodies = await measure("200 × 0.3 MiB of unfinished checks", async () => {
+      for (const { socket } of slow) socket.write(unending);
+      const beganMs = performance.now();
+      const honest = await dial(urls.verify_url, "127.0.0.2");
+      honest.socket.on("data", (part: Buffer) => {
+        honest.text += part.toString("latin1");
+      });
+      honest.socket.write(whole);
+      await expect.poll(() => honest.text, { timeout: 5_000 }).toMatch(/^HTTP\/1\.1 200 /);
+      console.log(`a check of another address meanwhile: ${Math.round(performance.now() - beganMs)} ms`);
+      await delay(4_000);
+      for (const { socket } of [...slow, honest]) socket.destroy();
+      return slow.length * unending.length;
+    });
+    expectBounded(bodies, 160);
   });
 
   it("as the table of docs/hardening.md says", () => {

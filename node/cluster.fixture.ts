@@ -388,8 +388,6 @@ function settings(
     // The tests are about what nodes survive, not about how much one caller may ask of them.
     SVC_KEY_REQUESTS_PER_SECOND: "0",
     SVC_KEY_QUERY_COST_PER_MINUTE: "0",
-    SVC_ADDRESS_READS_PER_SECOND: "0",
-    SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "0",
     SVC_ADDRESS_CONNECTIONS_MAX: "0",
     SVC_LOG_TO: "stdout",
     SVC_LOG_LEVEL: "warn",

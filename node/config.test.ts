@@ -106,8 +106,6 @@ describe("configuration", () => {
       keyLimits: { requestsPerSecond: 50, queryCostPerMinute: 3_000 },
       http: {
         limits: { connectionsMax: 2_000, connectionsPerAddressMax: 256, requestsPerConnectionMax: 10_000 },
-        addressReadsPerSecond: 100,
-        addressVerificationsPerSecond: 20,
         hosts: [],
       },
     });
@@ -115,7 +113,6 @@ describe("configuration", () => {
       ...{ SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" },
       ...{ SVC_CONNECTIONS_MAX: "5", SVC_ADDRESS_CONNECTIONS_MAX: "0", SVC_CONNECTION_REQUESTS_MAX: "7" },
       ...{ SVC_BODY_BYTES_MAX: "1000000000", SVC_CALLER_BODY_BYTES_MAX: "67108864" },
-      ...{ SVC_ADDRESS_READS_PER_SECOND: "0", SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "3" },
       SVC_HOSTS: "Svc.internal:80, 10.0.0.7:7300",
     };
     expect(loadConfig({}, env)).toMatchObject({
@@ -125,7 +122,6 @@ describe("configuration", () => {
           ...{ connectionsMax: 5, connectionsPerAddressMax: 0, requestsPerConnectionMax: 7 },
           ...{ bodyBytesMax: 1_000_000_000, bodyBytesPerCallerMax: 67_108_864 },
         },
-        ...{ addressReadsPerSecond: null, addressVerificationsPerSecond: 3 },
         hosts: ["svc.internal", "10.0.0.7:7300"],
       },
     });
@@ -173,7 +169,7 @@ describe("configuration", () => {
     [{ SVC_CONNECTIONS_MAX: "0" }, /SVC_CONNECTIONS_MAX.*from 1 to 1000000$/],
     [{ SVC_BODY_BYTES_MAX: "67108863" }, /SVC_BODY_BYTES_MAX.*from 67108864 to/],
     [{ SVC_CALLER_BODY_BYTES_MAX: "0" }, /SVC_CALLER_BODY_BYTES_MAX/],
-    [{ SVC_ADDRESS_READS_PER_SECOND: "many" }, /SVC_ADDRESS_READS_PER_SECOND/],
+    [{ SVC_ADDRESS_CONNECTIONS_MAX: "many" }, /SVC_ADDRESS_CONNECTIONS_MAX/],
     [{ SVC_HOSTS: "https://svc.internal" }, /SVC_HOSTS.*svc\.internal:7300/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],

@@ -17,9 +17,6 @@ export interface KeyLimits {
 
 export interface HttpConfig {
   readonly limits: HttpLimits;
-  /** The rate limits of one address on the public surface; null for no limit. */
-  readonly addressReadsPerSecond: number | null;
-  readonly addressVerificationsPerSecond: number | null;
   /** Further values of Host that unsigned requests may name, in the form that `authorityOf` produces. */
   readonly hosts: readonly string[];
 }
@@ -46,8 +43,6 @@ const countBounds = { least: 1, most: rateMax, mayBeOff: false } as const;
 export const limitPresets = Object.freeze({
   SVC_KEY_REQUESTS_PER_SECOND: 50,
   SVC_KEY_QUERY_COST_PER_MINUTE: 3_000,
-  SVC_ADDRESS_READS_PER_SECOND: 100,
-  SVC_ADDRESS_VERIFICATIONS_PER_SECOND: 20,
   SVC_ADDRESS_CONNECTIONS_MAX: httpLimitsDefault.connectionsPerAddressMax,
   SVC_CONNECTION_REQUESTS_MAX: httpLimitsDefault.requestsPerConnectionMax,
 });
@@ -82,8 +77,6 @@ export function parseHttpConfig(env: Env): HttpConfig {
       bodyBytesMax: bytes("SVC_BODY_BYTES_MAX", preset.bodyBytesMax),
       bodyBytesPerCallerMax: bytes("SVC_CALLER_BODY_BYTES_MAX", preset.bodyBytesPerCallerMax),
     }),
-    addressReadsPerSecond: offOr(parseNumber(limit("SVC_ADDRESS_READS_PER_SECOND"), env)),
-    addressVerificationsPerSecond: offOr(parseNumber(limit("SVC_ADDRESS_VERIFICATIONS_PER_SECOND"), env)),
     hosts: parseHosts("SVC_HOSTS", env, "svc.internal:7300").map(authorityOf),
   });
 }

@@ -13,7 +13,7 @@ import type { Route } from "../api/route.ts";
 import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
 import { createToolSessions, type ToolSessions } from "../api/tool-server/tool-sessions.ts";
 import { buildTools, type ToolsDeps } from "../api/tools.ts";
-import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
+import { buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
@@ -39,7 +39,7 @@ import {
   type KeyRate,
   type RegionalLimitDeps,
 } from "../service/regional-limits.ts";
-import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
+import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
@@ -83,7 +83,6 @@ export interface SurfaceChanges {
   readonly observer?: HttpDeps["observer"];
   /** The values of Host that unsigned requests may name; null for any. */
   readonly hosts?: readonly string[] | null;
-  readonly addressRates?: AddressRates;
   readonly vectors?: VectorFolder;
   readonly delayUntil?: (atMs: number) => Promise<void>;
   readonly toolSessions?: ToolSessions;
@@ -124,9 +123,8 @@ export function buildSurfaces(
   const budget = queryBudgetOf(services);
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
-  const rates = changes.addressRates ?? addressRatesOf(services);
   const reads = publicReadsOf(services, urls.verify_url);
-  const verification = publicRoutes(reads, { edge, rates, folder: changes.vectors ?? vectorFolder() });
+  const verification = publicRoutes(reads, edge, changes.vectors ?? vectorFolder());
   const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
@@ -158,7 +156,7 @@ export function buildSurfaces(
     }),
     tools: buildTools({
       ...{ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url, verifyUrl: urls.verify_url },
-      ...{ ...reads, rates, ...toolBoundsOf(services, changes) },
+      ...{ ...reads, ...toolBoundsOf(services, changes) },
     }),
     ops: opsOf(services, authentication, {
       ...{ logger, access, audit, metrics, refused, edge, live: changes.live },
@@ -279,27 +277,9 @@ function rateOf(
   { elapsedMs }: NodeServices,
   perSecond: number | null,
   burstSeconds: number,
-  subject?: RateSubject,
 ): RequestRate | null {
   if (perSecond === null) return null;
-  const named = subject === undefined ? {} : { subject };
-  return createRequestRate({ perSecond, burst: burstSeconds * perSecond, elapsedMs, ...named });
-}
-
-/**
- * Allows ten seconds' worth at once: a caller that checks what a page names checks many at a time, and then none for a
- * while.
- */
-const addressBurstSeconds = 10;
-
-function addressRatesOf(services: NodeServices): AddressRates {
-  const { addressReadsPerSecond: reads, addressVerificationsPerSecond: verifications } = services.config.http;
-  const rate = (perSecond: number | null, reason: string, words: string): RequestRate | null =>
-    rateOf(services, perSecond, addressBurstSeconds, { reason, words });
-  return {
-    reads: rate(reads, "address_reads", "One address may read"),
-    verifications: rate(verifications, "address_verifications", "One address may have verified"),
-  };
+  return createRequestRate({ perSecond, burst: burstSeconds * perSecond, elapsedMs });
 }
 
 function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
@@ -344,17 +324,10 @@ function analyticsOf(services: NodeServices, verifyUrl: string): AnalyticsReads 
   };
 }
 
-function publicRoutes(
-  reads: PublicReads,
-  {
-    edge,
-    rates,
-    folder,
-  }: { readonly edge: Edge; readonly rates: AddressRates; readonly folder: VectorFolder },
-): readonly Route[] {
+function publicRoutes(reads: PublicReads, edge: Edge, folder: VectorFolder): readonly Route[] {
   const vectors = createTestVectors({ folder, sha256: nativeCrypto.sha256 });
   return [
-    ...verificationRoutes({ ...reads, edge, addressRates: rates }),
+    ...verificationRoutes({ ...reads, edge }),
     ...logRoutes(reads.log),
     ...publishedRoutes(reads.published, vectors),
   ];

@@ -84,6 +84,12 @@ const wait = object({
 });
 export type WaitState = Of<typeof wait>;
 
+/** Who a party is. */
+const partyName = described(
+  nullable(object({ kind: oneOf(["business", "ai_company"]), legal_name: anyText })),
+  "Who the party is; null where it belongs to none, or to one that the register does not have.",
+);
+
 export const actorRow = named(
   "ActorRow",
   object({
@@ -93,6 +99,7 @@ export const actorRow = named(
       nullable(anyText),
       "The party that it belongs to; null where it belongs to a region.",
     ),
+    party: partyName,
     region: described(nullable(region), "Where it lives, as far as the answering node knows."),
     node: described(nullable(incarnation), "The node that has it in memory; null if none was found."),
     status: oneOf(actorStatuses),
@@ -206,6 +213,7 @@ export const actorDetail = named(
   "ActorDetail",
   object({
     ref: object({ kind: anyText, id: anyText }),
+    party: partyName,
     status: oneOf(actorStatuses),
     state: described(anyValue, "As its machine names it."),
     context: described(anyValue, "What its machine keeps, without what operators are not shown."),

@@ -103,7 +103,10 @@ describe("operators", () => {
       ["detail", ref],
       ["road", road],
     ]);
-    expect((await server.inject("/ops/machines/nothing")).statusCode).toBe(404);
+    for (const url of ["/ops/machines/pusch", "/ops/actors/pusch/b.p"])
+      expect((await server.inject(url)).json()).toMatchObject({
+        ...{ status: 404, detail: "There is no such kind of actor.", suggestion: "push" },
+      });
   });
 
   it.each([
@@ -115,6 +118,8 @@ describe("operators", () => {
     ["/ops/actors?scope=all", "/query/scope"],
     ["/ops/actors?scope=known", "/query/kind"],
     ["/ops/actors?scope=known&kind=push&node=n", "/query/scope"],
+    ["/ops/actors?kind=foo", "/query/kind"],
+    ["/ops/actors?scope=known&kind=pusch", "/query/kind"],
     ["/ops/search?q=a", "/query/q"],
     [`/ops/search?q=${"a".repeat(257)}`, "/query/q"],
     ["/ops/actors/push/b.p/journal?before=-1", "/query/before"],

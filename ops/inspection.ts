@@ -2,6 +2,8 @@
 // points. Everything here is a read; nothing wakes or changes an actor.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { nearestName } from "../protocol/nearest.ts";
+import type { ProblemExtras } from "../protocol/problem.ts";
 import type { Result } from "../protocol/result.ts";
 import type {
   ActorCounts,
@@ -99,14 +101,18 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
   server.get("/ops/machines", async () => ({ machines: inspection.machines() }));
   server.get<{ Params: Ref }>("/ops/machines/:kind", async ({ params }, reply) => {
     const found = inspection.machines().find(({ kind }) => kind === params.kind);
-    return found ?? sendProblem(reply, "not_found", "There is no such kind of actor.");
+    return found ?? sendProblem(reply, "not_found", noKind, near(params.kind, kindsOf(inspection)));
   });
   server.get<{ Querystring: Query }>(
     "/ops/actors",
     { schema: query("scope", "kind", "state", "region", "node", "part", "after", "limit") },
     async (request, reply) => {
       const read = readQuery(request.query);
-      return read.ok ? inspection.list(read.value) : refuseQuery(reply, read);
+      if (!read.ok) return refuseQuery(reply, read);
+      const { kind } = read.value;
+      const kinds = kindsOf(inspection);
+      if (kind === null || kinds.includes(kind)) return inspection.list(read.value);
+      return sendProblem(reply, "request_invalid", noKind, { pointer: "/query/kind", ...near(kind, kinds) });
     },
   );
   server.get<{ Querystring: Query }>(
@@ -129,7 +135,10 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
   );
   server.get<{ Params: Ref }>("/ops/actors/:kind/:id", async ({ params }, reply) => {
     const detail = await inspection.detail(params);
-    return detail ?? sendProblem(reply, "not_found", "This actor does not exist.");
+    if (detail !== null) return detail;
+    const kinds = kindsOf(inspection);
+    if (kinds.includes(params.kind)) return sendProblem(reply, "not_found", "This actor does not exist.");
+    return sendProblem(reply, "not_found", noKind, near(params.kind, kinds));
   });
   server.get<{ Params: PushParams; Querystring: Query }>(
     "/ops/pushes/:business_uuid/:push_id/road",
@@ -143,6 +152,17 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
   );
   addPast(server, inspection.past);
   addExport(server, inspection.past);
+}
+
+const noKind = "There is no such kind of actor.";
+
+function kindsOf(inspection: Inspection): readonly string[] {
+  return inspection.machines().map(({ kind }) => kind);
+}
+
+function near(kind: string, kinds: readonly string[]): Pick<ProblemExtras, "allowed" | "suggestion"> {
+  const suggestion = nearestName(kind, kinds);
+  return { allowed: kinds, ...(suggestion === null ? {} : { suggestion }) };
 }
 
 function addPast(server: FastifyInstance, past: Inspection["past"]): void {

@@ -10,14 +10,14 @@ import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import type { ActorActing } from "./actor-acts.ts";
 import type { Inspection } from "./inspection.ts";
-import type { ActorDetail } from "./inspection-shapes.ts";
+import type { ActorDetail, MachineChart } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
 export const report: ActorDetail = {
-  ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
+  ...{ ref: { kind: "push", id: "bat_1" }, party: null, status: "active", state: "processing", context: {} },
   ...{ epoch: 1, head: 2, owner: "eu-west1/a", mailbox: 0, timers: [], outbox: [], lastEvents: [] },
   ...{
     failure: null,
@@ -81,6 +81,10 @@ export const noBlocks: Blocks = {
 
 const never = async () => refuse("unknown", "This actor does not exist.");
 
+const emptyChart = (kind: string): MachineChart => ({
+  ...{ kind, version: 1, durability: "journal", states: [], transitions: [], events: [] },
+});
+
 /** The only actor is that of {@link report}. */
 export const noInspection: Inspection = {
   nodes: async () => [],
@@ -90,7 +94,7 @@ export const noInspection: Inspection = {
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
-  machines: () => [],
+  machines: () => ["business", "integration-key", "ledger", "push"].map(emptyChart),
   road: async () => null,
   past: { journal: never, stateAt: never, changes: never, whatIf: never, exported: never },
 };

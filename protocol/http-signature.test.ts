@@ -130,6 +130,20 @@ describe("signature headers", () => {
     }
   });
 
+  it.each(["created=1790000000.0;expires=1790000060", "created=1790000000;expires=1790000060.0"])(
+    "are invalid with the Decimal of %s",
+    (times) => {
+      expect(parsed(withParams(`${times};${nonce};keyid="key";tag="svc-retrieval"`))).toMatchObject({
+        ...{ code: "signature_invalid", detail: "created and expires must be Integers." },
+      });
+      // What a text contains, or another signature, is none of it.
+      const within = `nonce="${"n".repeat(30)};created=1.0"`;
+      const other = `other=();created=1.0;tag="other"`;
+      const good = `${withParams(`${time};${within};keyid="key";tag="svc-retrieval"`)}, ${other}`;
+      expect(outcomeOf(good, "sig1=:cw==:, other=:cw==:")).toBe("ok");
+    },
+  );
+
   it("keep escapes of a nonce as they came", () => {
     const escaped = paramsText.replace(params.nonce, `\\\\${"n".repeat(15)}\\"`);
     const outcome = parsed(`sig1=${escaped}`);

@@ -153,12 +153,24 @@ function parseGeneral(signatureInput: string, signature: string): Candidate[] | 
     for (const [label, member] of inputs) {
       const tag = member[1].get("tag");
       if (typeof tag !== "string") continue;
-      candidates.push(generalCandidate(label, member as InnerListMember, signatures.get(label)?.[0]));
+      const found = generalCandidate(label, member as InnerListMember, signatures.get(label)?.[0]);
+      candidates.push(hasDecimal(signatureInput, label) ? { ...found, fault: notIntegers } : found);
     }
     return candidates;
   } catch {
     return null;
   }
+}
+
+const notIntegers = "created and expires must be Integers.";
+
+/** A Decimal such as `1.0` is parsed to the number of an Integer, which `created` and `expires` have to be (RFC 9421 §2.3). */
+function hasDecimal(signatureInput: string, label: string): boolean {
+  const members = signatureInput.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").split(",");
+  return members.some(
+    (member) =>
+      member.trimStart().startsWith(`${label}=`) && /;\s*(?:created|expires)=-?[0-9]+\./.test(member),
+  );
 }
 
 type InnerListMember = Parameters<typeof serializeInnerList>[0];

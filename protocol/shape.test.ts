@@ -4,11 +4,13 @@ import type { JsonValue } from "./canonical-json.ts";
 import { requestProblem } from "./request-problem.ts";
 import {
   allFaults,
+  anyObject,
   closed,
   described,
   dictionary,
   distinct,
   either,
+  firstFault,
   flag,
   hash,
   integer,
@@ -137,3 +139,15 @@ it.each([
   expect([allFaults(form, right, 1), published(right)]).toEqual([[], true]);
   for (const value of wrong) expect(allFaults(form, value as JsonValue, 1)).toHaveLength(1);
 });
+
+it.each([object({ a: optional(flag) }), dictionary(flag), anyObject])(
+  "an object that was written as a text is refused with those words",
+  (each) => {
+    const detailOf = (value: JsonValue) => firstFault(each, value)?.detail;
+    expect(detailOf(' {"a":true}')).toBe(
+      "Must be an object: send the object itself, not a text that contains it.",
+    );
+    expect([detailOf("a"), detailOf([])]).toEqual(["Must be an object.", "Must be an object."]);
+    expect(detailOf({})).toBeUndefined();
+  },
+);

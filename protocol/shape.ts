@@ -96,7 +96,7 @@ export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>
   return {
     schema: { type: "object", additionalProperties: item.schema },
     judge: (value, pointer, tell) => {
-      if (!isObject(value)) return tell({ pointer, detail: "Must be an object." });
+      if (!isObject(value)) return tell({ pointer, detail: notAnObject(value) });
       return Object.keys(value).every((name) =>
         item.judge(value[name] as JsonValue, joinPointer(pointer, name), tell),
       );
@@ -278,7 +278,18 @@ export const nothing: Shape<null> = test((value) => value === null, "Must be nul
 /** Any JSON value, for members that another reader judges. */
 export const anything: Shape<JsonValue> = { schema: {}, judge: () => true };
 /** An object that another reader judges. */
-export const anyObject: Shape<JsonObject> = test(isObject, "Must be an object.", { type: "object" });
+export const anyObject: Shape<JsonObject> = {
+  schema: { type: "object" },
+  judge: (value, pointer, tell) => isObject(value) || tell({ pointer, detail: notAnObject(value) }),
+};
+
+/** Some clients of tools write an object as a text, and repeat that until they are told. */
+export function notAnObject(value: unknown): string {
+  const isText = typeof value === "string" && value.trimStart().startsWith("{");
+  return isText
+    ? "Must be an object: send the object itself, not a text that contains it."
+    : "Must be an object.";
+}
 
 const coordinate: JsonObject = { type: "string", pattern: "^[A-Za-z0-9_-]+$" };
 
@@ -333,7 +344,7 @@ function judgeObject(
   { value, pointer }: { readonly value: JsonValue; readonly pointer: string },
   tell: Tell,
 ): boolean {
-  if (!isObject(value)) return tell({ pointer, detail: "Must be an object." });
+  if (!isObject(value)) return tell({ pointer, detail: notAnObject(value) });
   for (const name of Object.keys(value)) {
     if (shapes.has(name)) continue;
     const other = others.find(({ pattern }) => pattern.test(name))?.shape;

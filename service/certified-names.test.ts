@@ -82,8 +82,9 @@ describe("the names of certified companies", () => {
     expect(names.legalNameOf(first)).toBeNull();
     names.put(issued(first, 3));
     expect(names.legalNameOf(first)).toBe("Northwind Traders Ltd");
+    expect([names.named("wind TRADERS", 9), names.named("wind traders", 0)]).toEqual([[first], []]);
     names.put(issued(first, 4, { status: "closed" }));
-    expect(names.legalNameOf(first)).toBeNull();
+    expect([names.legalNameOf(first), names.named("northwind", 9)]).toEqual([null, []]);
   });
 
   it("lack a certificate of a later format, and go on", () => {

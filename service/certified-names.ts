@@ -14,6 +14,8 @@ import { createNameIndex } from "../protocol/records/name-index.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 
 export interface FollowedNames extends CertifiedNames {
+  /** The companies whose legal name contains the text, in any case of letters; walks all of them. */
+  named(text: string, limit: number): readonly string[];
   /** Applies an entry of the certificate table. */
   put(entry: RegisterEntry): void;
 }
@@ -30,6 +32,15 @@ export function createCertifiedNames(): FollowedNames {
   return {
     index,
     legalNameOf: (uuid) => companies.get(uuid)?.legalName ?? null,
+    named: (text, limit) => {
+      const wanted = text.toLowerCase();
+      const found: string[] = [];
+      for (const [uuid, { legalName }] of companies) {
+        if (found.length === limit) break;
+        if (legalName?.toLowerCase().includes(wanted) === true) found.push(uuid);
+      }
+      return found;
+    },
     put: ({ partition: uuid, change, body }) => {
       const known = companies.get(uuid);
       if (known !== undefined && known.change >= change) return;

@@ -22,7 +22,6 @@ import type {
 } from "../actors/messages/business.ts";
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
-import type { CertifiedNames } from "../protocol/records/content-lists.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type AdBook, createAdBook } from "./ad-book.ts";
@@ -89,7 +88,7 @@ export interface Register {
   /** The AI companies that chose to be in the key directory, as of the last refresh. */
   readonly listedCompanies: Pick<ListedCompanies, "all">;
   /** As of the last refresh. */
-  readonly certifiedNames: CertifiedNames;
+  readonly certifiedNames: Omit<FollowedNames, "put">;
   /** The ads and campaigns, as of the last refresh. */
   readonly ads: Pick<AdBook, "of" | "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
 }

@@ -1,4 +1,4 @@
-// How many requests one key or one address may send (specification, «Errors», 429): a leaky bucket for each, which
+// How many requests one key may send (specification, «Errors», 429): a leaky bucket for each, which
 // drains steadily. Counted by this node alone; regional-limits.ts has the rate of a key at all nodes of a region.
 //   B1. In any span of t seconds at most burst + perSecond·t requests of a key pass.
 //   B2. A refused request adds nothing; it would pass a second later, since a second makes room for at least one.
@@ -24,18 +24,10 @@ export interface RequestRateOptions {
   /** Monotonic whole milliseconds since some instant. */
   readonly elapsedMs: () => number;
   readonly keysMax?: number;
-  /** What is limited, and for whom (default: signed requests of a key). */
-  readonly subject?: RateSubject;
 }
 
-export interface RateSubject {
-  /** The `reason` of the problem, and the name of the policy. */
-  readonly reason: string;
-  /** The subject of «… 5 requests a second». */
-  readonly words: string;
-}
-
-export const requestsOfKey = { reason: "request_rate", words: "A key may send" };
+/** The `reason` of the problem, and the name of the policy. */
+const requestRateReason = "request_rate";
 
 /** Thousandths of a request: `perSecond` of them drain from a bucket per millisecond, so all numbers are whole. */
 const requestParts = 1_000;
@@ -48,7 +40,7 @@ interface Bucket {
 }
 
 export function createRequestRate(options: RequestRateOptions): RequestRate {
-  const { perSecond, burst, elapsedMs, subject = requestsOfKey } = options;
+  const { perSecond, burst, elapsedMs } = options;
   if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate must be a whole number of requests.");
   const buckets = new BoundedMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
   const partsMax = burst * requestParts;
@@ -59,7 +51,7 @@ export function createRequestRate(options: RequestRateOptions): RequestRate {
     standing: (keyId) => {
       const bucket = buckets.get(keyId);
       const parts = bucket === undefined ? 0 : partsAt(bucket, elapsedMs());
-      return `"${subject.reason}";r=${Math.floor((partsMax - parts) / requestParts)};t=${retrySeconds}`;
+      return `"${requestRateReason}";r=${Math.floor((partsMax - parts) / requestParts)};t=${retrySeconds}`;
     },
     take: (keyId) => {
       const nowMs = elapsedMs();
@@ -81,17 +73,14 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1;
 }
 
-type Rate = Pick<RequestRateOptions, "perSecond" | "burst" | "subject">;
+type Rate = Pick<RequestRateOptions, "perSecond" | "burst">;
 
 /** The RateLimit-Policy item. */
-export function ratePolicy({ perSecond, burst, subject = requestsOfKey }: Rate): string {
-  return `"${subject.reason}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+export function ratePolicy({ perSecond, burst }: Rate): string {
+  return `"${requestRateReason}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
 }
 
-export function tooManyRequests(
-  { perSecond, burst, subject: { reason, words } = requestsOfKey }: Rate,
-  seconds: number,
-): Refused {
-  const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, with a new signature if it was signed.`;
-  return rateLimited(detail, { retry_after_seconds: seconds, reason });
+export function tooManyRequests({ perSecond, burst }: Rate, seconds: number): Refused {
+  const detail = `A key may send ${perSecond} requests a second, and ${burst} at once; send the request again later, with a new signature.`;
+  return rateLimited(detail, { retry_after_seconds: seconds, reason: requestRateReason });
 }

@@ -71,7 +71,7 @@ export function badge(tone: Tone | "lit" | "", words: string): ComponentChild {
 
 export interface Column {
   readonly name: string;
-  readonly kind?: "number" | "words" | "nowrap";
+  readonly kind?: "number" | "words" | "nowrap" | "id";
 }
 
 export interface Row {

@@ -1,7 +1,7 @@
 // The eight tools of the hosted public tool server (specification, «D. Tool server»): what anyone can check without an
 // account, asked of the same services as the public verification API.
 //   P1. An answer is the body that the API has for the same question, byte for byte, and so is a refusal.
-//   P2. A call counts towards the same rate of its address as the API's own request: neither way gives more than the other.
+//   P2. A call waits for its turn in the same queue as the API's own request: neither way is faster than the other.
 //   P3. Nothing of a record, a business or a caller is in a description or a note.
 
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
@@ -13,10 +13,8 @@ import { isRefused, type Outcome, type Refused, refused } from "../../service/an
 import type { LogReads } from "../../service/log-reads.ts";
 import { answerDocument, type PublicDocument } from "../../service/public-document.ts";
 import type { PublishedReads } from "../../service/published-reads.ts";
-import type { RequestRate } from "../../service/request-rate.ts";
 import type { Verification } from "../../service/verification.ts";
 import type { Verify } from "../../service/verify.ts";
-import { addressBlock } from "../../std/ip-address.ts";
 import {
   certificateArguments,
   keysArguments,
@@ -33,17 +31,17 @@ export interface PublicToolDeps {
   readonly verify: Verify;
   readonly published: PublishedReads;
   readonly log: LogReads;
-  /** The rates of the public verification API itself (P2); null for no limit. */
-  readonly rates: { readonly reads: RequestRate | null; readonly verifications: RequestRate | null };
 }
 
 export interface ToolCall {
   readonly arguments: JsonValue;
   /** The exact text of the arguments. */
   readonly text: string;
-  /** The address that the call comes from; null if it is not known. */
-  readonly source: string | null;
+  readonly inTurn: InTurn;
 }
+
+/** Does the work in its turn (P2), or says why that did not come. */
+export type InTurn = (work: () => Promise<Outcome> | Outcome) => Promise<Outcome>;
 
 export interface ToolAnswer {
   readonly outcome: Outcome;
@@ -66,8 +64,8 @@ type Described = Pick<PublicTool, "name" | "title" | "description" | "notes">;
 interface Asked {
   readonly request: string;
   answer(): Promise<Outcome | PublicDocument> | Outcome | PublicDocument;
-  /** The rate that the call counts towards; null for what is the same for everybody. */
-  readonly rate: RequestRate | null;
+  /** Whether the call waits for its turn; what is the same for everybody does not. */
+  readonly waits: boolean;
 }
 
 function tool<S extends Shape<unknown>>(
@@ -81,9 +79,9 @@ function tool<S extends Shape<unknown>>(
     call: async (call) => {
       const fault = requestProblem(shape, call.arguments);
       if (fault !== null) return { outcome: refused(fault), request: null };
-      const { request, answer, rate } = ask(call.arguments as Of<S>, call);
-      const limited = call.source === null ? null : (rate?.take(addressBlock(call.source)) ?? null);
-      return { outcome: limited ?? answerOf(await answer()), request };
+      const { request, answer, waits } = ask(call.arguments as Of<S>, call);
+      const work = async (): Promise<Outcome> => answerOf(await answer());
+      return { outcome: await (waits ? call.inTurn(work) : work()), request };
     },
   };
 }
@@ -97,7 +95,7 @@ export function publicTools(deps: PublicToolDeps): readonly PublicTool[] {
   return [verifyTool(deps), ...partyTools(deps), ...documentTools(deps), ...logTools(deps)];
 }
 
-function verifyTool({ verify, rates }: PublicToolDeps): PublicTool {
+function verifyTool({ verify }: PublicToolDeps): PublicTool {
   return tool(
     {
       name: "verify",
@@ -113,7 +111,7 @@ function verifyTool({ verify, rates }: PublicToolDeps): PublicTool {
     verifyArguments,
     (given, { text }) => ({
       request: "POST /v1/verify",
-      rate: rates.verifications,
+      waits: true,
       answer: () => {
         const body = new TextEncoder().encode(text);
         if (body.length <= verifyBytesMax) return verify(given, body);
@@ -123,7 +121,7 @@ function verifyTool({ verify, rates }: PublicToolDeps): PublicTool {
   );
 }
 
-function partyTools({ verification, rates: { reads } }: PublicToolDeps): readonly PublicTool[] {
+function partyTools({ verification }: PublicToolDeps): readonly PublicTool[] {
   const certificate = tool(
     {
       name: "certificate",
@@ -138,7 +136,7 @@ function partyTools({ verification, rates: { reads } }: PublicToolDeps): readonl
     certificateArguments,
     ({ uuid }) => ({
       request: `GET /v1/certificates/${uuid}`,
-      rate: reads,
+      waits: true,
       answer: () => verification.certificate(uuid),
     }),
   );
@@ -157,17 +155,17 @@ function partyTools({ verification, rates: { reads } }: PublicToolDeps): readonl
     ({ of, uuid = "" }) => {
       const path = `/v1/certificates/${uuid}`;
       if (of === "business")
-        return { request: `GET ${path}/keys`, rate: reads, answer: () => verification.businessKeys(uuid) };
+        return { request: `GET ${path}/keys`, waits: true, answer: () => verification.businessKeys(uuid) };
       if (of === "custody")
         return {
           request: `GET ${path}/key-custody`,
-          rate: reads,
+          waits: true,
           answer: () => verification.keyCustody(uuid),
         };
       if (of === "service")
-        return { request: "GET /.well-known/keys", rate: null, answer: () => verification.keySet() };
+        return { request: "GET /.well-known/keys", waits: false, answer: () => verification.keySet() };
       const request = "GET /.well-known/svc-keys";
-      return { request, rate: reads, answer: () => verification.keyDirectory() };
+      return { request, waits: true, answer: () => verification.keyDirectory() };
     },
   );
   return [certificate, keys];
@@ -186,7 +184,7 @@ function documentTools({ published }: PublicToolDeps): readonly PublicTool[] {
     projectionArguments,
     ({ type, version }) => ({
       request: `GET /v1/projections/${type}/${version}`,
-      rate: null,
+      waits: false,
       answer: () => published.projection(type, String(version)),
     }),
   );
@@ -201,7 +199,7 @@ function documentTools({ published }: PublicToolDeps): readonly PublicTool[] {
     specArguments,
     ({ format = null }) => ({
       request: `GET /v1/envelope-specification${format === null ? "" : `?format=${format}`}`,
-      rate: null,
+      waits: false,
       answer: () => published.envelopeSpecification(format),
     }),
   );
@@ -216,11 +214,11 @@ function documentTools({ published }: PublicToolDeps): readonly PublicTool[] {
     vocabularyArguments,
     ({ name, version }) => {
       if (name === undefined)
-        return { request: "GET /v1/vocabularies", rate: null, answer: () => published.vocabularies() };
+        return { request: "GET /v1/vocabularies", waits: false, answer: () => published.vocabularies() };
       const query = version === undefined ? "" : `?version=${version}`;
       return {
         request: `GET /v1/vocabularies/${name}${query}`,
-        rate: null,
+        waits: false,
         answer: () => published.vocabulary(name, version === undefined ? null : String(version)),
       };
     },
@@ -240,7 +238,7 @@ function logTools({ log }: PublicToolDeps): readonly PublicTool[] {
       ],
     },
     noArguments,
-    () => ({ request: "GET /v1/log/checkpoint", rate: null, answer: () => log.checkpoint() }),
+    () => ({ request: "GET /v1/log/checkpoint", waits: false, answer: () => log.checkpoint() }),
   );
   const proof = tool(
     {
@@ -259,13 +257,13 @@ function logTools({ log }: PublicToolDeps): readonly PublicTool[] {
         const query = queryOf({ leaf, region, name });
         return {
           request: `GET /v1/log/inclusion?${query}`,
-          rate: null,
+          waits: false,
           answer: () => log.inclusion({ leaf, region, name }),
         };
       }
       const sizes = { first: sizeOf(first), second: sizeOf(second) };
       const request = `GET /v1/log/consistency?${queryOf(sizes)}`;
-      return { request, rate: null, answer: () => log.consistency(sizes) };
+      return { request, waits: false, answer: () => log.consistency(sizes) };
     },
   );
   return [checkpoint, proof];

@@ -11,7 +11,6 @@ import { createToolProtocol, type ReceivedMessage, type ToolProtocol } from "./t
 function protocolWith(verify: Verify): ToolProtocol {
   const deps: PublicToolDeps = {
     ...{ verify, verification: rubbish({}), published: rubbish({}), log: rubbish({}) },
-    rates: { reads: null, verifications: null },
   };
   return createToolProtocol(publicTools(deps), "https://verify.example");
 }
@@ -20,7 +19,7 @@ const callText = (given: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify" , "arguments" :${given}}}`;
 const failures: (readonly [string, boolean])[] = [];
 const receivedAs = (text: string): ReceivedMessage => ({
-  ...{ value: JSON.parse(text) as JsonObject, text, source: null },
+  ...{ value: JSON.parse(text) as JsonObject, text, inTurn: async (work) => work() },
   failed: (error, isTransient) => void failures.push([String(error), isTransient]),
 });
 

@@ -18,9 +18,10 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
 import { problem } from "../../protocol/problem.ts";
+import { toolSchema } from "../../protocol/tool-schema.ts";
 import { bodyText, refused } from "../../service/answer.ts";
 import { failureAnswer } from "../../service/failure.ts";
-import { type PublicTool, refusalOf, type ToolAnswer, type ToolCall } from "./public-tools.ts";
+import { type InTurn, type PublicTool, refusalOf, type ToolAnswer, type ToolCall } from "./public-tools.ts";
 import { toolNotes } from "./tool-notes.ts";
 
 /** The revisions with sessions, newest first. Earlier ones take several messages in one request, which is not offered. */
@@ -31,7 +32,7 @@ export interface ReceivedMessage {
   readonly value: JsonObject;
   /** The exact text of the body. */
   readonly text: string;
-  readonly source: string | null;
+  readonly inTurn: InTurn;
   /** Told of what kept a tool from answering: a part of the service that is away, or a bug. */
   readonly failed: (error: unknown, isTransient: boolean) => void;
 }
@@ -176,11 +177,11 @@ async function answerCall(tool: PublicTool, message: ReceivedMessage): Promise<T
   }
 }
 
-function callOf({ value, text, source }: ReceivedMessage): ToolCall {
+function callOf({ value, text, inTurn }: ReceivedMessage): ToolCall {
   const params = (value["params"] ?? {}) as JsonObject;
   const given = params["arguments"];
-  if (given === undefined) return { arguments: {}, text: "{}", source };
-  return { arguments: given as JsonValue, text: exactMember(text, "params", "arguments") ?? "", source };
+  if (given === undefined) return { arguments: {}, text: "{}", inTurn };
+  return { arguments: given as JsonValue, text: exactMember(text, "params", "arguments") ?? "", inTurn };
 }
 
 function toolResult(
@@ -207,5 +208,6 @@ function listedTool({ name, title, description, inputSchema }: PublicTool): Tool
     idempotentHint: true,
     openWorldHint: false,
   };
-  return { name, title, description, inputSchema: inputSchema as Tool["inputSchema"], annotations };
+  const published = toolSchema(inputSchema) as Tool["inputSchema"];
+  return { name, title, description, inputSchema: published, annotations };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { exactMember } from "../../protocol/exact-member.ts";
+import { refusedPlaces } from "../../protocol/tool-schema.fixture.ts";
 import { contractFetch } from "../contract.fixture.ts";
 import { openSurfaces, type ReceivedAnswer, send } from "../surfaces.fixture.ts";
 import { assertReadable, nobody, openVerifiable, type Verifiable } from "../verification.fixture.ts";
@@ -114,6 +115,7 @@ describe.each(Object.entries(revisions))("a client of revision %s", (revision, m
     expect(tools.map(({ name }) => name)).toEqual(toolNames);
     for (const { inputSchema, annotations } of tools) {
       expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
+      expect(refusedPlaces(inputSchema)).toEqual([]);
       expect(annotations).toMatchObject({ readOnlyHint: true, openWorldHint: false });
     }
   });

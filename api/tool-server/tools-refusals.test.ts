@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAddressRate } from "../../service/address-rate.ts";
-import { createRequestRate, type RequestRate } from "../../service/request-rate.ts";
 import { rawHead, sendRaw } from "../raw-request.fixture.ts";
 import {
+  holdTurns,
   openSurfaces,
   type ReceivedAnswer,
   type SentRequest,
@@ -18,12 +18,9 @@ let nowMs = 0;
 const elapsedMs = (): number => nowMs;
 
 beforeAll(async () => {
-  const rate = (reason: string): RequestRate =>
-    createRequestRate({ perSecond: 1, burst: 2, elapsedMs, subject: { reason, words: "One may" } });
   surfaces = await openSurfaces(
-    {},
+    { checkWaitMs: 500 },
     {
-      addressRates: { reads: rate("address_reads"), verifications: rate("address_verifications") },
       toolSessions: createToolSessions(elapsedMs, { ...toolSessionLimits, perAddressMax: 8 }),
       toolOpenings: createAddressRate({ perMinute: 20, allPerMinute: Number.POSITIVE_INFINITY, elapsedMs }),
     },
@@ -72,14 +69,23 @@ describe("a request is refused", () => {
   it.each([
     ["application/json"],
     ["text/event-stream"],
-    ["*/*"],
+    ["application/*"],
+    ["*/*, text/event-stream;q=0"],
     ["application/json, text/event-stream;q=0"],
     ["text/html"],
-  ])("unless it names both media types: %s", async (given) => {
+    [""],
+  ])("unless it accepts both media types: %s", async (given) => {
     expect(await post(initialize, { accept: given })).toMatchObject(
       refusedAs(406, -32_000, "not_acceptable"),
     );
   });
+
+  it.each(["*/*", "application/*, text/*", "application/json, text/*;q=0.1"])(
+    "by no range that contains both: %s",
+    async (given) => {
+      expect((await post(initialize, { accept: given })).status).toBe(200);
+    },
+  );
 
   it("in whatever case of letters they are named", async () => {
     const accept = "Application/JSON, TEXT/event-stream";
@@ -220,9 +226,18 @@ describe("a session", () => {
     for (const id of ["", "x", "0".repeat(36), "é".normalize()]) {
       const session = { "mcp-session-id": encodeURIComponent(id) };
       expect(await post(ping, session)).toMatchObject(refusedAs(404, -32_001, "not_found"));
-      expect(await post(initialize, session)).toMatchObject(refusedAs(404, -32_001, "not_found"));
       expect(await end(session)).toMatchObject({ status: 404, json: { code: "not_found" } });
     }
+  });
+
+  it("that is gone keeps nobody from opening another, which has an id of its own", async () => {
+    nowMs += 3_600_000;
+    const gone = { "mcp-session-id": "0".repeat(36) };
+    const answer = await post(initialize, gone);
+    const id = answer.headers.get("mcp-session-id");
+    expect([answer.status, id]).toEqual([200, expect.not.stringMatching(/^0+$/)]);
+    expect((await post(ping, { "mcp-session-id": id })).status).toBe(200);
+    expect((await post(ping, gone)).status).toBe(404);
   });
 
   it("is bound to the credential that opened it, or to none", async () => {
@@ -350,28 +365,31 @@ describe("one address", () => {
   };
   const nobody = "90000000-0000-4000-8000-000000000009";
 
-  it("reads as much through tools and the API together as through one of them", async () => {
-    nowMs += 3_600_000;
-    expect(await called("certificate", { uuid: nobody })).toEqual(["not_found", undefined]);
-    await send(surfaces.verifyUrl, null, { path: `/v1/certificates/${nobody}` });
-    expect(await called("keys", { of: "business", uuid: nobody })).toEqual(["rate_limited", 1]);
-    const api = await send(surfaces.verifyUrl, null, { path: `/v1/certificates/${nobody}` });
-    expect(api.status).toBe(429);
-    nowMs += 1_000;
-    expect(await called("keys", { of: "custody", uuid: nobody })).toEqual(["not_found", undefined]);
+  it.each([
+    ["certificate", { uuid: nobody }, "not_found"],
+    ["keys", { of: "business", uuid: nobody }, "not_found"],
+    ["verify", { record_base64: "e30=", seal: {} }, undefined],
+  ])(
+    "waits for the turns of its address, through tools as through the API: %s",
+    async (name, given, code) => {
+      const turns = holdTurns(surfaces.edge, "127.0.0.1");
+      const answer = called(name, given);
+      await expect.poll(() => surfaces.edge.checks.usage().waiting).toBe(1);
+      turns.end();
+      expect(await answer).toEqual([code, undefined]);
+    },
+  );
+
+  it("is told to come again when its turn does not come in time", async () => {
+    const turns = holdTurns(surfaces.edge, "127.0.0.1");
+    expect(await called("verify", { record_base64: "e30=", seal: {} })).toEqual(["unavailable", 5]);
+    turns.end();
   });
 
-  it("may have so much verified", async () => {
-    nowMs += 3_600_000;
-    const record = { record_base64: "e30=", seal: {} };
-    expect(await called("verify", record)).toEqual([undefined, undefined]);
-    expect(await called("verify", record)).toEqual([undefined, undefined]);
-    expect(await called("verify", record)).toEqual(["rate_limited", 1]);
-  });
-
-  it("may read what is the same for everybody as often as it likes", async () => {
-    for (let count = 0; count < 5; count += 1)
-      expect(await called("projection", { type: "products", version: 1 })).toEqual([undefined, undefined]);
+  it("waits for nothing that is the same for everybody", async () => {
+    const turns = holdTurns(surfaces.edge, "127.0.0.1");
+    expect(await called("projection", { type: "products", version: 1 })).toEqual([undefined, undefined]);
+    turns.end();
   });
 
   it("is told when a record is too long", async () => {

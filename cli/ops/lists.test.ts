@@ -18,6 +18,7 @@ const silent = { version: null, started_at: null, lease: null, readiness: null, 
 const older: NodeState = { ...node, ...silent, incarnation: "01d", detail: "it is of an earlier release" };
 const away: NodeState = { ...older, incarnation: "dead", reachable: false, detail: "no answer" };
 const row: ActorRow = {
+  party: { kind: "business", legal_name: "Lindqvist AB" },
   ...{ kind: "push", id: "b.p", business_uuid: "b", region: "eu-west1", node: "f00d", status: "active" },
   ...{ states: ["held"], head: 3, mailbox: 0, outbox: 0, waits: "It waits for a decision." },
   attention: { reason: "held", since },
@@ -50,7 +51,9 @@ it("list --attention: exits with 1 if anything needs a look or was not read, and
   await using ops = await serveOps({ inspection: { ...noInspection, attention } });
   const found = await ops.run(opsList, ["--attention"]);
   expect(found.code).toBe(1);
-  expect(found.text).toMatch(/^push\/b\.p +active +held +f00d +\[held\] It waits for a decision\.$/m);
+  expect(found.text).toMatch(
+    /^push\/b\.p +Lindqvist AB +active +held +f00d +\[held\] It waits for a decision\.$/m,
+  );
   expect(found.text).toContain("The node dead of us-east1 does not answer: no answer");
   expect(found.text).toContain("More pushes are unfinished than were read");
   [actors, isComplete] = [[], true];
@@ -98,4 +101,13 @@ it("search: says that there may be more, and exits with 1 where nothing was foun
   expect([found.code, found.text]).toEqual([0, expect.stringContaining("There may be more")]);
   const nothing = await ops.run(opsSearch, ["b.q"]);
   expect([nothing.code, nothing.text]).toEqual([1, expect.stringContaining("The node dead of us-east1")]);
+  expect(nothing.text).toContain('No actor is known by "b.q".');
+});
+
+it("list: refuses a kind that does not exist, and says so where nothing fits", async () => {
+  await using ops = await serveOps({});
+  const refused = ops.run(opsList, ["pusch"]);
+  await expect(refused).rejects.toMatchObject({ status: 400, problem: { suggestion: "push" } });
+  const nothing = await ops.run(opsList, ["push", "--state", "held"]);
+  expect([nothing.code, nothing.text]).toEqual([0, "No actor in memory fits; --known lists the others.\n"]);
 });

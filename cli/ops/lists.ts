@@ -56,7 +56,8 @@ export const opsList: Command = {
 export const opsSearch: Command = {
   name: "ops search",
   usage: "TEXT",
-  summary: "find actors by id, a part of it, a business or a state (for operators)",
+  summary:
+    "find actors by id, a part of it, a business, a legal name, a record, an ad or a state (for operators)",
   options: { json: jsonOption, ...opsOptions },
   run: async (args, context) => {
     const text = onlyArgument(args, opsSearch);
@@ -65,6 +66,7 @@ export const opsSearch: Command = {
     const actors = found["actors"] as readonly Shown[];
     print(context.terminal, args, actors, actorHeader, actorRow);
     noteMissing(context.terminal, found);
+    if (actors.length === 0) context.terminal.note(`No actor is known by ${visible(JSON.stringify(text))}.`);
     if (found["is_complete"] !== true) context.terminal.note("There may be more; search for more of the id.");
     return actors.length === 0 ? exitCodes.negative : exitCodes.done;
   },
@@ -118,6 +120,10 @@ async function runList(args: Arguments, context: CommandContext): Promise<ExitCo
     if (after === null) noteMissing(terminal, page);
   }
   print(terminal, args, actors, actorHeader, actorRow);
+  if (actors.length === 0)
+    terminal.note(
+      args.flag("known") ? "No actor fits." : "No actor in memory fits; --known lists the others.",
+    );
   return exitCodes.done;
 }
 
@@ -138,14 +144,15 @@ export function noteMissing(terminal: Terminal, answer: Shown): void {
     terminal.note(`The node ${incarnation} of ${region} does not answer: ${visible(String(detail))}`);
 }
 
-const actorHeader = ["ACTOR", "STATUS", "STATE", "NODE", "WHY IT WAITS"];
+const actorHeader = ["ACTOR", "WHOSE", "STATUS", "STATE", "NODE", "WHY IT WAITS"];
 
-function actorRow({ kind, id, status, states, node, waits, attention }: Shown): string[] {
+function actorRow({ kind, id, party, status, states, node, waits, attention }: Shown): string[] {
   const look = attention === null ? "" : `[${String((attention as Shown)["reason"])}] `;
   const where = String(node ?? "");
   const why = visible(`${look}${String(waits ?? "")}`);
   return [
     `${kind}/${visible(String(id))}`,
+    visible(String((party as Shown | null)?.["legal_name"] ?? "")),
     String(status),
     (states as readonly string[]).join(" "),
     where,

@@ -101,14 +101,16 @@ const thenWords: Readonly<Record<string, string>> = {
 };
 
 function printActor(terminal: Terminal, actor: Shown): void {
-  const { ref, status, states, place, epoch, owner, head, mailbox, failure, crash } = actor;
+  const { ref, party, status, states, place, epoch, owner, head, mailbox, failure, crash } = actor;
   const { kind, id } = ref as Shown;
   const { region, node, at, detail } = place as Shown;
   const where = at === "nowhere" ? `nowhere (${detail})` : `${node} in ${region}`;
   const lines = [
     terminal.bold(visible(`${kind}/${id}`)),
+    ...(party === null ? [] : [visible(`  ${partyWords(party as Shown)}`)]),
     `  ${status}, in ${(states as readonly string[]).join(" ")}, on ${where}`,
-    `  ${head} commits, epoch ${epoch} of ${owner}, ${mailbox} waiting in its mailbox`,
+    // A kind without a journal has no owner that a store knows.
+    `  ${head} commits${owner === "" ? "" : `, epoch ${epoch} of ${owner}`}, ${mailbox} waiting in its mailbox`,
     ...(failure === null ? [] : [terminal.bad(visible(`  ${failure}`))]),
     ...stackLines(crash).map((line) => visible(`  ${line}`)),
     ...(at === "node" && detail !== null ? [visible(`  The node does not answer: ${detail}`)] : []),
@@ -128,6 +130,10 @@ function printActor(terminal: Terminal, actor: Shown): void {
     ),
   ];
   for (const line of lines) terminal.print(line);
+}
+
+function partyWords({ kind, legal_name }: Shown): string {
+  return `${kind === "ai_company" ? "of the AI company" : "of the business"} ${legal_name}`;
 }
 
 function stackLines(crash: unknown): readonly string[] {

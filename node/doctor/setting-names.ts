@@ -1,8 +1,6 @@
 /** Every setting that the environment of a node may have. A test checks it against the source and the docs. */
 export const settingNames: readonly string[] = [
   "SVC_ADDRESS_CONNECTIONS_MAX",
-  "SVC_ADDRESS_READS_PER_SECOND",
-  "SVC_ADDRESS_VERIFICATIONS_PER_SECOND",
   "SVC_AD_CURRENCY",
   "SVC_AD_IMAGES_MEBIBYTES",
   "SVC_AD_SHARE_PERCENT",

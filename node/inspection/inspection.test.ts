@@ -16,6 +16,7 @@ let node: AttackNode;
 let business: TestBusiness;
 let pushId = "";
 let id = "";
+let mandateId = "";
 /** Every text that the surface answered. */
 const answers: string[] = [];
 
@@ -139,6 +140,37 @@ describe("a node shows its operators", () => {
       `push/${id}`,
     );
     expect(is_complete).toBe(true);
+  });
+
+  it.each([
+    ["its business's legal name", () => business.party.legal_name.slice(2).toUpperCase()],
+    ["a record", () => node.running.services.recordIdOf(business.party.uuid, "products", "one")],
+    ["its business and the business's own id", () => `${business.party.uuid} one`],
+    ["its business and a mandate", () => `${business.party.uuid}/${mandateId}`],
+  ])("a business that is searched by %s, with its name", async (_what, text) => {
+    const { services } = node.running;
+    mandateId = (await services.register.mandates(business.party.uuid))[0]?.mandate_id ?? "none";
+    const { actors } = (await read(`/ops/search?q=${encodeURIComponent(text())}&limit=200`)).json;
+    const found = actors.find(
+      (row: { kind: string; id: string }) => row.kind === "business" && row.id === business.party.uuid,
+    );
+    const { legal_name } = business.party;
+    expect(found?.party).toEqual({ kind: "business", legal_name });
+    expect((await read(`/ops/actors/business/${business.party.uuid}`)).json.party).toEqual(found?.party);
+  });
+
+  it("nothing for a business that has no such id", async () => {
+    const url = `/ops/search?q=${encodeURIComponent(`${business.party.uuid} none`)}`;
+    expect((await read(url)).json).toMatchObject({ actors: [], is_complete: true });
+  });
+
+  it("actors that are searched by their state, also where they left memory", async () => {
+    node.running.services.actors.passivate({ kind: "push", id });
+    const stateOf = async () => {
+      const { actors } = (await read("/ops/search?q=complete&limit=200")).json;
+      return actors.find((row: { id: string }) => row.id === id)?.status;
+    };
+    await expect.poll(stateOf).toBe("passive");
   });
 
   it("actors in memory that are searched by their state", async () => {

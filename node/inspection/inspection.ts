@@ -15,9 +15,7 @@ import type {
   AttentionList,
   DetailParts,
   MachineChart,
-  MissingNode,
   RefusedWrite,
-  SearchResult,
 } from "../../ops/inspection-shapes.ts";
 import { attentionReasons } from "../../ops/inspection-shapes.ts";
 import type { NodeState } from "../../ops/node-shapes.ts";
@@ -30,19 +28,22 @@ import { createDepartedNodes, type DepartedNode } from "./departed-nodes.ts";
 import { createJournalExport } from "./journal-export.ts";
 import { createJournalReads, type JournalReads } from "./journal-reads.ts";
 import { createKnownActors, type KnownActors } from "./known-actors.ts";
-import { byUrgency, compareTexts, nameOf, waitsOf } from "./look.ts";
-import { createNodeAsker, type NodeAsker } from "./node-asker.ts";
+import { byUrgency, compareTexts, nameOf, partyOf, waitsOf } from "./look.ts";
+import { createNodeAsker, missingOf, type NodeAsker } from "./node-asker.ts";
 import { nodesAttention } from "./node-attention.ts";
 import { createOwnNode, type OwnNode } from "./own-node.ts";
 import { createOwnReadiness, type ReadinessDeps } from "./own-readiness.ts";
 import { createPassiveAttention, type PassiveAttention } from "./passive-attention.ts";
 import { sumOfPushes } from "./pushes-under-way.ts";
 import { type PushRoadDeps, readPushRoad } from "./road/push-road.ts";
+import { search } from "./search.ts";
 
 type InspectedServices = Pick<
   NodeServices,
   | "actors"
   | "actorStore"
+  | "register"
+  | "recordIdOf"
   | "records"
   | "clock"
   | "config"
@@ -105,9 +106,9 @@ export function createInspection(
   const inspection: Inspection = {
     nodes: () => readNodes(parts),
     counts: () => readCounts(parts),
-    list: (query) => readList(parts, query),
-    attention: () => readAttention(parts),
-    search: (text, limit) => search(parts, text, limit),
+    list: async (query) => withParties(parts, await readList(parts, query)),
+    attention: async () => withParties(parts, await readAttention(parts)),
+    search: async (text, limit) => withParties(parts, await search(parts, text, limit)),
     refused: (query) => readRefused(parts, query),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
@@ -235,49 +236,29 @@ async function readAttention(parts: Parts): Promise<AttentionList> {
   };
 }
 
-/** By id, by a part of one such as a push's own id, by the business that it begins with, or by state. */
-async function search(
-  { definitions, asker, known }: Parts,
-  text: string,
-  limit: number,
-): Promise<SearchResult> {
-  const found = new Map<string, ActorRow>();
-  const [askedKind, askedId] = kindIn(definitions, text);
-  const question = { kind: askedKind, state: null, part: askedId, attention: false, after: "", limit };
-  const answers = await asker.all("operators.actors", question);
-  const byState = await asker.all("operators.actors", { ...question, state: text, part: null });
-  for (const { value } of [...answers, ...byState])
-    for (const row of value?.rows ?? []) found.set(nameOf(row), row);
-  const kinds = definitions.filter(
-    ({ kind, durability }) => durability === "journal" && (askedKind ?? kind) === kind,
-  );
-  let isComplete = true;
-  for (const { kind } of kinds) {
-    if (found.size >= limit) {
-      isComplete = false;
-      break;
-    }
-    const stored = await known.find(kind, askedId, limit);
-    isComplete &&= stored.isComplete;
-    const fresh = stored.ids.filter((id) => !found.has(`${kind}/${id}`)).slice(0, limit - found.size);
-    const rows = await Promise.all(fresh.map((id) => known.row({ kind, id })));
-    for (const row of rows) if (row !== null) found.set(nameOf(row), row);
-  }
-  const actors = [...found.values()].sort(byUrgency).slice(0, limit);
-  return { actors, is_complete: isComplete && found.size <= limit, missing: missingOf(answers) };
+async function withParties<A extends { readonly actors: readonly ActorRow[] }>(
+  { services }: Parts,
+  answer: A,
+): Promise<A> {
+  const named = async (row: ActorRow): Promise<ActorRow> => ({
+    ...row,
+    party: await partyNamed(services, row.business_uuid),
+  });
+  return { ...answer, actors: await Promise.all(answer.actors.map(named)) };
+}
+
+async function partyNamed(
+  { register }: Pick<InspectedServices, "register">,
+  uuid: string | null,
+): Promise<ActorRow["party"]> {
+  const party = uuid === null ? null : await register.party(uuid);
+  return party === null ? null : { kind: party.kind, legal_name: party.legal_name };
 }
 
 async function readRefused({ asker }: Parts, query: RefusedQuery): Promise<RefusedList> {
   const answers = await asker.all("operators.refused_requests", query);
   const all = answers.flatMap(({ value }) => (value === null ? [] : [value]));
   return { ...mergeRefused(all), missing: missingOf(answers) };
-}
-
-/** The kind and the rest of a text such as `push/…`; a text without one means every kind. */
-function kindIn(definitions: readonly ActorDefinition[], text: string): [string | null, string] {
-  const slash = text.indexOf("/");
-  const kind = text.slice(0, Math.max(0, slash));
-  return definitions.some((each) => each.kind === kind) ? [kind, text.slice(slash + 1)] : [null, text];
 }
 
 async function readDetail(
@@ -307,7 +288,8 @@ async function readDetail(
       .sort((a, b) => compareTexts(b.at, a.at)),
   };
   // A node of an earlier release does not say when an actor crashed.
-  return { ...report, crash: report.crash ?? null, ...parts };
+  const party = await partyNamed(services, partyOf(ref));
+  return { ...report, crash: report.crash ?? null, party, ...parts };
 }
 
 /** Whether it has more events since its snapshot than a report reads, so that its state has to be walked for. */
@@ -347,18 +329,6 @@ async function findReport(
   if (answer.fault === null)
     return { report: answer.value, place: { at: "node", region, node, detail: null } };
   return { report: await own.actor(ref), place: { at: "node", region, node, detail: answer.fault } };
-}
-
-function missingOf(
-  answers: readonly {
-    readonly incarnation: string;
-    readonly region: string;
-    readonly fault: string | null;
-  }[],
-): readonly MissingNode[] {
-  return answers.flatMap(({ incarnation, region, fault }) =>
-    fault === null ? [] : [{ incarnation, region, detail: fault }],
-  );
 }
 
 function toChart({ kind, machine, schemaVersion: version, durability }: ActorDefinition): MachineChart {

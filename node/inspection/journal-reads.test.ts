@@ -39,6 +39,15 @@ describe("what an event would do", () => {
       });
       expect(seen).not.toContain(type);
     }
+    // An event that this machine never gets: it would count to no number.
+    const lacking = await whatIf(counter("a"), { type: "added" }, null);
+    expect(lacking).toMatchObject({
+      ok: true,
+      value: {
+        ...{ taken: false, changes: [], after: { context: { n: 1 } } },
+        fault: "The event lacks a member: after it, n would have no value.",
+      },
+    });
     await world.time.run(system.drain(1_000));
   });
 });

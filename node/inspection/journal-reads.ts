@@ -193,11 +193,34 @@ function run({ driver, types }: Reader, snapshot: AnyMachineSnapshot | null, eve
     return { taken: false, after: snapshot, actions: [], fault: null };
   try {
     const after = driver.next(snapshot, event);
-    return { taken: driver.hasTaken, after, actions: driver.takeActions(), fault: null };
+    const tried = { taken: driver.hasTaken, after, actions: driver.takeActions(), fault: null };
+    const lacking = valueless(after.context, snapshot.context);
+    if (lacking === null) return tried;
+    const fault = `The event lacks a member: after it, ${lacking} would have no value.`;
+    return { taken: false, after: snapshot, actions: [], fault };
   } catch (error) {
     const fault = error instanceof Error ? error.message.slice(0, 300) : "unknown";
     return { taken: false, after: snapshot, actions: [], fault };
   }
+}
+
+/**
+ * The path of a member that has no value after an event, and had one or did not exist before it: an event of the actor itself
+ * has all members that its machine reads. Null if there is none.
+ */
+function valueless(after: unknown, before: unknown, path = ""): string | null {
+  if (after === before) return null;
+  if (after === undefined || Number.isNaN(after)) return path;
+  if (!isObject(after)) return null;
+  for (const [name, member] of Object.entries(after)) {
+    const found = valueless(
+      member,
+      isObject(before) ? before[name] : null,
+      path === "" ? name : `${path}.${name}`,
+    );
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function toAction(action: MachineAction): WhatIf["actions"][number] {

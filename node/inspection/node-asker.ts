@@ -5,6 +5,7 @@
 //        taken for a node that is away.
 
 import type { Membership } from "../../cluster/membership.ts";
+import type { MissingNode } from "../../ops/inspection-shapes.ts";
 import { isOlderNode } from "../../service/failure.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -166,4 +167,16 @@ function placeOf({ cluster }: Pick<NodeServices, "cluster">, own: OwnNode, ref: 
   } catch {
     return { at: "nowhere", region: null, node: null, detail: "name_unknown" };
   }
+}
+
+export function missingOf(
+  answers: readonly {
+    readonly incarnation: string;
+    readonly region: string;
+    readonly fault: string | null;
+  }[],
+): readonly MissingNode[] {
+  return answers.flatMap(({ incarnation, region, fault }) =>
+    fault === null ? [] : [{ incarnation, region, detail: fault }],
+  );
 }

@@ -50,6 +50,16 @@ export interface OpsWorld extends AsyncDisposable {
   doAct(node: OpsNode, url: string, expected: object): Promise<readonly unknown[]>;
 }
 
+/** No party, record or ad is there to be found. */
+const nobodyRegistered = {
+  records: { stagedPushes: async () => [], readHead: async () => null },
+  register: {
+    ...{ party: () => null, mandates: async () => [], ads: { live: () => [] } },
+    certifiedNames: { named: () => [] },
+  },
+  recordIdOf: () => "",
+};
+
 async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<OpsNode> {
   const routed = await world.join();
   const { incarnation, membership, placement, region, timers } = routed.node;
@@ -88,7 +98,7 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   };
   const services = {
     ...{ actors: system, actorStore: store, clock, incarnation, cluster, config: { region } },
-    records: { stagedPushes: async () => [] },
+    ...nobodyRegistered,
     fence,
     pause: async () => {},
     drain: () => {

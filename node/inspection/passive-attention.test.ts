@@ -10,7 +10,17 @@ import { createPassiveAttention, type PassiveDeps } from "./passive-attention.ts
 const nowMs = 1_000_000;
 const long = nowMs - 60_000;
 const row = (id: string, status: ActorRow["status"], reason: "held" | "stalled" | null): ActorRow => ({
-  ...{ kind: "push", id, business_uuid: "b", region: "r", node: null, status, states: ["held"], head: 1 },
+  ...{
+    kind: "push",
+    id,
+    business_uuid: "b",
+    party: null,
+    region: "r",
+    node: null,
+    status,
+    states: ["held"],
+    head: 1,
+  },
   ...{ mailbox: 0, outbox: 0, waits: null, attention: reason === null ? null : { reason, since: null } },
 });
 

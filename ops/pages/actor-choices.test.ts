@@ -1,16 +1,23 @@
 // What the form on an actor's page asks the API to do.
 
 import { expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import { actorActNames } from "../actor-acts.ts";
 import { actorChoices } from "./views/acts.ts";
 
 const ref = { kind: "push", id: "b.p" };
-const choicesOf = (status: "active" | "quarantined", states: readonly string[]) =>
-  actorChoices({ ref, status, states }, english.operations.acts);
+type Judged = Parameters<typeof actorChoices>[0];
+const effect = part<Judged["outbox"][number]>({ to: "region/eu-west1" });
+const choicesOf = (
+  status: Judged["status"],
+  states: readonly string[],
+  outbox: Judged["outbox"] = [],
+  kind = "push",
+) => actorChoices({ ref: { ...ref, kind }, status, states, outbox }, english.operations.acts);
 
 it("an act expects the state that was shown, and not that a busy actor made no commit since", () => {
-  const choices = choicesOf("active", ["working.processing"]);
+  const choices = choicesOf("active", ["working.processing"], [effect]);
   expect(choices.map(({ key }) => key)).toEqual(["retry", "passivate", "cancel"]);
   for (const { key, request } of choices) {
     expect(actorActNames).toContain(key);
@@ -22,6 +29,17 @@ it("an act expects the state that was shown, and not that a busy actor made no c
   }
 });
 
-it("a quarantined actor is released alone", () => {
-  expect(choicesOf("quarantined", []).map(({ key }) => key)).toEqual(["release"]);
-});
+it.each([
+  ["quarantined", [], [], "push", ["release"]],
+  ["active", ["complete"], [], "push", ["passivate"]],
+  ["active", ["indexing"], [effect], "push", ["retry", "passivate"]],
+  ["backing_off", ["held"], [], "push", ["retry", "cancel"]],
+  ["passive", ["failed"], [], "push", []],
+  ["passive", ["held"], [], "push", ["cancel"]],
+  ["active", ["working.queued"], [], "ad-pool", ["passivate"]],
+] as const)(
+  "an actor that is %s in %j with effects %j is offered what can be done: a %s",
+  (status, states, outbox, kind, acts) => {
+    expect(choicesOf(status, states, outbox, kind).map(({ key }) => key)).toEqual(acts);
+  },
+);

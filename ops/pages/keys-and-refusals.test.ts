@@ -109,13 +109,20 @@ describe("the page of a key", () => {
     ["compromise", { since: ` ${compromised}` }, compromised],
   ] as const)("%s %j is a request that the API takes", async (key, values, from) => {
     const { asked, there } = openKeys();
-    const choice = keyChoices(keyId, english.operations.key).find((each) => each.key === key);
+    const choice = keyChoices({ key_id: keyId, revoked_at: null }, english.operations.key).find(
+      (each) => each.key === key,
+    );
     if (choice === undefined) throw new Error(`${key} is not offered`);
     const { address: url, members } = choice.request({ ...firstValues(choice), ...values });
     const payload = { ...members, ...act };
     expect((await there.inject({ method: "POST", url, payload })).statusCode).toBe(401);
     const answer = await there.inject({ method: "POST", url, payload, headers: { authorization } });
     expect([answer.statusCode, asked]).toEqual([200, [["revokeKey", keyId, from, { by, ...act }]]]);
+  });
+
+  it("of a revoked key is not to revoke it again", () => {
+    const choices = keyChoices({ key_id: keyId, revoked_at: compromised }, english.operations.key);
+    expect(choices.map(({ key }) => key)).toEqual(["compromise"]);
   });
 });
 

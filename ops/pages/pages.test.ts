@@ -6,7 +6,7 @@ import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ActorActing } from "../actor-acts.ts";
 import type { ClusterOps } from "../cluster.ts";
-import type { ActorDetail } from "../inspection-shapes.ts";
+import type { ActorDetail, ActorRow } from "../inspection-shapes.ts";
 import type { NodeState } from "../node-shapes.ts";
 import { act, authorization, noInspection, openOps, report, since } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
@@ -106,6 +106,28 @@ describe("the operators' pages", () => {
     const { body } = await get(`/ui/search?q=${encodeURIComponent('</title><script>alert(1)</script>"')}`);
     expect(body).not.toContain("<script>");
     expect(body.match(/&lt;script>alert/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("say whose an actor is, and lead from an empty list to what is not in memory", async () => {
+    const party = { kind: "ai_company", legal_name: "Parallax Answers" } as const;
+    const row: ActorRow = {
+      ...{ kind: "business", id: "u", business_uuid: "u", party, region: "eu-west1", node: null },
+      ...{ status: "passive", states: [], head: 1, mailbox: 0, outbox: 0, waits: null, attention: null },
+    };
+    const there = openOps({
+      inspection: {
+        ...noInspection,
+        search: async () => ({ actors: [row], is_complete: true, missing: [] }),
+      },
+    });
+    const ask = async (url: string) =>
+      (await there.inject({ url, headers: { host: "localhost:80" } })).body.replaceAll("&amp;", "&");
+    expect(await ask("/ui/search?q=parallax")).toMatch(/AI company.*Parallax Answers/s);
+    const { noneInMemory, none } = english.operations.actors;
+    const list = await ask("/ui/actors?kind=push&state=held");
+    expect(list).toContain(noneInMemory);
+    expect(list).toContain("/ui/actors?scope=known&kind=push&state=held&after=");
+    expect(await ask("/ui/actors?kind=push&state=held&scope=known")).toContain(none);
   });
 
   it("lead a browser that may not read to where one signs in, from another machine", async () => {

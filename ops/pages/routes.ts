@@ -22,6 +22,7 @@ import type { ClusterOps } from "../cluster.ts";
 import { type Inspection, readPush, readRoad } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
+import { kindWords } from "./views/actor-rows.ts";
 import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
 import { isOnPage, pageBefore } from "./views/journal-pages.ts";
 import { Key } from "./views/key.ts";
@@ -204,7 +205,9 @@ async function actorPage(
     past: then?.ok === true ? then.value : null,
     asked: journal === null || (then === null && seq !== null) ? { seq } : null,
   });
-  return show(reply, made, { title: `${ref.kind} ${ref.id}`, current: "actors", content });
+  const { party } = detail;
+  const title = `${party === null ? "" : `${party.legal_name}: `}${kindWords({ kind: ref.kind, party }, texts)} ${ref.id}`;
+  return show(reply, made, { title, current: "actors", content });
 }
 
 /** The newest page, or the one around an event; how far the journal goes is known from the newest. */

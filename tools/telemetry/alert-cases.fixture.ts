@@ -269,6 +269,13 @@ const ofRequests: readonly AlertCase[] = [
     calm: edges(0),
   },
   {
+    alert: "SvcChecksRefused",
+    at: "30m",
+    fires: [grows("svc_http_refused_late_checks_total", 1), gauge("svc_http_refused_excess_checks_total", 0)],
+    about: { instance: "a" },
+    calm: [gauge("svc_http_refused_late_checks_total", 9), gauge("svc_http_refused_excess_checks_total", 9)],
+  },
+  {
     alert: "SvcDomainsUnanswered",
     at: "150m",
     fires: [grows("svc_domain_probes_total", 10), grows("svc_domain_probes_unanswered_total", 6)],

@@ -102,7 +102,7 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "mcp",
     may: ["protocol", "collections", "client", "verifier"],
-    packages: ["@modelcontextprotocol/*", "node:*"],
+    packages: ["@modelcontextprotocol/*", "negotiator", "node:*"],
   },
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
   {

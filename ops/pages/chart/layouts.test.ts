@@ -49,6 +49,13 @@ it("are laid out for the machine of every kind of actor", () => {
   expect(machines.map(([kind]) => kind).sort()).toEqual(files.sort());
 });
 
+it.each(machines)("say by name what each guard and action of %s is", (_kind, machine) => {
+  const unnamed = chartOf(machine).transitions.flatMap(({ guard, actions }) =>
+    [guard, ...actions].filter((name) => name === "guard" || name === "inline"),
+  );
+  expect(unnamed).toEqual([]);
+});
+
 const isInside = (inner: Box, outer: Box): boolean =>
   inner.x >= outer.x &&
   inner.y >= outer.y &&

@@ -6,7 +6,7 @@
 import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import { readJson } from "./addresses.ts";
+import { AnswerError, readJson } from "./addresses.ts";
 import { signInPath } from "./frame.ts";
 
 type Values = Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface ActChoice {
 }
 
 export interface ActFormProps {
-  /** At least one. */
+  /** None where nothing can be done. */
   readonly choices: readonly ActChoice[];
   readonly help: string;
   /** The page to which one returns after signing in. */
@@ -63,13 +63,20 @@ type Stage =
   | { readonly is: "confirming"; readonly asked: { readonly words: string; readonly request: ActRequest } }
   | { readonly is: "sending" }
   | { readonly is: "done"; readonly outcome: string }
-  | { readonly is: "refused"; readonly detail: string };
+  | { readonly is: "refused"; readonly detail: string; readonly needsSignIn: boolean };
 
 export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormProps): ComponentChild {
   const [given, setGiven] = useState<Given>({ key: "", reason: "", values: {} });
   const [stage, setStage] = useState<Stage>({ is: "asking" });
   const choice = choices.find(({ key }) => key === given.key) ?? choices[0];
-  if (choice === undefined) return null;
+  // What was done may leave nothing to do, and is still said.
+  if (choice === undefined)
+    return h(
+      "div",
+      null,
+      h("p", { class: "quiet" }, acts.none),
+      h("div", { role: "status" }, said(stage, { acts, page })),
+    );
   const values = { ...firstValues(choice), ...given.values };
   const change = (part: Partial<Given>): void => {
     setGiven({ ...given, ...part });
@@ -88,7 +95,11 @@ export function ActForm({ choices, help, page, onDone, texts: acts }: ActFormPro
         setStage({ is: "done", outcome: outcomeOf(answer, acts) });
         onDone?.();
       },
-      (error: Error) => setStage({ is: "refused", detail: error.message }),
+      (error: Error) =>
+        setStage({
+          ...{ is: "refused", detail: error.message },
+          needsSignIn: error instanceof AnswerError && error.status === 401,
+        }),
     );
   };
   const options = choices.map(({ key, words }): readonly [string, string] => [key, words]);
@@ -193,6 +204,6 @@ function said(stage: Stage, { acts, page }: Said): ComponentChild {
   if (stage.is === "asking" || stage.is === "sending") return null;
   return [
     h("p", { class: "badge bad" }, stage.detail),
-    h("p", null, h("a", { href: signInPath(page) }, acts.signIn)),
+    stage.needsSignIn ? h("p", null, h("a", { href: signInPath(page) }, acts.signIn)) : null,
   ];
 }

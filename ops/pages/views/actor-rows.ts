@@ -28,7 +28,7 @@ export function attentionBadge(reason: Attention["reason"], texts: Texts["operat
 export function actorRows(actors: readonly ActorRow[], texts: Texts["operations"]): ComponentChild {
   const columns = [
     { name: texts.actors.kind, kind: "nowrap" as const },
-    { name: texts.actors.id },
+    { name: texts.actors.id, kind: "id" as const },
     { name: texts.actors.state },
     { name: texts.actors.waits, kind: "words" as const },
     { name: texts.actors.where, kind: "nowrap" as const },
@@ -38,8 +38,11 @@ export function actorRows(actors: readonly ActorRow[], texts: Texts["operations"
   const rows = actors.map((actor) => ({
     key: `${actor.kind}/${actor.id}`,
     cells: [
-      actor.kind,
-      h("a", { href: actorPath(actor.kind, actor.id) }, h("code", null, actor.id)),
+      kindWords(actor, texts),
+      [
+        h("a", { href: actorPath(actor.kind, actor.id) }, h("code", null, actor.id)),
+        actor.party === null ? null : h("div", { class: "small" }, actor.party.legal_name),
+      ],
       stateBadges(actor, texts),
       [
         actor.waits ?? texts.unknown,
@@ -53,6 +56,14 @@ export function actorRows(actors: readonly ActorRow[], texts: Texts["operations"
     ],
   }));
   return dataTable(texts.actors.caption, columns, rows);
+}
+
+/** An AI company is an actor of the same kind as a business, and none. */
+export function kindWords(
+  { kind, party }: Pick<ActorRow, "kind" | "party">,
+  { actors }: Texts["operations"],
+): string {
+  return kind === "business" && party?.kind === "ai_company" ? actors.company : kind;
 }
 
 function stateBadges({ attention, states, status }: ActorRow, texts: Texts["operations"]): ComponentChild {

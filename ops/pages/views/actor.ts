@@ -9,6 +9,7 @@ import { type Language, type Texts, textsOf } from "../../../web/texts/catalogue
 import type { ActorDetail, JournalPage, StateThen } from "../../inspection-shapes.ts";
 import type { ChartLayout } from "../chart/layout.ts";
 import { actorFacts, historyOf, outboxOf, timersOf, waitsOf } from "./actor-facts.ts";
+import { kindWords } from "./actor-rows.ts";
 import { Acts } from "./acts.ts";
 import { type ActorName, apiOf, liveActor, readJson } from "./addresses.ts";
 import { Chart } from "./chart.ts";
@@ -92,7 +93,7 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
         ? section(
             "what-if",
             texts.actor.whatIf,
-            h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, texts }),
+            h(WhatIfForm, { actor: ref, seq: past?.seq ?? null, events, journal, texts }),
           )
         : null,
       h(
@@ -106,11 +107,12 @@ export function Actor({ language, layout, events, ...first }: ActorProps): Compo
 }
 
 function titleOf(detail: ActorDetail, live: ComponentChild, texts: Texts["operations"]): ComponentChild {
-  const { ref, status, states } = detail;
+  const { ref, party, status, states } = detail;
   return h(
     "div",
     { class: "title" },
-    h("h1", null, ref.kind, " ", h("code", null, ref.id)),
+    h("h1", null, kindWords({ kind: ref.kind, party }, texts), " ", h("code", null, ref.id)),
+    party === null ? null : h("span", null, party.legal_name),
     badge(status === "quarantined" ? "bad" : "", texts.status[status]),
     states.map((each) => badge("lit", each)),
     live,

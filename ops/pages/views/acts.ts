@@ -21,10 +21,9 @@ export function Acts({ detail, texts: { acts } }: ActsProps): ComponentChild {
   return h(ActForm, { choices, help: acts.help, page: actorPath(ref.kind, ref.id), texts: acts });
 }
 
-export function actorChoices(
-  detail: Pick<ActorDetail, "ref" | "status" | "states">,
-  { names }: Texts["operations"]["acts"],
-): readonly ActChoice[] {
+type Judged = Pick<ActorDetail, "ref" | "status" | "states" | "outbox">;
+
+export function actorChoices(detail: Judged, { names }: Texts["operations"]["acts"]): readonly ActChoice[] {
   const { ref, status, states } = detail;
   return possibleActs(detail).map((act) => ({
     ...{ key: act, words: names[act], fields: [] },
@@ -37,7 +36,16 @@ export function actorChoices(
 }
 
 /** What makes sense for the actor as it is; the node decides. */
-function possibleActs({ status, ref }: Pick<ActorDetail, "status" | "ref">): readonly Act[] {
+function possibleActs({ status, ref, states, outbox }: Judged): readonly Act[] {
   if (status === "quarantined") return ["release"];
-  return ["retry", "passivate", ...(ref.kind === "push" ? (["cancel"] as const) : [])];
+  const acts: Act[] = [];
+  if (status === "backing_off" || (status === "active" && outbox.length > 0)) acts.push("retry");
+  if (status === "active") acts.push("passivate");
+  if (ref.kind === "push" && states.some(isUnderWay)) acts.push("cancel");
+  return acts;
+}
+
+/** Whether a push in this state may have published nothing yet. */
+function isUnderWay(state: string): boolean {
+  return state === "received" || state === "held" || state.startsWith("working");
 }

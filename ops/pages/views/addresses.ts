@@ -29,10 +29,20 @@ export function livePush(businessUuid: string, pushId: string, fromChunk: number
   return `/ops/live/pushes/${name}${fromChunk === null ? "" : `?from_chunk=${fromChunk}`}`;
 }
 
-/** A read of the API; its problem document's detail is the error's message. */
+/** What the API refused: its status, and its problem document's detail as the message. */
+export class AnswerError extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+/** A read of the API. Throws {@link AnswerError}. */
 export async function readJson<T>(address: string, init: RequestInit = {}): Promise<T> {
   const answer = await fetch(address, { headers: { accept: "application/json" }, ...init });
   const body = (await answer.json()) as T & { readonly detail?: string };
-  if (!answer.ok) throw new Error(body.detail ?? `${answer.status}`);
+  if (!answer.ok) throw new AnswerError(answer.status, body.detail ?? `${answer.status}`);
   return body;
 }

@@ -57,7 +57,7 @@ export function Key({ language, ...first }: KeyProps): ComponentChild {
         "acts",
         texts.acts.title,
         h(ActForm, {
-          ...{ choices: keyChoices(id, texts.key), help: texts.key.acts.help, page: keyPath(id) },
+          ...{ choices: keyChoices(key, texts.key), help: texts.key.acts.help, page: keyPath(id) },
           ...{ texts: texts.acts, onDone: () => setDone(done + 1) },
         }),
       ),
@@ -130,14 +130,18 @@ function historyOf({ acts, next_after }: PartyActs, texts: KeyTexts): ComponentC
   ];
 }
 
-/** The acts that there are on a key. */
-export function keyChoices(id: string, { acts: { names, since } }: KeyTexts): readonly ActChoice[] {
+/** The acts that there are on a key as it is: one that is revoked may only turn out to have been compromised before. */
+export function keyChoices(
+  { key_id: id, revoked_at }: Pick<KeyState, "key_id" | "revoked_at">,
+  { acts: { names, since } }: KeyTexts,
+): readonly ActChoice[] {
   const address = `/ops/keys/${encodeURIComponent(id)}/revoke`;
+  const revoke: ActChoice = {
+    ...{ key: "revoke", words: names.revoke, fields: [] },
+    request: () => ({ address, members: {}, subject: id }),
+  };
   return [
-    {
-      ...{ key: "revoke", words: names.revoke, fields: [] },
-      request: () => ({ address, members: {}, subject: id }),
-    },
+    ...(revoked_at === null ? [revoke] : []),
     {
       ...{ key: "compromise", words: names.compromise },
       fields: [{ name: "since", label: since, options: null }],

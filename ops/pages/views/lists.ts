@@ -30,12 +30,20 @@ export function actorList({ query, page, machines }: ListProps, texts: Texts["op
     section(
       "found",
       actors.title,
-      page.actors.length === 0 ? h("p", { class: "quiet" }, actors.none) : actorRows(page.actors, texts),
+      page.actors.length === 0 ? nothingFound(query, texts) : actorRows(page.actors, texts),
       page.next_after === null
         ? null
         : h("p", null, h("a", { href: nextHref(query, page.next_after) }, actors.next)),
     ),
   ];
+}
+
+/** Most actors are not in memory, so a list of those that are leads to the others. */
+function nothingFound(query: ListQuery, { actors }: Texts["operations"]): ComponentChild {
+  const isWhole = query.scope === "known" || query.kind === null || query.node !== null;
+  const words = query.scope === "known" ? actors.none : actors.noneInMemory;
+  const href = nextHref({ ...query, scope: "known" }, "");
+  return h("p", { class: "quiet" }, words, isWhole ? null : [" ", h("a", { href }, actors.lookInStore)]);
 }
 
 export function searchResults(

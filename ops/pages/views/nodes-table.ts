@@ -55,7 +55,7 @@ function unreachedOf({ state, detail }: NodeState, { node, unknown }: Texts["ope
   // What is said of one that is gone is a whole sentence.
   return state === "gone"
     ? h("span", { class: "small" }, detail)
-    : badge("bad", node.unreachable(detail ?? unknown));
+    : h("span", { class: "small bad" }, node.unreachable(detail ?? unknown));
 }
 
 const stateTones = {

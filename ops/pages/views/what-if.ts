@@ -4,7 +4,7 @@ import { type ComponentChild, h } from "preact";
 import { useState } from "preact/hooks";
 import { badge } from "../../../web/parts.ts";
 import type { Texts } from "../../../web/texts/catalogue.ts";
-import type { WhatIf } from "../../inspection-shapes.ts";
+import type { JournalPage, WhatIf } from "../../inspection-shapes.ts";
 import { type ActorName, apiOf, readJson } from "./addresses.ts";
 import { changesTable } from "./compare.ts";
 
@@ -14,6 +14,8 @@ export interface WhatIfProps {
   readonly seq: number | null;
   /** The types of the events that its machine takes. */
   readonly events: readonly string[];
+  /** Its newest events, which are proposed as they happened. */
+  readonly journal: JournalPage | null;
   readonly texts: Texts["operations"];
 }
 
@@ -21,8 +23,10 @@ interface Typed {
   readonly currentTarget: { readonly value: string };
 }
 
-export function WhatIfForm({ actor: ref, seq, events, texts: { actor, none } }: WhatIfProps): ComponentChild {
-  const [text, setText] = useState(eventText(events[0] ?? ""));
+export function WhatIfForm(props: WhatIfProps): ComponentChild {
+  const { actor: ref, seq, events, journal, texts } = props;
+  const { actor, none } = texts;
+  const [text, setText] = useState(eventText(events[0] ?? "", journal));
   const [found, setFound] = useState<WhatIf | string | null>(null);
   const onSubmit = (submit: { preventDefault(): void }): void => {
     submit.preventDefault();
@@ -41,7 +45,7 @@ export function WhatIfForm({ actor: ref, seq, events, texts: { actor, none } }: 
       actor.event,
       h(
         "select",
-        { onChange: ({ currentTarget }: Typed) => setText(eventText(currentTarget.value)) },
+        { onChange: ({ currentTarget }: Typed) => setText(eventText(currentTarget.value, journal)) },
         events.map((each) => h("option", { value: each }, each)),
       ),
     ),
@@ -60,8 +64,9 @@ export function WhatIfForm({ actor: ref, seq, events, texts: { actor, none } }: 
   );
 }
 
-function eventText(type: string): string {
-  return JSON.stringify({ type }, null, 2);
+function eventText(type: string, journal: JournalPage | null): string {
+  const known = journal?.events.findLast((each) => each.type === type)?.event;
+  return JSON.stringify(known ?? { type }, null, 2);
 }
 
 function parsed(text: string): unknown {

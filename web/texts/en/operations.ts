@@ -171,6 +171,9 @@ export const operations = {
     scope: "Which",
     scopes: { active: "in memory", known: "every known one of a kind" },
     none: "No actor fits.",
+    noneInMemory: "No actor in memory fits; most are not in memory.",
+    lookInStore: "Look among every known one",
+    company: "AI company",
     next: "Next page",
     passive: "not in memory",
   },
@@ -240,7 +243,7 @@ export const operations = {
   searched: {
     title: (query: string) => `Search for ${query}`,
     incomplete: "There is more than was read for this search: be more precise.",
-    none: "Nothing was found. An id is searched for as a whole or by its beginning.",
+    none: "Nothing was found. Actors are found by any part of their id, by the legal name of their party or a part of it, by a state, and by a whole record id or ad id; a mandate and a business's own id need the business before them, as «UUID ID».",
   },
   attention: {
     quarantined: "quarantined",
@@ -367,6 +370,7 @@ export const operations = {
       release: "release from quarantine",
       cancel: "cancel the push",
     },
+    none: "Nothing can be done to it as it is.",
     reason: "Reason",
     go: "Continue",
     confirm: "Yes, do it",

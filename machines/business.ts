@@ -10,6 +10,7 @@ import { assign, raise, setup } from "xstate";
 import type { TermsAgreement } from "../actors/messages/company.ts";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
+import type { ServedState } from "../actors/messages/serving.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -53,6 +54,8 @@ export interface BusinessContext {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
   readonly held: readonly string[];
+  /** Whether operators took everything of the business out of serving. */
+  readonly takenDown: boolean;
   /** Number of listings of live records: a listing is (record, country). */
   readonly listings: number;
   readonly recordsLive: number;
@@ -129,6 +132,10 @@ export type BusinessEvent =
       /** Given if the timer of purges has to be set for this deletion. */
       readonly timer?: NextWork;
     }
+  /** Operators took everything of the business out of serving, or undid that. */
+  | { readonly type: "business.taken_down"; readonly taken_down: boolean }
+  /** These records are served from now on, or not any more. */
+  | { readonly type: "serving.changed"; readonly records: readonly ServedState[] }
   /** The timer of purges ended. */
   | { readonly type: "purges.due" }
   /** What is proved of purges, and when the next one is due. */
@@ -192,6 +199,8 @@ export const businessMachine = setup({
     releaseHold: (_, _params: { push_id: string } & HoldRelease) => {},
     endCancelled: (_, _params: { push_id: string; by_operator?: true }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
+    restateServing: (_, _params: { records: readonly ServedState[] }) => {},
+    restateAll: () => {},
     purgeRecords: () => {},
     confirmDomains: () => {},
     // One timer, for the purge that is due first; setting it again replaces it.
@@ -218,6 +227,7 @@ export const businessMachine = setup({
     change: 0,
     pending: [],
     held: [],
+    takenDown: false,
     listings: 0,
     recordsLive: 0,
     purgeAtMs: null,
@@ -334,6 +344,12 @@ export const businessMachine = setup({
       },
       { actions: ["noteRemoval", { type: "removeRecord", params: ({ event }) => removedBy(event) }] },
     ],
+    "business.taken_down": {
+      actions: [assign({ takenDown: ({ event }) => event.taken_down }), "restateAll"],
+    },
+    "serving.changed": {
+      actions: { type: "restateServing", params: ({ event }) => ({ records: event.records }) },
+    },
     "purges.due": { actions: [assign({ purgeAtMs: null }), "purgeRecords"] },
     "records.purged": [
       { guard: "setsTimer", actions: ["notePurgeTimer", "setPurgeTimer"] },

@@ -4,9 +4,11 @@ import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import { regionRef } from "../messages/refs.ts";
 import { type PurgeWatch, type RemovedRecord, removedHead, removedRow } from "../messages/removal.ts";
+import type { ServedState } from "../messages/serving.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { confirmDomains, type DomainPorts } from "./confirm-domains.ts";
 import { purgeRecords } from "./purge-records.ts";
+import { restateAll, restateServing } from "./restate-serving.ts";
 
 export interface BusinessPorts extends DomainPorts {
   readonly register: RegisterStore;
@@ -37,6 +39,9 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       for (const each of told) if (each.status === "rejected") throw each.reason;
       return null;
     },
+    restateServing: (params: { records: readonly ServedState[] }, context: ActivityContext<"business">) =>
+      restateServing(ports, params.records, context),
+    restateAll: (_params: unknown, context: ActivityContext<"business">) => restateAll(context),
     confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
       confirmDomains(ports, context),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),

@@ -47,6 +47,7 @@ import {
   removals,
   selectRegister,
 } from "./rows.ts";
+import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -85,6 +86,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "attempts.read": (command, view) => ({ reply: readAttempts(command, view) }),
     "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
     "record.remove": removeRecord,
+    "takedown.impose": changeRegister,
+    "takedown.lift": changeRegister,
+    "serving.restate": restatePage,
     "removal.read": (command, view) => ({
       reply: {
         removal: removals.read(view, command.document_hash) ?? null,
@@ -125,6 +129,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       tell(pushRef(view.id, push_id), { type: "push.cancelled", ...by }),
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
+    restateServing: (params) => [{ kind: "activity", name: "restateServing", params }],
+    restateAll: () => [{ kind: "activity", name: "restateAll", params: {} }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
     confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
@@ -174,6 +180,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectOwnIds(command);
     case "record.remove":
       return selectForRemoval(command, uuid);
+    case "serving.restate":
+      return selectForRestate(command);
     case "removal.read":
       return [removals.select([command.document_hash]), purged.select([command.document_hash])];
     case "purges.due":

@@ -23,12 +23,14 @@ import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import {
   factsIn,
+  heads,
   mandatePrefix,
   type RegisterRow,
   registerEntries,
   registerOf,
   selectRegister,
 } from "./rows.ts";
+import { changeTakedown, type TakedownCommand, takedownKey } from "./takedowns.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -44,7 +46,12 @@ export function selectForChange(command: RegisterCommand, uuid: string): readonl
   return [
     ...selectRegister(registerKeysOf(command, uuid)),
     ...(command.type === "mandate.accept" ? [selectMandatesOf(command.mandate.key_id)] : []),
+    ...(isTakedown(command) && command.record_id !== null ? [heads.select([command.record_id])] : []),
   ];
+}
+
+function isTakedown(command: RegisterCommand): command is TakedownCommand {
+  return command.type === "takedown.impose" || command.type === "takedown.lift";
 }
 
 /** The register entries that a command reads, as `table/key`; the one that it writes comes first. */
@@ -71,6 +78,9 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
       return [`policy/${command.policy.business_uuid}/${command.policy.version}`];
     case "custody.state":
       return [`custody/${command.custody.statement_id}`, `key/${command.custody.key_id}`];
+    case "takedown.impose":
+    case "takedown.lift":
+      return [takedownKey(command.record_id, uuid)];
   }
 }
 
@@ -81,6 +91,8 @@ interface Change {
   /** Set for a mandate, which has rows of its own. */
   readonly mandate?: MandateFacts;
   readonly events?: readonly BusinessEvent[];
+  /** Rows besides that of the entry. */
+  readonly puts?: readonly PartitionRow[];
 }
 
 type Answer = Change | RegisterReply;
@@ -106,7 +118,7 @@ export function changeRegister(
   return {
     reply: { status: "done", changed: true },
     events: [...(answer.events ?? []), act === undefined ? changed : { ...changed, act }],
-    puts: kept === undefined ? puts : [...puts, kept],
+    puts: [...puts, ...(answer.puts ?? []), ...(kept === undefined ? [] : [kept])],
     effects: logChange(command, view),
     ...(deletes === undefined ? {} : { deletes }),
   };
@@ -175,6 +187,14 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return acceptPolicy(command, key, { known, view });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
+    case "takedown.impose":
+    case "takedown.lift": {
+      const change = changeTakedown(command, known, view);
+      if (change === "same") return done;
+      return change === "unknown"
+        ? refusal("record_unknown", "The business has no record with this id.")
+        : change;
+    }
   }
 }
 

@@ -55,7 +55,7 @@ function apply(
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
   const place = { collection, number, change, generation, hash };
-  const { deleted: wasDeleted, ...kept } = head;
+  const { deleted: wasDeleted, unserved: _wasOut, ...kept } = head;
   const isDeleted = action === "delete" || wasDeleted === true;
   const out = { ...kept, live: false, change, number, removed_by: document_hash };
   const puts = [

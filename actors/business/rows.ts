@@ -25,6 +25,7 @@ import type {
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
 import type { Purge, Purged, Removal } from "../messages/removal.ts";
+import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
@@ -59,6 +60,7 @@ interface RegisterFacts {
   readonly mandate: MandateFacts;
   readonly policy: PolicyFacts;
   readonly custody: CustodyFacts;
+  readonly takedown: TakedownFacts;
 }
 
 /** The facts in an entry of that table, as a command of the protocol delivered them. */
@@ -78,7 +80,9 @@ type PackedHead = readonly [
   sealedAtMs: number,
   removedBy?: string | null,
   deleted?: 1 | null,
-  former?: Listings,
+  former?: Listings | null,
+  /** 1 for taken down, 2 for unserved. */
+  out?: number,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
@@ -87,20 +91,22 @@ export function headText(head: HeadRow): string {
   const { removed_by: removedBy, deleted, former } = head;
   const live = head.live ? 1 : 0;
   const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
-  const rest = [removedBy ?? null, deleted ? 1 : null, former] as const;
-  const kept = former ? rest : deleted ? rest.slice(0, 2) : removedBy === undefined ? [] : rest.slice(0, 1);
-  return JSON.stringify([...packed, ...kept]);
+  const out = (head.taken_down ? 1 : 0) + (head.unserved ? 2 : 0);
+  const rest = [removedBy ?? null, deleted ? 1 : null, former ?? null, out === 0 ? null : out] as const;
+  return JSON.stringify([...packed, ...rest.slice(0, rest.findLastIndex((each) => each !== null) + 1)]);
 }
 
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as PackedHead;
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
-  const [, , , , , , , , , removedBy = null, deleted = null, former] = stored;
+  const [, , , , , , , , , removedBy = null, deleted = null, former = null, out = 0] = stored;
   return {
     ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
     ...(deleted === 1 ? { deleted: true } : {}),
-    ...(former === undefined ? {} : { former }),
+    ...(former === null ? {} : { former }),
+    ...((out & 1) === 0 ? {} : { taken_down: true }),
+    ...((out & 2) === 0 ? {} : { unserved: true }),
   };
 }
 

@@ -1,5 +1,5 @@
 // POST /v1/ads/pool: up to 20 ads for one country, in the caller's order, each of which verifies alone (specification, «Ad pool item»).
-//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, are absent, and nothing says so.
+//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, and ads that were taken down, are absent, and nothing says so.
 //   APL2. A pool is durable, like its receipt, before it is answered: what is rendered later is known to have been served.
 
 import { poolRef } from "../actors/messages/refs.ts";
@@ -31,7 +31,7 @@ import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 export interface AdPoolDeps {
   readonly book: Pick<AdBook, "find">;
   readonly items: AdItems;
-  readonly register: Pick<Register, "hasBlocked">;
+  readonly register: Pick<Register, "hasBlocked" | "takenDown">;
   readonly receipts: Receipts;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly crypto: Pick<CryptoPort, "sha256">;
@@ -134,14 +134,17 @@ async function prepare(
     );
   const { retrievalId } = retrieval;
   const ordered = orderAds(offers, { sorts, retrievalId, sha256: deps.crypto.sha256 });
-  const items = await deps.items.itemsOf(choose(ordered, shown, request));
+  const { takenDown } = deps.register;
+  const isOut = ({ ad }: FoundAd): boolean =>
+    shown.has(ad.ad_id) || takenDown.has(ad.business_uuid, ad.ad_id);
+  const items = await deps.items.itemsOf(choose(ordered, isOut, request));
   return answerOf(deps, caller, { request, retrieval, items, session: sessions[0] ?? null });
 }
 
 /** The first ads of the order that the conversation may be shown. */
 function choose(
   ordered: Iterable<FoundAd>,
-  shown: ReadonlySet<string>,
+  isOut: (found: FoundAd) => boolean,
   { limit = poolAdsMax, max_per_campaign: most = poolAdsMax }: PoolRequest,
 ): readonly FoundAd[] {
   const chosen: FoundAd[] = [];
@@ -150,7 +153,7 @@ function choose(
     if (chosen.length === limit) break;
     const campaign = `${found.ad.business_uuid}/${found.ad.campaign_id}`;
     const count = ofCampaign.get(campaign) ?? 0;
-    if (count >= most || shown.has(found.ad.ad_id)) continue;
+    if (count >= most || isOut(found)) continue;
     ofCampaign.set(campaign, count + 1);
     chosen.push(found);
   }

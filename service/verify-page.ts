@@ -4,6 +4,7 @@
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import type { Removal } from "../actors/messages/removal.ts";
+import type { TakedownFacts } from "../actors/messages/serving.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
 import { parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
@@ -119,6 +120,7 @@ interface Version {
   readonly published: PublishedVersion;
   /** What keeps the record out of serving. */
   readonly removal: Removal | null;
+  readonly takedown: TakedownFacts | null;
   readonly endpoints: Findings["endpoints"];
 }
 
@@ -131,16 +133,19 @@ async function findVersion(
   const published = await findPublished(records, { recordId, hash, servedAtMs });
   if (published === null) return null;
   const { head } = published;
-  const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
+  // The register may be ahead of the head, and behind it.
+  const takedown = register.takenDown.of(businessUuid, recordId);
+  const isCurrent = head.live && head.hash === hash && takedown === null;
   const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
   return {
     businessUuid,
     type: type as CollectionName,
-    status: statusOf(published, { isCurrent, removal }),
+    status: isCurrent ? "current" : statusOf(published, { takedown, removal }),
     certId,
     published,
     removal,
+    takedown,
     endpoints:
       isCurrent && type === "business_files"
         ? await readEndpoints({ records, register }, { recordId, hash, businessUuid })
@@ -148,13 +153,17 @@ async function findVersion(
   };
 }
 
-/** Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. */
+/**
+ * Why a version is not current. Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are
+ * withdrawn. What its business did itself counts before a takedown.
+ */
 function statusOf(
-  { head, isPurged }: PublishedVersion,
-  { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
+  { head, isPurged, generation }: PublishedVersion,
+  { takedown, removal }: Pick<Version, "removal" | "takedown">,
 ): Version["status"] {
-  if (isCurrent) return "current";
   if (isPurged) return "purged";
+  if (removal === null && takedown !== null)
+    return generation < head.generation ? "superseded" : "taken_down";
   if (head.live) return "superseded";
   return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
@@ -257,12 +266,12 @@ function removalOf({ removal }: Version): Findings["removal"] {
 }
 
 /**
- * `unknown` if a withdrawal or deletion ended the version and it may have been served for a moment longer, or if an earlier
+ * `unknown` if a withdrawal, deletion or takedown ended the version and it may have been served for a moment longer, or if an earlier
  * document is in question whose time is not looked for.
  */
 function servedAtCheck(
   servedAt: string | null,
-  { published, removal }: Version,
+  { published, removal, takedown }: Version,
   nowMs: number,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
@@ -271,6 +280,8 @@ function servedAtCheck(
   if (at < since || at > nowMs || (endedAtMs !== null && at >= endedAtMs)) return "outside";
   if (isServed || endedAtMs !== null) return "within";
   // Nothing happened to the record between the version and this document.
-  const ended = removal?.change === sidecar.change + 1 ? Date.parse(removal.received_at) : null;
+  const removedAt = removal?.change === sidecar.change + 1 ? removal.received_at : null;
+  const endedAt = removedAt ?? (removal === null ? takedown?.taken_down_at : null) ?? null;
+  const ended = endedAt === null ? null : Date.parse(endedAt);
   return ended !== null && at < ended ? "within" : "unknown";
 }

@@ -119,8 +119,8 @@ export const verifyPageMembers = {
   record_type: oneOf(collectionNames),
   valid: described(flag, "Whether no check differs or lies outside."),
   status: described(
-    oneOf(["current", "superseded", "withdrawn", "deleted", "purged"]),
-    "`purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
+    oneOf(["current", "superseded", "taken_down", "withdrawn", "deleted", "purged"]),
+    "`taken_down`: the service's operators took the record out of serving, which says nothing about its seal. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,
@@ -162,7 +162,7 @@ export const verifyPageMembers = {
     cert: oneOf(["matches", "differs", "not_given"]),
     served_at: described(
       oneOf(["within", "outside", "unknown", "not_given"]),
-      "`unknown` where it depends on when a withdrawal or deletion ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version it is `within`.",
+      "`unknown` where it depends on when a withdrawal, deletion or takedown ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version, and before the takedown, it is `within`.",
     ),
   }),
   endpoints: described(

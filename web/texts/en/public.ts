@@ -19,6 +19,11 @@ const published = "The business published a record with this id and exactly thes
 const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
   current: ["good", "Genuine and current", `${published}, and it is the version served now.`],
   superseded: ["good", "Genuine, and superseded", `${published}. A later version has replaced it.`],
+  taken_down: [
+    "warn",
+    "Genuine, and taken down",
+    `${published}. The operators of this service took it out of serving; that says nothing about its seal.`,
+  ],
   withdrawn: ["warn", "Genuine, and withdrawn", `${published}. It is no longer served.`],
   deleted: [
     "warn",

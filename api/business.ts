@@ -40,6 +40,7 @@ import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
+import { type ReadTakedowns, takedownsRoute } from "./takedowns-route.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
 export interface Publishing extends Removing, Holds {
@@ -60,6 +61,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
   readonly readDomains: ReadDomains;
+  readonly readTakedowns: ReadTakedowns;
   readonly uploadImage: UploadImage;
   readonly ads: AdPublishing;
   /** Routes that only the sandbox has. */
@@ -84,6 +86,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
     domainsRoute(deps, deps.readDomains),
+    takedownsRoute(deps, deps.readTakedowns),
     ...bulkRoutes(deps),
     uploadImageRoute(deps, deps.uploadImage),
     ...adPublishingRoutes(deps, deps.ads),

@@ -28,6 +28,7 @@ import { opsPushes, opsRefusals } from "./ops/callers.ts";
 import { opsExport } from "./ops/export.ts";
 import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
 import { opsShow, opsWatch } from "./ops/show.ts";
+import { opsTakedown } from "./ops/takedown.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
@@ -84,7 +85,18 @@ const commands: readonly Command[] = [
   ],
   ...adsCommands,
   ...holdCommands,
-  ...[opsNodes, opsList, opsSearch, opsPushes, opsRefusals, opsShow, opsWatch, opsExport, opsAct],
+  ...[
+    opsNodes,
+    opsList,
+    opsSearch,
+    opsPushes,
+    opsRefusals,
+    opsShow,
+    opsWatch,
+    opsExport,
+    opsAct,
+    opsTakedown,
+  ],
   ...keyCommands,
 ];
 

@@ -6,12 +6,13 @@ import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
 import { readOwnDomains } from "../service/read-domains.ts";
+import { readOwnTakedowns } from "../service/takedowns.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
 
 export function businessReadsOf(
   services: NodeServices,
-): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains"> {
+): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "readTakedowns"> {
   const common = { ...services, crypto: nativeCrypto };
   const catalogue = {
     ...common,
@@ -25,5 +26,6 @@ export function businessReadsOf(
     },
     readAttempts: (request) => readPushAttempts(common, request),
     readDomains: (businessUuid) => readOwnDomains(common, businessUuid),
+    readTakedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
   };
 }

@@ -42,6 +42,7 @@ import {
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
+import { createTakedowns } from "../service/takedowns.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
 import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
@@ -211,6 +212,7 @@ function opsOf(
     revocations: revocationsOf(services, authentication),
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),
+    takedowns: createTakedowns(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
 }

@@ -35,6 +35,7 @@ import {
   readyReport,
   stalledPushes,
 } from "./shapes.ts";
+import { takedownOperations } from "./takedowns.ts";
 
 const rightWords = Object.entries(opsRights)
   .map(([right, words]) => `\`${right}\`: ${words}.`)
@@ -226,9 +227,9 @@ const cluster: readonly Operation[] = [
 export function openApiOf(isClustered: boolean): JsonObject {
   const info = {
     title: "Operations",
-    description: "Health, state, revocations, accounts and blocks, for the operators of a node.",
+    description: "Health, state, revocations, accounts, blocks and takedowns, for the operators of a node.",
     servers: [],
   };
-  const acts = [...session, ...revocations, ...ledgers, ...blocks];
+  const acts = [...session, ...revocations, ...ledgers, ...blocks, ...takedownOperations];
   return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -8,6 +8,7 @@ import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
+import type { Takedowns } from "../service/takedowns.ts";
 import type { ActorActing } from "./actor-acts.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail } from "./inspection-shapes.ts";
@@ -79,6 +80,11 @@ export const noBlocks: Blocks = {
   joinGroup: nothing,
 };
 
+export const noTakedowns: Takedowns = {
+  ...{ of: nothing, impose: nothing, lift: nothing },
+  inForce: () => ({ takedowns: [], total: 0 }),
+};
+
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 /** The only actor is that of {@link report}. */
@@ -118,6 +124,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     revocations: noRevocations,
     ledgers: noLedgers,
     blocks: noBlocks,
+    takedowns: noTakedowns,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

@@ -39,8 +39,8 @@ import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
+import { type ServiceActReads, serviceActRoutes } from "./service-act-routes.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
-import { type ReadTakedowns, takedownsRoute } from "./takedowns-route.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
 export interface Publishing extends Removing, Holds {
@@ -61,7 +61,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
   readonly readDomains: ReadDomains;
-  readonly readTakedowns: ReadTakedowns;
+  readonly serviceActs: ServiceActReads;
   readonly uploadImage: UploadImage;
   readonly ads: AdPublishing;
   /** Routes that only the sandbox has. */
@@ -86,7 +86,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
     domainsRoute(deps, deps.readDomains),
-    takedownsRoute(deps, deps.readTakedowns),
+    ...serviceActRoutes(deps, deps.serviceActs),
     ...bulkRoutes(deps),
     uploadImageRoute(deps, deps.uploadImage),
     ...adPublishingRoutes(deps, deps.ads),

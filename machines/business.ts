@@ -54,6 +54,8 @@ export interface BusinessContext {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
   readonly held: readonly string[];
+  /** Number of deletions that wait for an operator. */
+  readonly heldDeletions: number;
   /** Whether operators took everything of the business out of serving. */
   readonly takenDown: boolean;
   /** Number of listings of live records: a listing is (record, country). */
@@ -132,6 +134,9 @@ export type BusinessEvent =
       /** Given if the timer of purges has to be set for this deletion. */
       readonly timer?: NextWork;
     }
+  /** A deletion waits for an operator, or one was decided. */
+  | { readonly type: "deletion.held"; readonly document_hash: string }
+  | { readonly type: "deletion.decided"; readonly document_hash: string; readonly released: boolean }
   /** Operators took everything of the business out of serving, or undid that. */
   | { readonly type: "business.taken_down"; readonly taken_down: boolean }
   /** These records are served from now on, or not any more. */
@@ -227,6 +232,7 @@ export const businessMachine = setup({
     change: 0,
     pending: [],
     held: [],
+    heldDeletions: 0,
     takenDown: false,
     listings: 0,
     recordsLive: 0,
@@ -344,6 +350,8 @@ export const businessMachine = setup({
       },
       { actions: ["noteRemoval", { type: "removeRecord", params: ({ event }) => removedBy(event) }] },
     ],
+    "deletion.held": { actions: assign({ heldDeletions: ({ context }) => context.heldDeletions + 1 }) },
+    "deletion.decided": { actions: assign({ heldDeletions: ({ context }) => context.heldDeletions - 1 }) },
     "business.taken_down": {
       actions: [assign({ takenDown: ({ event }) => event.taken_down }), "restateAll"],
     },

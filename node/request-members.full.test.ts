@@ -65,6 +65,7 @@ async function opsDocument(): Promise<unknown> {
     ...{
       blocks: rubbish({}),
       takedowns: rubbish({}),
+      heldDeletions: rubbish({}),
       cluster: rubbish({}),
       inspection: rubbish({ past: {} }),
       acting: rubbish({}),

@@ -27,6 +27,7 @@ import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createBlocks } from "../service/blocks.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createHeldDeletions } from "../service/held-deletions.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../service/ledgers.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
@@ -213,6 +214,7 @@ function opsOf(
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),
     takedowns: createTakedowns(services),
+    heldDeletions: createHeldDeletions(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
 }

@@ -14,6 +14,7 @@ import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { blockState, changed, groupState } from "./block-shapes.ts";
 import { neededRight, opsRights } from "./guard.ts";
+import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { certificateEnds } from "./revocations.ts";
@@ -230,6 +231,13 @@ export function openApiOf(isClustered: boolean): JsonObject {
     description: "Health, state, revocations, accounts, blocks and takedowns, for the operators of a node.",
     servers: [],
   };
-  const acts = [...session, ...revocations, ...ledgers, ...blocks, ...takedownOperations];
+  const acts = [
+    ...session,
+    ...revocations,
+    ...ledgers,
+    ...blocks,
+    ...takedownOperations,
+    ...heldDeletionOperations,
+  ];
   return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -6,6 +6,7 @@ import type { KeptAct } from "../actors/messages/business.ts";
 import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import type { Takedowns } from "../service/takedowns.ts";
@@ -85,6 +86,8 @@ export const noTakedowns: Takedowns = {
   inForce: () => ({ takedowns: [], total: 0 }),
 };
 
+export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: nothing };
+
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 /** The only actor is that of {@link report}. */
@@ -125,6 +128,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     ledgers: noLedgers,
     blocks: noBlocks,
     takedowns: noTakedowns,
+    heldDeletions: noHeldDeletions,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

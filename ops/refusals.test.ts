@@ -7,7 +7,15 @@ import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
-import { noActing, noBlocks, noInspection, noLedgers, noRevocations, noTakedowns } from "./ops.fixture.ts";
+import {
+  noActing,
+  noBlocks,
+  noHeldDeletions,
+  noInspection,
+  noLedgers,
+  noRevocations,
+  noTakedowns,
+} from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
@@ -30,6 +38,7 @@ const server = buildOps({
   ledgers: noLedgers,
   blocks: noBlocks,
   takedowns: noTakedowns,
+  heldDeletions: noHeldDeletions,
   audit: { record: () => {} },
   cluster: rubbish({}),
 });

@@ -22,6 +22,7 @@ import {
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import type { Blocks } from "../service/blocks.ts";
 import { failureAnswer } from "../service/failure.ts";
+import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
 import type { Takedowns } from "../service/takedowns.ts";
@@ -30,6 +31,7 @@ import { type AuditLog, addAudit, rightFor } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
+import { addHeldDeletionRoutes } from "./held-deletions.ts";
 import { addInspectionRoutes, type Inspection } from "./inspection.ts";
 import { addLedgerRoutes } from "./ledgers.ts";
 import { addLiveRoutes, type LiveTiming } from "./live.ts";
@@ -67,6 +69,7 @@ export interface OpsDeps {
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
   readonly takedowns: Takedowns;
+  readonly heldDeletions: HeldDeletions;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
   /** What operators may do to the cluster; null if the node is standalone. */
@@ -141,6 +144,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
   addTakedownRoutes(server, deps.takedowns);
+  addHeldDeletionRoutes(server, deps.heldDeletions);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   addPages(server, deps);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));

@@ -29,6 +29,7 @@ import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
+import { decideDeletion, listHeld, selectHeld } from "./held-deletions.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
@@ -42,6 +43,7 @@ import {
   answerKey,
   answers,
   heads,
+  heldDeletions,
   pendingMax,
   purged,
   removals,
@@ -92,9 +94,12 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "removal.read": (command, view) => ({
       reply: {
         removal: removals.read(view, command.document_hash) ?? null,
+        held: heldDeletions.read(view, command.document_hash) ?? null,
         purged: purged.read(view, command.document_hash) ?? null,
       },
     }),
+    "deletions.held": (command, view) => ({ reply: { deletions: listHeld(command, view) } }),
+    "deletion.decide": decideDeletion,
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
     "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
     "purges.forget": forgetRecord,
@@ -114,6 +119,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
+    "deletions.held": { reply: { deletions: [] } },
   },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
@@ -183,7 +189,11 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "serving.restate":
       return selectForRestate(command);
     case "removal.read":
-      return [removals.select([command.document_hash]), purged.select([command.document_hash])];
+      return [removals, heldDeletions, purged].map((table) => table.select([command.document_hash]));
+    case "deletions.held":
+      return selectHeld(command);
+    case "deletion.decide":
+      return selectForRemoval(command, uuid);
     case "purges.due":
       return selectDue();
     case "purges.forget":

@@ -24,6 +24,7 @@ import {
   actList,
   actorList,
   bodies,
+  certificateEnd,
   certificateState,
   clusterState,
   done,
@@ -134,7 +135,7 @@ const revocations: readonly Operation[] = [
       ...{
         summary,
         body: bodies.certificate,
-        answer: done("certificate", certificateState),
+        answer: certificateEnd,
         parameters: [uuid],
       },
     }),

@@ -85,6 +85,9 @@ export const bodies = {
       matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code"),
       "The reason, as a code that the certificate shows to everybody, such as approval_reversed.",
     ),
+    keep_keys: optional(
+      described(flag, "The keys of an AI company stay in force; without it they end with its certificate."),
+    ),
     effective_from: optional(moment("Effective date, which is not in the future; now if it is left out.")),
     ...actMembers,
   }),
@@ -230,6 +233,14 @@ export function done<N extends string>(name: N, subject: Shape<unknown>) {
     [name]: subject,
   });
 }
+
+/** The outcome of the end of a certificate. */
+export const certificateEnd = object({
+  changed: described(flag, "False where it was so before."),
+  since: described(timestamp, "From when on."),
+  certificate: certificateState,
+  keys_ended: described(listOf(keyId), "The keys of an AI company that ended with it."),
+});
 
 export const actList = object({
   uuid: anyText,

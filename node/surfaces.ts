@@ -31,7 +31,7 @@ import { createHeldDeletions } from "../service/held-deletions.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../service/ledgers.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { readPurges } from "../service/purges.ts";
+import { orderPurge, readPurges } from "../service/purges.ts";
 import { createQueryBudget } from "../service/query-budget.ts";
 import {
   createRegionalBudget,
@@ -208,6 +208,7 @@ function opsOf(
     purges: {
       late: () => services.latePurges.list(),
       ofBusiness: (uuid, after) => readPurges(services, uuid, after),
+      order: (request) => orderPurge({ ...services, sha256: nativeCrypto.sha256 }, request),
     },
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),

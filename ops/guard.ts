@@ -33,7 +33,7 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
   [/^\/ops\/ledgers\//, "money"],
   [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|groups)\//, "parties"],
-  [/^\/ops\/(?:takedowns|deletions|purges)\//, "takedowns"],
+  [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];
 const reads = ["GET", "HEAD"];

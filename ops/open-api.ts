@@ -17,6 +17,7 @@ import { neededRight, opsRights } from "./guard.ts";
 import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
+import { purgeOrderOperations } from "./purges.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
 import { hostCookieName } from "./sessions.ts";
@@ -239,6 +240,7 @@ export function openApiOf(isClustered: boolean): JsonObject {
     ...blocks,
     ...takedownOperations,
     ...heldDeletionOperations,
+    ...purgeOrderOperations,
   ];
   return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -15,6 +15,7 @@ import type { Inspection } from "./inspection.ts";
 import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
+import type { PurgeReads } from "./purges.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
@@ -86,6 +87,12 @@ export const noTakedowns: Takedowns = {
   inForce: () => ({ takedowns: [], total: 0 }),
 };
 
+export const noPurges: PurgeReads = {
+  late: () => [],
+  ofBusiness: async () => ({ purges: [], next_after: null }),
+  order: nothing,
+};
+
 export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: nothing };
 
 const never = async () => refuse("unknown", "This actor does not exist.");
@@ -123,7 +130,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],
-    purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
+    purges: noPurges,
     revocations: noRevocations,
     ledgers: noLedgers,
     blocks: noBlocks,

@@ -13,6 +13,7 @@ import {
   noHeldDeletions,
   noInspection,
   noLedgers,
+  noPurges,
   noRevocations,
   noTakedowns,
 } from "./ops.fixture.ts";
@@ -32,7 +33,7 @@ const server = buildOps({
   inspection: noInspection,
   acting: noActing,
   stalledPushes: () => [],
-  purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
+  purges: noPurges,
   listActors: async () => [],
   revocations: noRevocations,
   ledgers: noLedgers,

@@ -339,6 +339,23 @@ const latePurge = named(
 export type LatePurge = Of<typeof latePurge>;
 export const latePurges = object({ late: listOf(latePurge) });
 
+export const purgeProof = nullable(
+  described(
+    object({
+      purged_at: timestamp,
+      versions: described(
+        listOf(object({ generation: count, hash })),
+        "The versions whose bytes, rows and sidecars were removed from the record store, by the hash of their bytes.",
+      ),
+      regions: described(
+        listOf(region),
+        "The regions whose index confirmed that its files have no more of the record.",
+      ),
+    }),
+    "Null until the bytes are purged everywhere.",
+  ),
+);
+
 const purgeState = named(
   "PurgeState",
   object({
@@ -357,22 +374,7 @@ const purgeState = named(
       oneOf(["owed", "due", "purged"]),
       "`due`: it should be done. `/ops/purges` of the node on which the business lives says what it waits for.",
     ),
-    proof: nullable(
-      described(
-        object({
-          purged_at: timestamp,
-          versions: described(
-            listOf(object({ generation: count, hash })),
-            "The versions whose bytes, rows and sidecars were removed from the record store, by the hash of their bytes.",
-          ),
-          regions: described(
-            listOf(region),
-            "The regions whose index confirmed that its files have no more of the record.",
-          ),
-        }),
-        "Null until the bytes are purged everywhere.",
-      ),
-    ),
+    proof: purgeProof,
   }),
 );
 const operatorEntry = object({

@@ -28,7 +28,7 @@ import { type Answer, isRefused, type Outcome, type Refused, refused } from "./a
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
-import { readRemoval } from "./removal-read.ts";
+import { readPurgeOrder, readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
 export interface VerifyPageDeps {
@@ -121,6 +121,7 @@ interface Version {
   /** What keeps the record out of serving. */
   readonly removal: Removal | null;
   readonly takedown: TakedownFacts | null;
+  readonly order: Findings["purge_order"];
   readonly endpoints: Findings["endpoints"];
 }
 
@@ -138,14 +139,18 @@ async function findVersion(
   const takedown = register.takenDown.of(businessUuid, recordId);
   const isCurrent = head.live && head.hash === hash && takedown === null;
   const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
+  const { generation, isPurged } = published;
+  const order =
+    head.live && !isPurged ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
   return {
     businessUuid,
     type: type as CollectionName,
-    status: isCurrent ? "current" : statusOf(published, { takedown, removal }),
+    status: isCurrent ? "current" : statusOf(published, { takedown, removal, order }),
     certId,
     published,
     removal,
     takedown,
+    order,
     endpoints:
       isCurrent && type === "business_files"
         ? await readEndpoints({ records, register }, { recordId, hash, businessUuid })
@@ -159,9 +164,10 @@ async function findVersion(
  */
 function statusOf(
   { head, isPurged, generation }: PublishedVersion,
-  { takedown, removal }: Pick<Version, "removal" | "takedown">,
+  { takedown, removal, order }: Pick<Version, "removal" | "takedown" | "order">,
 ): Version["status"] {
   if (isPurged) return "purged";
+  if (order !== null) return "deleted";
   if (removal === null && takedown !== null)
     return generation < head.generation ? "superseded" : "taken_down";
   if (head.live) return "superseded";
@@ -222,6 +228,7 @@ function describe(
       sealed_under_cert_id: version.certId,
     },
     removal: removalOf(version),
+    purge_order: version.order,
     checks,
     endpoints: version.endpoints,
     source_line: sourceLine,

@@ -35,6 +35,7 @@ import { selectMandatesOf } from "./mandates.ts";
 import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
+import { orderPurge, ordersOf } from "./purge-orders.ts";
 import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
@@ -46,6 +47,7 @@ import {
   heldDeletions,
   pendingMax,
   purged,
+  purgeOrders,
   removals,
   selectRegister,
 } from "./rows.ts";
@@ -98,6 +100,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
         purged: purged.read(view, command.document_hash) ?? null,
       },
     }),
+    "purge.order": orderPurge,
+    "purge.orders": (_command, view) => ({ reply: { orders: ordersOf(view) } }),
     "deletions.held": (command, view) => ({ reply: { deletions: listHeld(command, view) } }),
     "deletion.decide": decideDeletion,
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
@@ -120,6 +124,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
     "deletions.held": { reply: { deletions: [] } },
+    "purge.orders": { reply: { orders: [] } },
   },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
@@ -190,6 +195,10 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectForRestate(command);
     case "removal.read":
       return [removals, heldDeletions, purged].map((table) => table.select([command.document_hash]));
+    case "purge.order":
+      return [...selectForRemoval(command, uuid), purgeOrders.select([command.record_id])];
+    case "purge.orders":
+      return [purgeOrders.select([command.record_id])];
     case "deletions.held":
       return selectHeld(command);
     case "deletion.decide":

@@ -78,6 +78,27 @@ export function applyRemoval(
 ): Decision<RemoveReply, BusinessEvent> {
   const { record_id, action, document_hash, sealed, purge_at_ms } = command;
   const due = purge_at_ms === undefined ? {} : { purge_at_ms };
+  const { place, ...out } = takeOut(command, head, view);
+  const kept: Removal = { record_id, action, document_hash, ...sealed, ...place, ...due };
+  return {
+    ...out,
+    reply: removed(place, false),
+    puts: [
+      ...out.puts,
+      removals.write(document_hash, kept),
+      removalOrder.write(document_hash, document_hash, { k: place.number }),
+    ],
+    effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
+  };
+}
+
+interface Leaving extends Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "purge_at_ms"> {
+  readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
+}
+
+/** The record leaves serving under a number and a change of its own; a deletion owes the purge of its versions. */
+export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
+  const { record_id, action, document_hash } = command;
   const { collection, generation, hash } = head;
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
@@ -85,29 +106,24 @@ export function applyRemoval(
   const { deleted: wasDeleted, unserved: _wasOut, ...kept } = head;
   const isDeleted = action === "delete" || wasDeleted === true;
   const out = { ...kept, live: false, change, number, removed_by: document_hash };
-  const puts = [
-    heads.write(record_id, isDeleted ? { ...out, deleted: true } : out),
-    removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
-    removalOrder.write(document_hash, document_hash, { k: number }),
-  ];
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
   const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
+  const events: readonly BusinessEvent[] = [
+    {
+      type: "record.removed",
+      record_id,
+      ...place,
+      listings: head.live ? -countListings(head.listings) : 0,
+      live: head.live ? -1 : 0,
+      ...(owed.timer === undefined ? {} : { timer: owed.timer }),
+    },
+    ...named.events,
+  ];
   return {
-    reply: removed(place, false),
-    events: [
-      {
-        type: "record.removed",
-        record_id,
-        ...place,
-        listings: head.live ? -countListings(head.listings) : 0,
-        live: head.live ? -1 : 0,
-        ...(owed.timer === undefined ? {} : { timer: owed.timer }),
-      },
-      ...named.events,
-    ],
-    puts: [...puts, ...owed.puts, ...named.puts],
+    place,
+    events,
+    puts: [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out), ...owed.puts, ...named.puts],
     deletes: named.deletes,
-    effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
 }
 

@@ -2,7 +2,7 @@
 // mandates by id (20) and by key (21, mandates.ts), acts recorded with a name and a reason (22, acts.ts), decisions on holds
 // (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
-// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), pushes (60) and refused batches
+// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges (57), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), and the domains of endpoints
 // (90) and of each business file (91; both domains.ts).
 
@@ -24,7 +24,7 @@ import type {
   RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
-import type { HeldDeletion, Purge, Purged, Removal } from "../messages/removal.ts";
+import type { HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
@@ -187,6 +187,8 @@ export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50
 export const purges = defineJsonTable<Purge>("purges that are owed", 52);
 /** By the hash of their document. */
 export const heldDeletions = defineJsonTable<HeldDeletion>("held deletions", 56);
+/** By the newest generation that they concern (`k`) and their record. */
+export const purgeOrders = defineJsonTable<PurgeOrder>("purges that the law ordered", 57);
 export const purged = defineJsonTable<Purged>("proofs of purges", 53);
 /** The hashes of the documents, by number (`k`). */
 export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);

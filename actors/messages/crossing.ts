@@ -48,6 +48,8 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "serving.restate": "never",
   "removal.read": "ask",
   "removals.list": "ask",
+  "purge.order": "ask",
+  "purge.orders": "ask",
   "deletions.held": "ask",
   "deletion.decide": "ask",
   "purges.due": "ask",

@@ -33,6 +33,17 @@ export interface RemovalProtocol {
       readonly act: RegisterAct;
     },
   ): RegisterReply;
+  /** An operator has the record deleted and purged at once, because the law orders it; repeatable. */
+  "purge.order"(command: {
+    readonly record_id: string;
+    /** Published, with the proof of the purge. */
+    readonly ground: string;
+    /** Names the order: the hash of what it says. */
+    readonly document_hash: string;
+    readonly act: RegisterAct;
+  }): RegisterReply;
+  /** Read-only: the ordered purges of a record, oldest first. */
+  "purge.orders"(command: { readonly record_id: string }): { readonly orders: readonly PurgeOrder[] };
   /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
   "purges.due"(command: { readonly limit: number }): DuePurges;
   /**
@@ -94,6 +105,12 @@ export interface Purge
   readonly due_ms: number;
   /** When the deletion was accepted. */
   readonly deleted_at_ms: number;
+}
+
+/** A purge that the law ordered: of every version of the record up to a generation. */
+export interface PurgeOrder extends Omit<Purge, "number" | "due_ms" | "deleted_at_ms"> {
+  readonly ground: string;
+  readonly ordered_at: string;
 }
 
 export interface DuePurges {

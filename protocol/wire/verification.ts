@@ -120,7 +120,7 @@ export const verifyPageMembers = {
   valid: described(flag, "Whether no check differs or lies outside."),
   status: described(
     oneOf(["current", "superseded", "taken_down", "withdrawn", "deleted", "purged"]),
-    "`taken_down`: the service's operators took the record out of serving, which says nothing about its seal. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
+    "`deleted` and `purged` also where the law ordered it, see `purge_order`. `taken_down`: the service's operators took the record out of serving, which says nothing about its seal. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,
@@ -157,6 +157,20 @@ export const verifyPageMembers = {
       }),
     ),
     "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",
+  ),
+  purge_order: described(
+    nullable(
+      object({
+        ground: described(anyText, "The ground in law, as the operators state it."),
+        ordered_at: timestamp,
+        purged_at: described(nullable(timestamp), "Null until the bytes are gone everywhere."),
+        versions: described(
+          listOf(object({ generation: counter, hash })),
+          "The versions whose bytes were purged; their hashes, seals and leaves stay.",
+        ),
+      }),
+    ),
+    "Of a version whose bytes the service purged because the law ordered it, and not its business.",
   ),
   checks: object({
     cert: oneOf(["matches", "differs", "not_given"]),

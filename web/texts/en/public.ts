@@ -28,12 +28,12 @@ const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
   deleted: [
     "warn",
     "Genuine, and deleted",
-    `${published}. It has deleted the record since: its bytes are no longer served, and will be erased.`,
+    `${published}. The record was deleted since: its bytes are no longer served, and will be erased.`,
   ],
   purged: [
     "warn",
     "Genuine, deleted and purged",
-    `${published}. It has deleted them since: only their hash is kept.`,
+    `${published}. They were erased since: only their hash is kept.`,
   ],
 };
 
@@ -84,6 +84,12 @@ export const record = {
   removal: {
     delete: { asOf: "Deleted as of", at: "Deleted at", by: "Deleted by a document sealed with" },
     withdraw: { asOf: "Withdrawn as of", at: "Withdrawn at", by: "Withdrawn by a document sealed with" },
+  },
+  purgeOrder: {
+    ground: "Erased because the law ordered it",
+    at: "Ordered at",
+    purgedAt: "Bytes erased everywhere at",
+    notYet: "not yet",
   },
   business: {
     heading: "The business",

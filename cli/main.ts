@@ -24,6 +24,7 @@ import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
+import { opsAudit } from "./ops/audit.ts";
 import { opsPushes, opsRefusals } from "./ops/callers.ts";
 import { opsExport } from "./ops/export.ts";
 import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
@@ -96,6 +97,7 @@ const commands: readonly Command[] = [
     opsExport,
     opsAct,
     opsTakedown,
+    opsAudit,
   ],
   ...keyCommands,
 ];

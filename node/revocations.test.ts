@@ -12,6 +12,8 @@ import {
   send,
   type TestCaller,
 } from "../api/surfaces.fixture.ts";
+import type { Command } from "../cli/command.ts";
+import { opsAudit } from "../cli/ops/audit.ts";
 import { opsTakedown } from "../cli/ops/takedown.ts";
 import { signedIn } from "../ops/sign-in.fixture.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -134,6 +136,31 @@ describe("an operator takes down", () => {
       "takedown.impose Ada at the desk",
       "takedown.lift Ada at the desk",
     ]);
+  });
+
+  it("with an entry of the audit log, which the API, a page and the program show newest first", async () => {
+    const business = await newBusiness(node);
+    const { uuid } = business.party;
+    const run = (words: readonly string[], command: Command) =>
+      runRevoke(words, { home: node.running.config.home, reply: null, command });
+    await run([uuid, "--impose", ...statement, ...answered, "--yes"], opsTakedown);
+    const shown = await ops("/ops/audit");
+    const [acted, asked] = shown["entries"] as readonly { event: string; detail: Record<string, unknown> }[];
+    const detail = {
+      by: "Ada at the desk",
+      act: "POST /ops/takedowns/:subject/impose",
+      params: { subject: uuid },
+    };
+    expect([acted, asked]).toMatchObject([
+      { event: "ops.acted", detail: { ...detail, status: 200, outcome: { changed: true } } },
+      { event: "ops.asked", detail },
+    ]);
+    const printed = (await run(["-n", "1"], opsAudit)).printed;
+    expect(printed).toMatch(/^AT[^\n]*\n20[^\n]* ops\.acted[^\n]*Ada at the desk/);
+    const page = await fetch(`${node.running.urls.ops_url}/ui/audit`);
+    expect(await page.text()).toContain(`POST /ops/takedowns/${uuid}/impose`);
+    const refused = await contractFetch(`${node.running.urls.ops_url}/ops/audit?before=yesterday`);
+    expect(refused.status).toBe(400);
   });
 
   it("everything of a business, also what it publishes meanwhile; what does not exist is refused", async () => {

@@ -45,6 +45,7 @@ import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { createTakedowns } from "../service/takedowns.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
+import { createAuditReads } from "./audit-reads.ts";
 import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
@@ -202,6 +203,7 @@ function opsOf(
     ready: () => readiness(services),
     ...createInspection(services, {
       ...{ version: release, definitions: nodeDefinitions(services), refused },
+      audit: createAuditReads(services.config),
       check: () => readinessWithSpaces(services),
     }),
     stalledPushes: () => services.stalled.list(),

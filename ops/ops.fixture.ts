@@ -104,6 +104,7 @@ export const noInspection: Inspection = {
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
   attention: async () => ({ nodes: [], actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
+  audit: async () => ({ entries: [], next_before: null, unreadable: [], missing: [] }),
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => [],

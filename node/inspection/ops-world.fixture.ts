@@ -99,6 +99,7 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   const refused = createRefusedRequests(() => clock.now());
   const made = createInspection(rubbish(services), {
     ...{ version: "1.2.3", definitions: [definition], refused },
+    audit: async () => ({ readable: false, entries: [] }),
     check: async () => ({
       report: { ready: !("store" in node.checks), degraded: [], checks: { store: "ok", ...node.checks } },
       spaces: [{ place: "home", freeBytes: 2 ** 30, sizeBytes: 2 ** 40 }],

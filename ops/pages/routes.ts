@@ -11,6 +11,7 @@ import type {
 } from "fastify";
 import type { ComponentChild } from "preact";
 import { h } from "preact";
+import { parseTimestamp } from "../../protocol/identifiers.ts";
 import { ok } from "../../protocol/result.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { Revocations } from "../../service/revocations.ts";
@@ -22,7 +23,8 @@ import type { ClusterOps } from "../cluster.ts";
 import { type Inspection, readPush, readRoad } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
-import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
+import { auditList } from "./views/audit.ts";
+import { auditPath, type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
 import { isOnPage, pageBefore } from "./views/journal-pages.ts";
 import { Key } from "./views/key.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
@@ -99,6 +101,9 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     refusalsPath,
     { ...asPage, ...query("surface", "code") },
     async (request, reply) => refusalsPage(reply, made, request.query),
+  );
+  server.get<{ Querystring: Query }>(auditPath, { ...asPage, ...query("before") }, async (request, reply) =>
+    auditLogPage(reply, made, textOf(request.query["before"])),
   );
   server.get<{ Params: { key_id: string } }>(`${uiBase}keys/:key_id`, asPage, async (request, reply) =>
     keyPage(reply, made, request.params.key_id),
@@ -243,6 +248,13 @@ async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Prom
   const refused = await made.inspection.refused({ surface, code, key_id: null });
   const content = island("refusals", Refusals, { language, surface, code, refused });
   return show(reply, made, { title: texts.refusals.title, current: "refusals", content });
+}
+
+async function auditLogPage(reply: FastifyReply, made: Made, before: string | null): Promise<FastifyReply> {
+  if (before !== null && parseTimestamp(before) === null)
+    return notFound(reply, made, texts.notFound.words, 400);
+  const content = auditList(await made.inspection.audit(before), texts);
+  return show(reply, made, { title: texts.audit.title, current: "audit", content });
 }
 
 async function keyPage(reply: FastifyReply, made: Made, keyId: string): Promise<FastifyReply> {

@@ -11,6 +11,7 @@ export const operations = {
     nodes: "Nodes",
     actors: "Actors",
     refusals: "Refusals",
+    audit: "Audit",
   },
   notFound: { title: "Not found", words: "This page does not exist here." },
   notNow: {
@@ -203,6 +204,21 @@ export const operations = {
     noKey: "none",
     none: "No request was refused.",
     forgotten: (count: string) => `${count} others were forgotten, since there were too many to remember.`,
+  },
+  audit: {
+    title: "Audit log",
+    help: "What operators did or were refused on all nodes, newest first. An act is asked before it is done, and acted or refused after it. What log rotation moved away is in the files.",
+    caption: "Entries of the audit logs, newest first",
+    at: "At",
+    who: "Who",
+    what: "What",
+    why: "Why",
+    result: "Result",
+    node: "Node",
+    none: "The audit logs have no such entry.",
+    older: "Older entries",
+    unreadable: (nodes: string) =>
+      `The audit log of ${nodes} goes to standard output and is read where that is collected.`,
   },
   key: {
     title: (id: string) => `Key ${id}`,

@@ -21,6 +21,7 @@ export interface OwnersHead {
   readonly generation: number;
   readonly change: number;
   readonly live: boolean;
+  readonly unserved?: true;
   readonly number: number;
   readonly hash: string;
   /** The business's own id. */
@@ -116,6 +117,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkGenerations(world, journal, { truth, published });
   checkOrder(world, journal, truth, published);
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
+  checkTakedowns(world, journal, truth);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
   checkPushLife(world, journal, truth);
@@ -276,6 +278,29 @@ function checkOrder(
   }
 }
 
+/** An owner knows what operators keep out of serving, of all live records and of no other. */
+function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth): void {
+  const owners = new Map(
+    [...journal.batches.values()].flatMap(({ business, leaves }) =>
+      leaves.map(({ recordId }) => [recordId, business.uuid] as const),
+    ),
+  );
+  for (const [recordId, head] of heads) {
+    if (!head?.live) continue;
+    const subjects = [owners.get(recordId) ?? "", recordId].flatMap(
+      (subject) => journal.takedowns.get(subject) ?? [],
+    );
+    // What was never answered may have been done or not.
+    if (subjects.some(({ sinceMs }) => !Number.isFinite(sinceMs))) continue;
+    const isDown = subjects.some((each) => each.isDown);
+    if (isDown !== (head.unserved === true))
+      observed.violate(
+        "taken-down-is-absent",
+        `${recordId} is ${isDown ? "" : "not "}taken down, and its owner says that it is ${head.unserved ? "not " : ""}served`,
+      );
+  }
+}
+
 /** A region serves and indexes exactly what the owners state, with the bytes that were sealed. */
 function checkRegion(
   world: World,
@@ -298,24 +323,25 @@ function checkRegion(
         observed.violate("index-is-truth", `${recordId} is known in ${region} and has no owner`);
       continue;
     }
+    const isServed = owner.live && owner.unserved !== true;
     if (
       stored === null ||
       stored.change !== owner.change ||
-      stored.live !== owner.live ||
+      stored.live !== isServed ||
       stored.generation !== owner.generation
     )
       observed.violate(
         "store-is-truth",
-        `${recordId} in ${region} is at change ${stored?.change} (live ${stored?.live}), its owner says ${owner.change} (live ${owner.live})`,
+        `${recordId} in ${region} is at change ${stored?.change} (live ${stored?.live}), its owner says ${owner.change} (served ${isServed})`,
       );
     const version = versions.read(region, `${recordId}/${owner.generation}`);
-    if (owner.live && (version === null || row !== version.row))
+    if (isServed && (version === null || row !== version.row))
       observed.violate(
         "index-is-truth",
         `${recordId} is indexed in ${region} as ${nameRow(world, recordId, row)}, not as its version ${owner.generation}`,
       );
-    if (!owner.live && row !== undefined)
-      observed.violate("index-is-truth", `${recordId} is removed and found in ${region}`);
+    if (!isServed && row !== undefined)
+      observed.violate("index-is-truth", `${recordId} is not served and found in ${region}`);
     for (const { outcome } of published.get(recordId) ?? []) {
       if (versions.read(region, `${recordId}/${outcome.version}`) === null)
         observed.violate(

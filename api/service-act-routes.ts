@@ -39,7 +39,7 @@ export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActRead
       doc: {
         summary: "Your deletions that wait or waited for an operator",
         description:
-          "A deletion that is received after the certificate was revoked for compromise waits, because whoever had the keys may have sealed it. Until an operator releases it, the record stays as it is; a withdrawal takes it out of serving at once.",
+          "A deletion that is received after the certificate was revoked for compromise waits, because a thief of the keys may have sealed it. Until an operator releases it, the record stays as it is; a withdrawal takes it out of serving at once.",
         parameters: [
           sandboxKey,
           {

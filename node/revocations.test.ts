@@ -12,11 +12,7 @@ import {
   send,
   type TestCaller,
 } from "../api/surfaces.fixture.ts";
-import type { Command } from "../cli/command.ts";
-import { opsAudit } from "../cli/ops/audit.ts";
-import { opsTakedown } from "../cli/ops/takedown.ts";
 import { signedIn } from "../ops/sign-in.fixture.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import {
@@ -27,7 +23,6 @@ import {
   newSigningKey,
   openAttackNode,
   publishOver,
-  readOver,
 } from "./attack.fixture.ts";
 import { openBusiness, product, type TestBusiness } from "./publishing.fixture.ts";
 import { registerInForce } from "./register-in-force.fixture.ts";
@@ -67,125 +62,6 @@ async function auditLines(): Promise<readonly Record<string, unknown>[]> {
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
-
-describe("an operator takes down", () => {
-  const serves = async (business: TestBusiness, recordId: string) => {
-    const { records, index } = node.running.services;
-    const { uuid } = business.party;
-    // The actor's work is done once its outbox is empty; nothing else is waited for.
-    const untilMs = Date.now() + patienceMs;
-    const report = async () => await ops(`/ops/actors/business/${uuid}`);
-    while (((await report())["outbox"] as readonly unknown[]).length > 0 && Date.now() < untilMs)
-      await delay(20);
-    return {
-      found: await index.isFindable("products", recordId),
-      served: (await records.readServed(recordId)) !== null,
-    };
-  };
-  const statement = ["--statement", "Article 6 of the terms"];
-
-  it("a record, and undoes it: no search and no fetch has it, its page says so, and its business reads why", async () => {
-    const business = await newBusiness(node);
-    expect(await publishOne(business)).toBe(200);
-    const { recordIdOf, register } = node.running.services;
-    const id = recordIdOf(business.party.uuid, "products", "one");
-    expect(await serves(business, id)).toEqual({ found: true, served: true });
-    const takedown = (words: readonly string[], reply: string | null = null) =>
-      runRevoke(words, { home: node.running.config.home, reply, command: opsTakedown });
-    expect(await takedown([id])).toMatchObject({ code: 1, printed: expect.stringContaining("never") });
-    expect(await takedown([id, "--impose", ...answered])).toMatchObject({ code: 2 });
-    expect(await takedown([id, "--impose", ...statement, ...answered], "no")).toMatchObject({ code: 1 });
-    expect(await serves(business, id)).toEqual({ found: true, served: true });
-    const run = await takedown([id, "--impose", ...statement, ...answered, "--yes"]);
-    expect(run).toMatchObject({ code: 0, printed: expect.stringMatching(/^Done\. svc_.*Article 6/) });
-    expect(await serves(business, id)).toEqual({ found: false, served: false });
-    expect((await takedown([id, "--impose", ...statement, ...answered, "--yes"])).printed).toBe(
-      "It was so before.\n",
-    );
-    await register.refresh();
-    expect((await takedown([])).printed).toContain(id);
-    const origin = hashOf(product("one"));
-    const page = async () => {
-      const { verify_url } = node.running.urls;
-      return (await contractFetch(`${verify_url}/v1/verify/${id}?origin=${origin}`)).json();
-    };
-    expect(await page()).toMatchObject({ status: "taken_down", valid: true, removal: null });
-    // Published again, it stays out; what was replaced meanwhile is superseded.
-    seq += 1;
-    const { body } = await batchBody(business, [product("one", { on_sale: true })], { seq });
-    expect((await publishOver(node, business, body)).status).toBe(200);
-    expect(await serves(business, id)).toEqual({ found: false, served: false });
-    expect(await page()).toMatchObject({ status: "superseded" });
-    const own = await readOver(node, business, "/v1/takedowns");
-    expect(own.json).toEqual({
-      takedowns: [
-        {
-          ...{ record_id: id, statement_of_reasons: "Article 6 of the terms", lifted_at: null },
-          taken_down_at: expect.any(String) as string,
-        },
-      ],
-    });
-    const lifted = await takedown([id, "--lift", ...answered, "--yes"]);
-    expect(lifted).toMatchObject({ code: 0, printed: expect.stringContaining("was lifted at") });
-    expect(await serves(business, id)).toEqual({ found: true, served: true });
-    expect(await takedown([id])).toMatchObject({ code: 1 });
-    const { acts } = (await ops(`/ops/acts/${business.party.uuid}`)) as {
-      acts: { act: string; by: string }[];
-    };
-    expect(acts.map(({ act, by }) => `${act} ${by}`)).toEqual([
-      "takedown.impose Ada at the desk",
-      "takedown.lift Ada at the desk",
-    ]);
-  });
-
-  it("with an entry of the audit log, which the API, a page and the program show newest first", async () => {
-    const business = await newBusiness(node);
-    const { uuid } = business.party;
-    const run = (words: readonly string[], command: Command) =>
-      runRevoke(words, { home: node.running.config.home, reply: null, command });
-    await run([uuid, "--impose", ...statement, ...answered, "--yes"], opsTakedown);
-    const shown = await ops("/ops/audit");
-    const [acted, asked] = shown["entries"] as readonly { event: string; detail: Record<string, unknown> }[];
-    const detail = {
-      by: "Ada at the desk",
-      act: "POST /ops/takedowns/:subject/impose",
-      params: { subject: uuid },
-    };
-    expect([acted, asked]).toMatchObject([
-      { event: "ops.acted", detail: { ...detail, status: 200, outcome: { changed: true } } },
-      { event: "ops.asked", detail },
-    ]);
-    const printed = (await run(["-n", "1"], opsAudit)).printed;
-    expect(printed).toMatch(/^AT[^\n]*\n20[^\n]* ops\.acted[^\n]*Ada at the desk/);
-    const page = await fetch(`${node.running.urls.ops_url}/ui/audit`);
-    expect(await page.text()).toContain(`POST /ops/takedowns/${uuid}/impose`);
-    const refused = await contractFetch(`${node.running.urls.ops_url}/ops/audit?before=yesterday`);
-    expect(refused.status).toBe(400);
-  });
-
-  it("everything of a business, also what it publishes meanwhile; what does not exist is refused", async () => {
-    const business = await newBusiness(node);
-    expect(await publishOne(business)).toBe(200);
-    const { recordIdOf } = node.running.services;
-    const { uuid } = business.party;
-    const takedown = (words: readonly string[]) =>
-      runRevoke([...words, ...answered, "--yes"], {
-        ...{ home: node.running.config.home, reply: null, command: opsTakedown },
-      });
-    expect((await takedown([uuid, "--impose", ...statement])).code).toBe(0);
-    seq += 1;
-    const { body } = await batchBody(business, [product("two")], { seq });
-    expect((await publishOver(node, business, body)).status).toBe(200);
-    const ids = ["one", "two"].map((own) => recordIdOf(uuid, "products", own));
-    for (const id of ids) expect(await serves(business, id)).toEqual({ found: false, served: false });
-    expect((await readOver(node, business, "/v1/catalogue")).json["entries"]).toEqual([]);
-    expect((await takedown([uuid, "--lift"])).code).toBe(0);
-    for (const id of ids) expect(await serves(business, id)).toEqual({ found: true, served: true });
-    const nobody = "90000000-0000-4000-8000-000000000009";
-    expect(await takedown([nobody, "--impose", ...statement])).toMatchObject({ code: 3 });
-    expect(await takedown([`svc_${"a".repeat(26)}`, "--lift"])).toMatchObject({ code: 3 });
-  });
-});
 
 describe("an operator revokes a key", () => {
   it("with a stated moment: it is refused at once, told of in every register, and answered for", async () => {

@@ -1,4 +1,4 @@
-// Deletions that were received after a certificate was revoked for compromise: whoever had the keys may have sealed them, so an operator
+// Deletions that were received after a certificate was revoked for compromise: a thief of the keys may have sealed them, so an operator
 // decides. The business and the operators read which wait, and what became of the others.
 
 import type { RegisterAct } from "../actors/messages/business.ts";

@@ -6,7 +6,7 @@
 //       business; only where an integration key seals it, that key's mandate must cover the type.
 //   V5. A business whose certificate has ended still removes, by a key that stands, and names that certificate. Its request needs no
 //       mandate where a person or the hosted key sealed the document. After a revocation for compromise a deletion is held until
-//       an operator decides: whoever has the keys now must not destroy what shows what was done with them.
+//       an operator decides: a thief of the keys must not destroy what shows what was done with them.
 //   V3. A document is accepted once (X1 in actors/business/remove.ts). Sent again, however late, it is answered again and
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
 //   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.

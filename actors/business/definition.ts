@@ -9,10 +9,16 @@
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
+import type {
+  BusinessCommand,
+  BusinessProtocol,
+  RegisterCommand,
+  RegisterReply,
+} from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
+import type { RemovalProtocol } from "../messages/removal.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush } from "./admit.ts";
@@ -189,6 +195,30 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectAttempts(command);
     case "own_ids.read":
       return selectOwnIds(command);
+    case "domains.due":
+    case "domains.probed":
+    case "domains.read":
+      return selectDomains(uuid);
+    case "record.read":
+      return [heads.select([command.record_id])];
+    case "upload.open":
+      return selectOpenUploads();
+    case "upload.keep":
+    case "upload.close":
+      return [];
+    default:
+      return rowsForRemovals(command, uuid);
+  }
+}
+
+/** The rows of what takes records out of serving, and of changes of the register. */
+function rowsForRemovals(
+  command:
+    | RegisterCommand
+    | Extract<BusinessCommand, { readonly type: keyof RemovalProtocol | "serving.restate" }>,
+  uuid: string,
+): readonly RowSelection[] {
+  switch (command.type) {
     case "record.remove":
       return selectForRemoval(command, uuid);
     case "serving.restate":
@@ -209,19 +239,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectForget(command);
     case "purges.done":
       return selectDone(command);
-    case "domains.due":
-    case "domains.probed":
-    case "domains.read":
-      return selectDomains(uuid);
     case "removals.list":
       return selectRemovals(command);
-    case "record.read":
-      return [heads.select([command.record_id])];
-    case "upload.open":
-      return selectOpenUploads();
-    case "upload.keep":
-    case "upload.close":
-      return [];
     default:
       return selectForChange(command, uuid);
   }

@@ -1,4 +1,4 @@
-// Deletions that wait for an operator: whoever got hold of the keys must not destroy what shows what was done with them (X3 in remove.ts).
+// Deletions that wait for an operator: a thief of the keys must not destroy what shows what was done with them (X3 in remove.ts).
 //   HD1. A held deletion changes nothing of its record. Released, it is done as if it had just been received, unless the record was
 //        published again after its document; rejected, it is never done, however often it is sent.
 //   HD2. A decision stands, and is an act with a name and a reason.

@@ -14,11 +14,10 @@ import type {
   RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
-import type { CompanyProtocol } from "../messages/company.ts";
 import { personRole } from "../messages/person-role.ts";
-import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
+import { agreeToTerms, chooseListing, joinGroup } from "./company-entries.ts";
 import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import {
@@ -36,10 +35,6 @@ import type { BusinessView } from "./view.ts";
 
 /** Maximum number of groups that one business may block; they are part of its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
-/** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
-export const formerGroupsMax = 100;
-/** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
-export const agreementsMax = 100;
 
 /** Selects the rows that a command reads or writes. */
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
@@ -84,7 +79,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
   }
 }
 
-interface Change {
+export interface Change {
   readonly key: string;
   /** The facts of the entry. */
   readonly body: unknown;
@@ -253,54 +248,6 @@ function changeBlock(
     // The rest of the entry stays as it is, its domains among it.
     body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
-  };
-}
-
-/** Whatever blocks the group that a company leaves blocks the company as well: a block cannot be shed by a change. */
-function joinGroup(group: string, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company belongs to a group.");
-  if (party.group === group) return done;
-  const left = (party.former_groups ?? []).filter((each) => each !== group);
-  const former_groups = [...left, party.group];
-  if (former_groups.length > formerGroupsMax)
-    return refusal("too_many_groups", `An AI company may have at most ${formerGroupsMax} former groups.`);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, group, former_groups },
-    events: [{ type: "group.joined", group, former_groups }],
-  };
-}
-
-function chooseListing(listed: boolean, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "The key directory lists AI companies only.");
-  if ((party.listed ?? false) === listed) return done;
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, listed },
-    events: [{ type: "directory.chosen", listed }],
-  };
-}
-
-/** The whole text is agreed to: another text under the same number is another agreement, which takes its place. */
-function agreeToTerms(
-  { version, sha256 }: CommandOf<CompanyProtocol, "terms.agree">,
-  view: BusinessView,
-): Answer {
-  const { uuid, party, blockedGroups } = view.snapshot.context;
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company agrees to these terms.");
-  const known = party.agreements ?? [];
-  if (known.some((each) => each.version === version && each.sha256 === sha256)) return done;
-  const agreement = { version, sha256, agreed_at: formatTimestamp(view.nowMs) };
-  const agreements = [...known.filter((each) => each.version !== version), agreement]
-    .sort((a, b) => a.version - b.version)
-    .slice(-agreementsMax);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, agreements },
-    events: [{ type: "terms.agreed", agreements }],
   };
 }
 

@@ -300,8 +300,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
-      | "takedown.impose"
-      | "takedown.lift"
+      | Extract<keyof ServingProtocol, `takedown.${string}`>
       | keyof CompanyProtocol;
   }
 >;

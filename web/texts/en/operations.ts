@@ -1,5 +1,6 @@
 // What the pages of operators say, in English. Why an actor waits is said by its machine (machines/waits/), and is data here.
 
+import { operatorActs } from "./operator-acts.ts";
 import { push } from "./push.ts";
 
 export const operations = {
@@ -11,6 +12,7 @@ export const operations = {
     nodes: "Nodes",
     actors: "Actors",
     refusals: "Refusals",
+    takedowns: "Takedowns",
     audit: "Audit",
   },
   notFound: { title: "Not found", words: "This page does not exist here." },
@@ -205,21 +207,7 @@ export const operations = {
     none: "No request was refused.",
     forgotten: (count: string) => `${count} others were forgotten, since there were too many to remember.`,
   },
-  audit: {
-    title: "Audit log",
-    help: "What operators did or were refused on all nodes, newest first. An act is asked before it is done, and acted or refused after it. What log rotation moved away is in the files.",
-    caption: "Entries of the audit logs, newest first",
-    at: "At",
-    who: "Who",
-    what: "What",
-    why: "Why",
-    result: "Result",
-    node: "Node",
-    none: "The audit logs have no such entry.",
-    older: "Older entries",
-    unreadable: (nodes: string) =>
-      `The audit log of ${nodes} goes to standard output and is read where that is collected.`,
-  },
+  ...operatorActs,
   key: {
     title: (id: string) => `Key ${id}`,
     notThere: "No key with this id is registered here.",

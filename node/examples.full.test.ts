@@ -36,6 +36,7 @@ import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { shortened, shownMax } from "./example-forms.fixture.ts";
 import { comparedForm, inspectionExamples, liveExamples, tokenPlace } from "./example-inspection.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
+import { takedownExamples } from "./example-takedowns.fixture.ts";
 import { toolCalls } from "./example-tools.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
@@ -388,6 +389,7 @@ it("are of every operation, and what a node answers now", async () => {
   await insight();
   await verification(answers);
   await moneyExamples({ node, company, companyUuid, ask, askOps });
+  await takedownExamples({ node, ask, askOps });
   await operations(pushId, await grants());
   const operationKeys = await allOperations();
   const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -5,13 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
-import {
-  newCaller,
-  productSearch,
-  type ReceivedAnswer,
-  send,
-  type TestCaller,
-} from "../api/surfaces.fixture.ts";
+import { type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { signedIn } from "../ops/sign-in.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
@@ -201,29 +195,6 @@ describe("an operator ends a certificate", () => {
       expect(JSON.parse(again.printed)).toEqual({ ...JSON.parse(run.printed), changed: false });
     },
   );
-
-  it("of an AI company: its keys end with it, unless they are kept", async () => {
-    const search = { path: "/v1/products/search", body: JSON.stringify(productSearch) };
-    const { urls, services } = node.running;
-    const ended = ["--status", "withdrawn", "--status-reason", "fraud"];
-    for (const [last, words] of [
-      ["1", []],
-      ["2", ["--keep-keys"]],
-    ] as const) {
-      const uuid = `10000000-0000-4000-8000-00000000010${last}`;
-      const company = await newCaller(services.keys.grant, "retrieval", uuid);
-      expect((await send(urls.base_url, company, search)).status).toBe(200);
-      await services.register.refresh();
-      const run = await end(uuid, ...ended, ...words);
-      const keys = words.length === 0 ? [company.key.keyId] : [];
-      expect(JSON.parse(run.printed)).toMatchObject({ changed: true, keys_ended: keys });
-      await services.register.refresh();
-      const { code } = (await send(urls.base_url, company, search)).json;
-      expect(code).toBe(words.length === 0 ? "key_unknown" : undefined);
-    }
-    const refused = await svc(["key", "k", "--keep-keys", ...answered, "--yes"]);
-    expect(refused).toMatchObject({ code: 2, said: expect.stringContaining("--keep-keys does not apply") });
-  });
 
   it("from an earlier day, and never to say less than that it was revoked", async () => {
     const { uuid } = (await newBusiness(node)).party;

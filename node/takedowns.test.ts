@@ -1,9 +1,10 @@
 // What operators take out of serving at a running node with the program, and where everybody sees it: nothing serves it, its page says
-// so, its business reads why, and the audit log has who did it.
+// so, its business reads why, and the audit log has who did it. And whom they do not let in any more.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
+import { newCaller, productSearch, send } from "../api/surfaces.fixture.ts";
 import type { Command } from "../cli/command.ts";
 import { opsAudit } from "../cli/ops/audit.ts";
 import { opsTakedown } from "../cli/ops/takedown.ts";
@@ -159,5 +160,34 @@ describe("an operator takes down", () => {
     const nobody = "90000000-0000-4000-8000-000000000009";
     expect(await takedown([nobody, "--impose", ...statement])).toMatchObject({ code: 3 });
     expect(await takedown([`svc_${"a".repeat(26)}`, "--lift"])).toMatchObject({ code: 3 });
+  });
+});
+
+describe("an operator ends a certificate", () => {
+  const svc = (words: readonly string[]) => runRevoke(words, { home: node.running.config.home, reply: null });
+  const end = (uuid: string, ...more: readonly string[]) =>
+    svc(["certificate", uuid, ...more, ...answered, "--yes", "--json"]);
+
+  it("of an AI company: its keys end with it, unless they are kept", async () => {
+    const search = { path: "/v1/products/search", body: JSON.stringify(productSearch) };
+    const { urls, services } = node.running;
+    const ended = ["--status", "withdrawn", "--status-reason", "fraud"];
+    for (const [last, words] of [
+      ["1", []],
+      ["2", ["--keep-keys"]],
+    ] as const) {
+      const uuid = `10000000-0000-4000-8000-00000000010${last}`;
+      const company = await newCaller(services.keys.grant, "retrieval", uuid);
+      expect((await send(urls.base_url, company, search)).status).toBe(200);
+      await services.register.refresh();
+      const run = await end(uuid, ...ended, ...words);
+      const keys = words.length === 0 ? [company.key.keyId] : [];
+      expect(JSON.parse(run.printed)).toMatchObject({ changed: true, keys_ended: keys });
+      await services.register.refresh();
+      const { code } = (await send(urls.base_url, company, search)).json;
+      expect(code).toBe(words.length === 0 ? "key_unknown" : undefined);
+    }
+    const refused = await svc(["key", "k", "--keep-keys", ...answered, "--yes"]);
+    expect(refused).toMatchObject({ code: 2, said: expect.stringContaining("--keep-keys does not apply") });
   });
 });

@@ -14,6 +14,7 @@ import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { checkListedHost } from "./listed-hosts.ts";
 import { checkPushLife } from "./push-life.ts";
+import { checkTakedowns } from "./takedowns.ts";
 import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
@@ -275,29 +276,6 @@ function checkOrder(
           `${recordId} is served although it was removed after ${last.batch.pushId}`,
         );
     }
-  }
-}
-
-/** An owner knows what operators keep out of serving, of all live records and of no other. */
-function checkTakedowns({ observed }: World, journal: Journal, { heads }: Truth): void {
-  const owners = new Map(
-    [...journal.batches.values()].flatMap(({ business, leaves }) =>
-      leaves.map(({ recordId }) => [recordId, business.uuid] as const),
-    ),
-  );
-  for (const [recordId, head] of heads) {
-    if (!head?.live) continue;
-    const subjects = [owners.get(recordId) ?? "", recordId].flatMap(
-      (subject) => journal.takedowns.get(subject) ?? [],
-    );
-    // What was never answered may have been done or not.
-    if (subjects.some(({ sinceMs }) => !Number.isFinite(sinceMs))) continue;
-    const isDown = subjects.some((each) => each.isDown);
-    if (isDown !== (head.unserved === true))
-      observed.violate(
-        "taken-down-is-absent",
-        `${recordId} is ${isDown ? "" : "not "}taken down, and its owner says that it is ${head.unserved ? "not " : ""}served`,
-      );
   }
 }
 

@@ -139,6 +139,47 @@ describe("an operator takes down", () => {
     expect(refused.status).toBe(400);
   });
 
+  it("at once where a region knows of it, although its index and its store still have the rows", async () => {
+    const { services, urls } = node.running;
+    const { register, registerStore, keys, recordIdOf } = services;
+    const company = await newCaller(keys.grant, "retrieval", "10000000-0000-4000-8000-000000000103");
+    const business = await newBusiness(node);
+    expect(await publishOne(business)).toBe(200);
+    const { uuid } = business.party;
+    const id = recordIdOf(uuid, "products", "one");
+    const search = { path: "/v1/products/search", body: JSON.stringify(productSearch) };
+    const seen = async () => {
+      await register.refresh();
+      const found = (await send(urls.base_url, company, search)).json["rows"] as readonly {
+        record_id: string;
+      }[];
+      const { status } = await send(urls.base_url, company, { path: `/v1/records/${id}` });
+      return { found: found.some(({ record_id }) => record_id === id), status };
+    };
+    let change = 1_000_000;
+    // The register is ahead of the rows, as it is while a large business leaves the indexes.
+    const tell = (record_id: string | null, lifted_at: string | null) => {
+      change += 1;
+      const facts = {
+        business_uuid: uuid,
+        record_id,
+        statement_of_reasons: "",
+        taken_down_at: "",
+        lifted_at,
+      };
+      const entry = { table: "takedown", partition: uuid, key: record_id ?? uuid, change } as const;
+      return registerStore.put([{ ...entry, body: JSON.stringify(facts) }]);
+    };
+    expect(await seen()).toEqual({ found: true, status: 200 });
+    for (const subject of [id, null]) {
+      await tell(subject, null);
+      expect(await seen()).toEqual({ found: false, status: 404 });
+      expect(await serves(business, id)).toEqual({ found: true, served: true });
+      await tell(subject, "2026-01-01T00:00:00.000Z");
+      expect(await seen()).toEqual({ found: true, status: 200 });
+    }
+  });
+
   it("everything of a business, also what it publishes meanwhile; what does not exist is refused", async () => {
     const business = await newBusiness(node);
     expect(await publishOne(business)).toBe(200);

@@ -39,6 +39,7 @@ import { type Removing, removalRoutes } from "./removal-routes.ts";
 import { parseFlag, single, sourceOfRequest } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
+import { type ServiceActReads, serviceActRoutes } from "./service-act-routes.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
 /** What the surface calls; each function checks its input beyond authentication. */
@@ -60,6 +61,7 @@ export interface BusinessDeps extends BusinessCallers {
   readonly catalogue: Catalogue;
   readonly readAttempts: ReadAttempts;
   readonly readDomains: ReadDomains;
+  readonly serviceActs: ServiceActReads;
   readonly uploadImage: UploadImage;
   readonly ads: AdPublishing;
   /** Routes that only the sandbox has. */
@@ -84,6 +86,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     ...catalogueRoutes(deps, deps.catalogue),
     attemptsRoute(deps, deps.readAttempts),
     domainsRoute(deps, deps.readDomains),
+    ...serviceActRoutes(deps, deps.serviceActs),
     ...bulkRoutes(deps),
     uploadImageRoute(deps, deps.uploadImage),
     ...adPublishingRoutes(deps, deps.ads),

@@ -36,6 +36,7 @@ const problems: readonly ProblemCode[] = [
   "business_not_verified",
   "not_found",
   "seal_invalid",
+  "deletion_rejected",
   "idempotency_in_progress",
   "idempotency_key_reused",
 ];
@@ -63,10 +64,15 @@ function removalRoute(
     tags: ["svc-push"],
     doc: {
       summary: `${action === "withdraw" ? "Withdraw" : "Delete"} one of your ${title} by a sealed document`,
-      description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. A record that the business does not have is answered 404, no matter who else has it.`,
+      description: `${effects[action]} A document is accepted once; sent again, however late, it is answered again and changes nothing. It is also accepted while the certificate of the business is ended, and names it; no mandate is asked for then where a person or the hosted key sealed it. A record that the business does not have is answered 404, no matter who else has it.`,
       parameters: [sandboxKey, idempotencyKey],
       body: removalBody,
-      answers: { 200: { description: "The record is out of serving", body: removalAnswer } },
+      answers: {
+        200: { description: "The record is out of serving", body: removalAnswer },
+        ...(action === "delete"
+          ? { 202: { description: "The deletion is held until an operator decides", body: removalAnswer } }
+          : {}),
+      },
       problems,
     },
     handle: signedHandler({

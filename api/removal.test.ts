@@ -353,18 +353,6 @@ describe("a removal needs", () => {
     expect((await remove("withdraw", sealed, {}, by)).status).toBe(200);
   });
 
-  it("a business with a certificate in force", async () => {
-    const by = await merchant();
-    const record_id = await publish("standing-1", by);
-    const sealed = await sealRemoval(by, { record_id }, by.signingKey);
-    await surfaces.services.parties.issueCertificate({
-      ...{ uuid: by.party.uuid, kind: "business", legal_name: "Opals Ltd", country: "GB" },
-      ...{ verified_since: formatTimestamp(0), status: "withdrawn", status_reason: "test" },
-      status_effective_from: formatTimestamp(Date.now()),
-    });
-    expect((await remove("withdraw", sealed, {}, by)).json).toMatchObject({ code: "business_not_verified" });
-  });
-
   it("a document: a bare DELETE is refused", async () => {
     const record_id = await publish("bare-1");
     const headers = { "idempotency-key": freshNonce() };

@@ -24,10 +24,12 @@ import { ledger } from "./ledger.ts";
 import { logAudit } from "./log-audit.ts";
 import { mcp } from "./mcp.ts";
 import { opsAct } from "./ops/act.ts";
+import { opsAudit } from "./ops/audit.ts";
 import { opsPushes, opsRefusals } from "./ops/callers.ts";
 import { opsExport } from "./ops/export.ts";
 import { opsList, opsNodes, opsSearch } from "./ops/lists.ts";
 import { opsShow, opsWatch } from "./ops/show.ts";
+import { opsTakedown } from "./ops/takedown.ts";
 import { purges } from "./purges.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
@@ -84,7 +86,19 @@ const commands: readonly Command[] = [
   ],
   ...adsCommands,
   ...holdCommands,
-  ...[opsNodes, opsList, opsSearch, opsPushes, opsRefusals, opsShow, opsWatch, opsExport, opsAct],
+  ...[
+    opsNodes,
+    opsList,
+    opsSearch,
+    opsPushes,
+    opsRefusals,
+    opsShow,
+    opsWatch,
+    opsExport,
+    opsAct,
+    opsTakedown,
+    opsAudit,
+  ],
   ...keyCommands,
 ];
 

@@ -14,10 +14,11 @@ export const revoke: Command = {
   details: [
     "  svc revoke key KEY_ID [--compromised-from TIME]",
     "  svc revoke mandate BUSINESS_UUID MANDATE_ID",
-    "  svc revoke certificate UUID --status revoked|closed|withdrawn --status-reason CODE [--effective-from TIME]",
+    "  svc revoke certificate UUID --status revoked|closed|withdrawn --status-reason CODE [--effective-from TIME] [--keep-keys]",
     "  svc revoke grant GRANT",
     "",
     "  Shows what will be revoked and asks; then the revocation is in force within seconds in every region. Repeating it does no harm.",
+    "  With the certificate of an AI company its keys end, unless --keep-keys is given.",
     "  TIME is a moment such as 2026-11-21T03:00:00Z. The audit log records who, why and the result.",
   ],
   options: {
@@ -33,6 +34,7 @@ export const revoke: Command = {
       help: "certificate: why, for everybody to read, such as approval_reversed",
     },
     "effective-from": { type: "string", value: "TIME", help: "certificate: effective date (default now)" },
+    "keep-keys": { type: "boolean", help: "certificate of an AI company: its keys stay in force" },
     yes: { type: "boolean", help: "do not ask" },
     json: { type: "boolean", help: "print the answer as JSON" },
     ...opsOptions,
@@ -45,7 +47,7 @@ interface Plan {
   readonly shown: string | null;
   /** The path to which the act is sent, and its members in addition to `by` and `reason`. */
   readonly path: string;
-  readonly members: Readonly<Record<string, string>>;
+  readonly members: Readonly<Record<string, string | true>>;
   /** Lines that describe the consequences. */
   readonly will: readonly string[];
 }
@@ -97,6 +99,8 @@ function planOf(args: Arguments): Plan {
   const odd = ["compromised-from", "status", "status-reason", "effective-from"].find(
     (name) => args.text(name) !== null && !found.options.includes(name),
   );
+  if (kind !== "certificate" && args.flag("keep-keys"))
+    throw new UsageError(`--keep-keys does not apply to a ${kind}. See: svc help revoke`);
   if (odd !== undefined) throw new UsageError(`--${odd} does not apply to a ${kind}. See: svc help revoke`);
   return found.plan(names, args);
 }
@@ -137,10 +141,14 @@ function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan 
   const shown = `/ops/certificates/${encodeURIComponent(uuid)}`;
   return {
     ...{ shown, path: `${shown}/${ending.last}` },
-    members: { status_reason: reason, ...(from === null ? {} : { effective_from: from }) },
+    members: {
+      status_reason: reason,
+      ...(from === null ? {} : { effective_from: from }),
+      ...(args.flag("keep-keys") ? { keep_keys: true } : {}),
+    },
     will: [
       `This certificate will be ${status} (${reason}) from ${from ?? "now"} on, for everybody to read.`,
-      `${ending.will}. Nothing more will be published. Keys of the party that only search have to be revoked one by one.`,
+      `${ending.will}. Nothing more will be published. The keys of an AI company ${args.flag("keep-keys") ? "stay in force" : "end with it"}.`,
     ],
   };
 }

@@ -10,6 +10,7 @@ import { assign, raise, setup } from "xstate";
 import type { TermsAgreement } from "../actors/messages/company.ts";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
+import type { ServedState } from "../actors/messages/serving.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
@@ -57,6 +58,10 @@ export interface BusinessContext {
   /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
   readonly held: readonly string[];
+  /** Number of deletions that wait for an operator. */
+  readonly heldDeletions: number;
+  /** Whether operators took everything of the business out of serving. */
+  readonly takenDown: boolean;
   /** Number of listings of live records: a listing is (record, country). */
   readonly listings: number;
   readonly recordsLive: number;
@@ -144,6 +149,13 @@ export type BusinessEvent =
       /** Given if the timer of purges has to be set for this deletion. */
       readonly timer?: NextWork;
     }
+  /** A deletion waits for an operator, or one was decided. */
+  | { readonly type: "deletion.held"; readonly document_hash: string }
+  | { readonly type: "deletion.decided"; readonly document_hash: string; readonly released: boolean }
+  /** Operators took everything of the business out of serving, or undid that. */
+  | { readonly type: "business.taken_down"; readonly taken_down: boolean }
+  /** These records are served from now on, or not any more. */
+  | { readonly type: "serving.changed"; readonly records: readonly ServedState[] }
   /** The timer of purges ended. */
   | { readonly type: "purges.due" }
   /** What is proved of purges, and when the next one is due. */
@@ -208,6 +220,8 @@ export const businessMachine = setup({
     endCancelled: (_, _params: { push_id: string; by_operator?: true }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
     reviewStanding: () => {},
+    restateServing: (_, _params: { records: readonly ServedState[] }) => {},
+    restateAll: () => {},
     purgeRecords: () => {},
     confirmDomains: () => {},
     // One timer, for the purge that is due first; setting it again replaces it.
@@ -236,6 +250,8 @@ export const businessMachine = setup({
     change: 0,
     pending: [],
     held: [],
+    heldDeletions: 0,
+    takenDown: false,
     listings: 0,
     recordsLive: 0,
     purgeAtMs: null,
@@ -364,6 +380,14 @@ export const businessMachine = setup({
       },
       { actions: ["noteRemoval", { type: "removeRecord", params: ({ event }) => removedBy(event) }] },
     ],
+    "deletion.held": { actions: assign({ heldDeletions: ({ context }) => context.heldDeletions + 1 }) },
+    "deletion.decided": { actions: assign({ heldDeletions: ({ context }) => context.heldDeletions - 1 }) },
+    "business.taken_down": {
+      actions: [assign({ takenDown: ({ event }) => event.taken_down }), "restateAll"],
+    },
+    "serving.changed": {
+      actions: { type: "restateServing", params: ({ event }) => ({ records: event.records }) },
+    },
     "purges.due": { actions: [assign({ purgeAtMs: null }), "purgeRecords"] },
     "records.purged": [
       { guard: "setsTimer", actions: ["notePurgeTimer", "setPurgeTimer"] },

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,9 +18,11 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseSigningKey } from "../client/signing-key.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { mergeAudit, type OwnAudit } from "../ops/audit.ts";
 import { signedIn } from "../ops/sign-in.fixture.ts";
 import { sandboxKeyFacts } from "../service/sandbox-keys.ts";
 import { openAuditLog } from "./audit-log.ts";
+import { createAuditReads } from "./audit-reads.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 let home: string;
@@ -42,6 +45,57 @@ const linesOf = (name?: string): readonly Record<string, unknown>[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 const open = () => openAuditLog({ auditTo: "file", home, region: "eu-west1" });
+
+describe("reading it", () => {
+  const read = (before: string | null, limit: number) =>
+    createAuditReads({ auditTo: "file", home })({ before, limit });
+  const line = (at: number, msg: string, more = "") =>
+    `${JSON.stringify({ level: 30, time: new Date(at).toISOString(), audit: true, region: "eu-west1", msg, more })}\n`;
+
+  it("gives pages, newest first, that leave nothing out where entries have one moment (AR1)", async () => {
+    expect(await read(null, 2)).toEqual({ readable: true, entries: [] });
+    const moments = [1, 2, 2, 2, 3, 4, 4, 5];
+    // Long lines, so that they cross the chunks in which the file is read.
+    const long = "x".repeat(30_000);
+    for (const [index, at] of moments.entries()) appendFileSync(path(), line(at, `e${index}`, long));
+    const seen: string[] = [];
+    for (let before: string | null = null; ; ) {
+      const own: OwnAudit = await read(before, 2);
+      const merged = mergeAudit([{ node: "n", page: own }], 2);
+      seen.push(...merged.entries.map(({ event }) => event));
+      before = merged.next_before;
+      if (before === null) break;
+    }
+    expect(seen).toEqual(["e7", "e6", "e5", "e4", "e3", "e2", "e1", "e0"]);
+  });
+
+  it("leaves out what is no entry, and says where there is nothing to read (AR2)", async () => {
+    writeFileSync(path(), `${line(1, "first")}{"cut": tr\nnull\n${line(2, "second")}{"level":30,"ti`);
+    const { entries } = await read(null, 9);
+    expect(entries.map(({ event }) => event)).toEqual(["second", "first"]);
+    expect(await createAuditReads({ auditTo: "stdout", home })({ before: null, limit: 9 })).toEqual({
+      ...{ readable: false, entries: [] },
+    });
+  });
+
+  it("merges the nodes' pages to one, cut between two moments", () => {
+    const page = (...ats: readonly string[]): OwnAudit => ({
+      readable: true,
+      entries: ats.map((at) => ({ at, event: at, region: "r", detail: {} })),
+    });
+    const merged = mergeAudit(
+      [
+        { node: "a", page: page("5", "3", "3") },
+        { node: "b", page: page("4", "1") },
+        { node: "c", page: { readable: false, entries: [] } },
+      ],
+      2,
+    );
+    expect(merged.entries.map(({ at, node }) => `${at}${node}`)).toEqual(["5a", "4b"]);
+    expect([merged.next_before, merged.unreadable]).toEqual(["4", ["c"]]);
+    expect(mergeAudit([{ node: "a", page: page("2") }], 2).next_before).toBeNull();
+  });
+});
 
 describe("an audit log in a file", () => {
   it("has each line when it returns, and is its owner's alone (L1)", () => {

@@ -4,14 +4,16 @@ import type { BusinessDeps } from "../api/business.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
+import { readOwnHeldDeletions } from "../service/held-deletions.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
 import { readOwnDomains } from "../service/read-domains.ts";
+import { readOwnTakedowns } from "../service/takedowns.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
 
 export function businessReadsOf(
   services: NodeServices,
-): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains"> {
+): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
   const common = { ...services, crypto: nativeCrypto };
   const catalogue = {
     ...common,
@@ -25,5 +27,9 @@ export function businessReadsOf(
     },
     readAttempts: (request) => readPushAttempts(common, request),
     readDomains: (businessUuid) => readOwnDomains(common, businessUuid),
+    serviceActs: {
+      takedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
+      heldDeletions: (businessUuid, after) => readOwnHeldDeletions(common, businessUuid, after),
+    },
   };
 }

@@ -64,7 +64,7 @@ export async function inspectionExamples(
 
 /** What an operator sees of actors depends on what each was doing: only the members are compared. */
 const momentary =
-  /^(?:GET \/ops\/(?:nodes|counts|attention|refusals|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
+  /^(?:GET \/ops\/(?:nodes|counts|attention|refusals|audit|search|pushes.*|actors(?:\/:kind\/:id.*)?)|POST \/ops\/actors\/.*)$/;
 
 export function comparedForm(
   key: string,

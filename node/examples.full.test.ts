@@ -36,6 +36,7 @@ import { fileOf, sendFile } from "./bulk.fixture.ts";
 import { shortened, shownMax } from "./example-forms.fixture.ts";
 import { comparedForm, inspectionExamples, liveExamples, tokenPlace } from "./example-inspection.fixture.ts";
 import { moneyExamples } from "./example-money.fixture.ts";
+import { takedownExamples } from "./example-takedowns.fixture.ts";
 import { toolCalls } from "./example-tools.fixture.ts";
 import { newPerson, sealDecision } from "./hold-decisions.fixture.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
@@ -317,11 +318,10 @@ async function log(base: string, read: (path: string, route: string) => Promise<
 }
 
 async function operations(pushId: string, grant: string): Promise<void> {
-  const { uuid } = business.party;
-  const { key_id } = business.key;
+  const [uuid, key_id] = [business.party.uuid, business.key.key_id];
   const act = { reason: "Found in a public repository." };
-  const plain = ["/healthz", "/readyz", "/metrics", "/ops/stalled-pushes", "/ops/purges"];
-  for (const path of plain) await askOps(path, path);
+  for (const path of ["/healthz", "/readyz", "/metrics", "/ops/stalled-pushes", "/ops/purges"])
+    await askOps(path, path);
   await askOps(`/ops/purges/${uuid}`, "/ops/purges/:business_uuid");
   await askOps("/ops/actors/push", "/ops/actors/:kind");
   const { id } = pushRef(uuid, pushId);
@@ -342,11 +342,8 @@ async function operations(pushId: string, grant: string): Promise<void> {
   await askOps(`/ops/groups/${companyUuid}/join`, "/ops/groups/:company_uuid/join", joined);
   await askOps("/ops/grants/revoke", "/ops/grants/revoke", { grant, ...act });
   await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
-  for (const [last, status_reason] of [
-    ["withdraw", "approval_reversed"],
-    ["close", "business_closed"],
-    ["revoke", "fraud"],
-  ])
+  const ends = { withdraw: "approval_reversed", close: "business_closed", revoke: "fraud" };
+  for (const [last, status_reason] of Object.entries(ends))
     await askOps(`/ops/certificates/${uuid}/${last}`, `/ops/certificates/:uuid/${last}`, {
       status_reason,
       ...act,
@@ -388,6 +385,7 @@ it("are of every operation, and what a node answers now", async () => {
   await insight();
   await verification(answers);
   await moneyExamples({ node, company, companyUuid, ask, askOps });
+  await takedownExamples({ node, ask, askOps });
   await operations(pushId, await grants());
   const operationKeys = await allOperations();
   const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));

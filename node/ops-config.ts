@@ -52,13 +52,14 @@ const groupsSetting: Readonly<Record<OpsRight, string>> = {
   act: "SVC_OPS_ACT_GROUPS",
   money: "SVC_OPS_MONEY_GROUPS",
   parties: "SVC_OPS_PARTIES_GROUPS",
+  takedowns: "SVC_OPS_TAKEDOWNS_GROUPS",
   cluster: "SVC_OPS_CLUSTER_GROUPS",
 };
 
 function mapRights<T>(of: (right: OpsRight) => T): Readonly<Record<OpsRight, T>> {
   return {
     ...{ read: of("read"), act: of("act"), money: of("money") },
-    ...{ parties: of("parties"), cluster: of("cluster") },
+    ...{ parties: of("parties"), takedowns: of("takedowns"), cluster: of("cluster") },
   };
 }
 

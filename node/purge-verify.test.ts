@@ -8,6 +8,7 @@ import { contractFetch } from "../api/contract.fixture.ts";
 import { purges } from "../cli/purges.ts";
 import { createSvcClient, type RecordAnswer, type SvcClient } from "../client/service-client.ts";
 import { parseSigningKey } from "../client/signing-key.ts";
+import { signedIn } from "../ops/sign-in.fixture.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -105,6 +106,49 @@ describe("the operators", () => {
     expect(metrics).toMatch(/^svc_purge_oldest_seconds 2[0-9]{6}(\.[0-9]+)?$/m);
     latePurges.forget(businessUuid);
   });
+});
+
+it("a purge that the law orders leaves a signed statement, for everybody who has the record's id and hash", async () => {
+  const business = await newBusiness(node);
+  const bytes = product("ordered", { product_name: "A kettle" });
+  const { body } = await batchBody(business, [bytes], { seq: 1 });
+  const { json } = await publishOver(node, business, body);
+  const record_id = String((json["results"] as readonly JsonObject[])[0]?.["record_id"]);
+  const { services, urls, config } = node.running;
+  const order = async (id: string, members: object) => {
+    const token = (await readFile(join(config.home, "ops-token"), "utf8")).trim();
+    const answer = await contractFetch(`${urls.ops_url}/ops/purge-orders/${id}`, {
+      method: "POST",
+      headers: { authorization: signedIn(token, "Ada"), "content-type": "application/json" },
+      body: JSON.stringify({ reason: "Letter 12", ...members }),
+    });
+    return { status: answer.status, json: (await answer.json()) as JsonObject };
+  };
+  const ground = "Judgment 3 O 5/26 of the Landgericht";
+  expect((await order(record_id, {})).status).toBe(400);
+  expect((await order(`svc_${"a".repeat(26)}`, { ground })).status).toBe(404);
+  expect(await order(record_id, { ground })).toMatchObject({ status: 200, json: { changed: true } });
+  const origin = hashOf(bytes);
+  const path = `/v1/verify/${record_id}?origin=${encodeURIComponent(origin)}`;
+  const page = async () => (await client.verificationRead(`${path}&format=json`)).body as JsonObject;
+  const statementOf = async () => (await page())["purge_order"] as JsonObject | null;
+  await vi.waitUntil(async () => (await statementOf())?.["purged_at"] != null, { timeout: 20_000 });
+  const shown = await page();
+  expect(shown).toMatchObject({
+    ...{ status: "purged", removal: null, valid: true },
+    purge_order: { ground, versions: [{ generation: 1, hash: origin }] },
+  });
+  const signed = readPage(services.trust(), rubbish(shown));
+  expect(signed).toMatchObject({ ok: true, value: { purge_order: shown["purge_order"] } });
+  expect((await services.records.readHead(record_id))?.live).toBe(false);
+  // The first order stands, with its ground.
+  expect(await order(record_id, { ground: "another" })).toMatchObject({
+    ...{
+      status: 200,
+      json: { changed: false, subject: { ground, proof: { versions: [{ generation: 1 }] } } },
+    },
+  });
+  expect(await (await contractFetch(`${urls.verify_url}${path}&format=html`)).text()).toContain(ground);
 });
 
 it("a log has what it needs of the document after the purge: exact bytes, seal, place and time", async () => {

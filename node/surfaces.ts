@@ -27,10 +27,11 @@ import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createBlocks } from "../service/blocks.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createHeldDeletions } from "../service/held-deletions.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { createOperatorLedgers, type OperatorLedgers } from "../service/ledgers.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
-import { readPurges } from "../service/purges.ts";
+import { orderPurge, readPurges } from "../service/purges.ts";
 import { createQueryBudget } from "../service/query-budget.ts";
 import {
   createRegionalBudget,
@@ -42,7 +43,9 @@ import {
 import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
+import { createTakedowns } from "../service/takedowns.ts";
 import { createTestVectors, type VectorFolder } from "../service/test-vectors.ts";
+import { createAuditReads } from "./audit-reads.ts";
 import { businessReadsOf } from "./business-reads.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeReadings } from "./edge-readings.ts";
@@ -198,17 +201,21 @@ function opsOf(
     ready: () => readiness(services),
     ...createInspection(services, {
       ...{ version: release, definitions: nodeDefinitions(services), refused },
+      audit: createAuditReads(services.config),
       check: () => readinessWithSpaces(services),
     }),
     stalledPushes: () => services.stalled.list(),
     purges: {
       late: () => services.latePurges.list(),
       ofBusiness: (uuid, after) => readPurges(services, uuid, after),
+      order: (request) => orderPurge({ ...services, sha256: nativeCrypto.sha256 }, request),
     },
     listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     revocations: revocationsOf(services, authentication),
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),
+    takedowns: createTakedowns(services),
+    heldDeletions: createHeldDeletions(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });
 }

@@ -21,7 +21,7 @@ const proxy = {
   ...{ userHeader: "x-forwarded-user", groupsHeader: "x-forwarded-groups" },
   groups: {
     ...{ read: ["watchers"], act: ["drivers"], money: ["bookkeepers"], parties: ["registrars"] },
-    cluster: ["operators"],
+    ...{ takedowns: ["moderators"], cluster: ["operators"] },
   },
 };
 const access = { hosts: ["localhost:80"], token, readToken, isLoopback: true };
@@ -117,7 +117,7 @@ describe("who acts (G2)", () => {
     expect(codeOf(answer)).toEqual([403, "right_missing"]);
   });
 
-  it("needs the right of its own that money, parties, and the cluster have", async () => {
+  it("needs the right of its own that money, parties, takedowns and the cluster have", async () => {
     const payloads: readonly (readonly [string, string])[] = [
       ["drivers", "/ops/actors/push/b.p/retry"],
       ["bookkeepers", "/ops/ledgers/x/entries"],
@@ -127,12 +127,13 @@ describe("who acts (G2)", () => {
       ...["/ops/grants/revoke", "/ops/blocks/b/block", "/ops/groups/c/join"].map(
         (url) => ["registrars", url] as const,
       ),
+      ["moderators", "/ops/takedowns/x/impose"],
       ...["/ops/cluster/declare-dead", "/ops/cluster/rebuild", "/ops/nodes/a/drain"].map(
         (url) => ["operators", url] as const,
       ),
     ];
     const { server } = noting();
-    for (const group of ["watchers", "drivers", "bookkeepers", "registrars", "operators"])
+    for (const group of ["watchers", "drivers", "bookkeepers", "registrars", "moderators", "operators"])
       for (const [needed, url] of payloads) {
         const headers = { "x-forwarded-user": "ada", "x-forwarded-groups": group };
         const answer = await server.inject({

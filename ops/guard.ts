@@ -1,5 +1,5 @@
-// Who may use the operators' surface, and for what: reading, acting on actors and nodes, the accounts, the parties and the cluster
-// are separate rights.
+// Who may use the operators' surface, and for what: reading, acting on actors and nodes, the accounts, the parties, takedowns and the
+// cluster are separate rights.
 //   G1. A request names a host that this surface answers for, so that a page open in an operator's browser cannot reach it
 //       under its own name (DNS rebinding).
 //   G2. Every request that changes something needs the right that its route names, on every address; so does a read that shows more
@@ -23,6 +23,7 @@ export const opsRights = {
   act: "To act on actors and nodes, and to take a journal",
   money: "To pay in, and to correct accounts",
   parties: "To revoke keys, mandates, certificates and grants, to block, and to change groups",
+  takedowns: "To take records and businesses out of serving, and to decide on deletions and purges",
   cluster: "To move homes, to declare regions dead and bring them back, and to rebuild indexes",
 } as const;
 export type OpsRight = keyof typeof opsRights;
@@ -32,6 +33,7 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
   [/^\/ops\/ledgers\//, "money"],
   [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|groups)\//, "parties"],
+  [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];
 const reads = ["GET", "HEAD"];

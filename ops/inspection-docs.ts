@@ -3,6 +3,7 @@
 import type { Operation, Parameter } from "../api/route.ts";
 import { anyText, type Shape } from "../protocol/shape.ts";
 import { actorActBody, actorActNames, actorActOutcome, actorActs, drainBody } from "./actor-acts.ts";
+import { auditPage } from "./audit.ts";
 import { exportMediaType } from "./inspection.ts";
 import {
   actorCounts,
@@ -63,6 +64,15 @@ const lists: readonly Operation[] = [
     searchResult,
     {
       parameters: [parameter("query", "q", "2 to 256 characters; `kind/…` searches one kind only."), limit],
+    },
+  ),
+  read(
+    "/ops/audit",
+    "The audit logs of all nodes: what operators did or were refused, newest first",
+    auditPage,
+    {
+      parameters: [parameter("query", "before", "`next_before` of the previous page.")],
+      problems: ["request_invalid"],
     },
   ),
   read("/ops/refusals", "Requests that were refused, by surface, code, key and address", refusedRequests, {

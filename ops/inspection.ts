@@ -2,9 +2,11 @@
 // points. Everything here is a read; nothing wakes or changes an actor.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { parseTimestamp } from "../protocol/identifiers.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import type { ProblemExtras } from "../protocol/problem.ts";
 import type { Result } from "../protocol/result.ts";
+import type { AuditPage } from "./audit.ts";
 import type {
   ActorCounts,
   ActorDetail,
@@ -65,6 +67,8 @@ export interface Inspection {
   attention(): Promise<AttentionList>;
   search(text: string, limit: number): Promise<SearchResult>;
   refused(query: RefusedQuery): Promise<RefusedRequests>;
+  /** A page of the audit logs of all nodes, {@link auditPageMax} entries or a few more. */
+  audit(before: string | null): Promise<AuditPage>;
   /** Null for an actor that never existed. */
   detail(ref: Ref): Promise<ActorDetail | null>;
   machines(): readonly MachineChart[];
@@ -132,6 +136,16 @@ export function addInspectionRoutes(server: FastifyInstance, inspection: Inspect
     { schema: query("surface", "code", "key_id") },
     async ({ query: { surface = null, code = null, key_id = null } }) =>
       inspection.refused({ surface, code, key_id }),
+  );
+  server.get<{ Querystring: { before?: string } }>(
+    "/ops/audit",
+    { schema: query("before") },
+    async ({ query: { before = null } }, reply) =>
+      before === null || parseTimestamp(before) !== null
+        ? inspection.audit(before)
+        : sendProblem(reply, "request_invalid", "`before` is the `next_before` of the previous page.", {
+            pointer: "/query/before",
+          }),
   );
   server.get<{ Params: Ref }>("/ops/actors/:kind/:id", async ({ params }, reply) => {
     const detail = await inspection.detail(params);

@@ -14,8 +14,10 @@ import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { blockState, changed, groupState } from "./block-shapes.ts";
 import { neededRight, opsRights } from "./guard.ts";
+import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
+import { purgeOrderOperations } from "./purges.ts";
 import { certificateEnds } from "./revocations.ts";
 import { sessionBody, sessionState } from "./session-routes.ts";
 import { hostCookieName } from "./sessions.ts";
@@ -23,6 +25,7 @@ import {
   actList,
   actorList,
   bodies,
+  certificateEnd,
   certificateState,
   clusterState,
   done,
@@ -35,6 +38,7 @@ import {
   readyReport,
   stalledPushes,
 } from "./shapes.ts";
+import { takedownOperations } from "./takedowns.ts";
 
 const rightWords = Object.entries(opsRights)
   .map(([right, words]) => `\`${right}\`: ${words}.`)
@@ -132,7 +136,7 @@ const revocations: readonly Operation[] = [
       ...{
         summary,
         body: bodies.certificate,
-        answer: done("certificate", certificateState),
+        answer: certificateEnd,
         parameters: [uuid],
       },
     }),
@@ -226,9 +230,17 @@ const cluster: readonly Operation[] = [
 export function openApiOf(isClustered: boolean): JsonObject {
   const info = {
     title: "Operations",
-    description: "Health, state, revocations, accounts and blocks, for the operators of a node.",
+    description: "Health, state, revocations, accounts, blocks and takedowns, for the operators of a node.",
     servers: [],
   };
-  const acts = [...session, ...revocations, ...ledgers, ...blocks];
+  const acts = [
+    ...session,
+    ...revocations,
+    ...ledgers,
+    ...blocks,
+    ...takedownOperations,
+    ...heldDeletionOperations,
+    ...purgeOrderOperations,
+  ];
   return openApi(info, [...reads, ...inspectionOperations, ...acts, ...(isClustered ? cluster : [])], terms);
 }

@@ -6,13 +6,16 @@ import type { KeptAct } from "../actors/messages/business.ts";
 import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
+import type { Takedowns } from "../service/takedowns.ts";
 import type { ActorActing } from "./actor-acts.ts";
 import type { Inspection } from "./inspection.ts";
 import type { ActorDetail, MachineChart } from "./inspection-shapes.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
+import type { PurgeReads } from "./purges.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
@@ -79,6 +82,19 @@ export const noBlocks: Blocks = {
   joinGroup: nothing,
 };
 
+export const noTakedowns: Takedowns = {
+  ...{ of: nothing, impose: nothing, lift: nothing },
+  inForce: () => ({ takedowns: [], total: 0 }),
+};
+
+export const noPurges: PurgeReads = {
+  late: () => [],
+  ofBusiness: async () => ({ purges: [], next_after: null }),
+  order: nothing,
+};
+
+export const noHeldDeletions: HeldDeletions = { ofBusiness: nothing, decide: nothing };
+
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 const emptyChart = (kind: string): MachineChart => ({
@@ -92,6 +108,7 @@ export const noInspection: Inspection = {
   list: async ({ scope }) => ({ scope, actors: [], next_after: null, missing: [] }),
   attention: async () => ({ nodes: [], actors: [], total: 0, is_complete: true, missing: [] }),
   search: async () => ({ actors: [], is_complete: true, missing: [] }),
+  audit: async () => ({ entries: [], next_before: null, unreadable: [], missing: [] }),
   refused: async () => ({ codes: [], requests: [], forgotten: 0, missing: [] }),
   detail: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
   machines: () => ["business", "integration-key", "ledger", "push"].map(emptyChart),
@@ -118,10 +135,12 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
     stalledPushes: () => [],
-    purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
+    purges: noPurges,
     revocations: noRevocations,
     ledgers: noLedgers,
     blocks: noBlocks,
+    takedowns: noTakedowns,
+    heldDeletions: noHeldDeletions,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

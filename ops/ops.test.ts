@@ -3,7 +3,7 @@ import type { ClusterOps } from "./cluster.ts";
 import type { ActorDetail } from "./inspection-shapes.ts";
 import { createMetrics, processMetrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
-import { act, authorization, noInspection, openOps, report, token } from "./ops.fixture.ts";
+import { act, authorization, noInspection, noPurges, openOps, report, token } from "./ops.fixture.ts";
 import type { ClusterState } from "./shapes.ts";
 
 describe("operators", () => {
@@ -51,6 +51,7 @@ describe("operators", () => {
     const asked: unknown[] = [];
     const server = openOps({
       purges: {
+        ...noPurges,
         late: () => Array.from({ length: 101 }, () => late),
         ofBusiness: async (uuid, after) => {
           asked.push([uuid, after]);

@@ -7,7 +7,16 @@ import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
-import { noActing, noBlocks, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
+import {
+  noActing,
+  noBlocks,
+  noHeldDeletions,
+  noInspection,
+  noLedgers,
+  noPurges,
+  noRevocations,
+  noTakedowns,
+} from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
@@ -24,11 +33,13 @@ const server = buildOps({
   inspection: noInspection,
   acting: noActing,
   stalledPushes: () => [],
-  purges: { late: () => [], ofBusiness: async () => ({ purges: [], next_after: null }) },
+  purges: noPurges,
   listActors: async () => [],
   revocations: noRevocations,
   ledgers: noLedgers,
   blocks: noBlocks,
+  takedowns: noTakedowns,
+  heldDeletions: noHeldDeletions,
   audit: { record: () => {} },
   cluster: rubbish({}),
 });

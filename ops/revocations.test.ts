@@ -38,7 +38,10 @@ describe("operators who take something out of force", () => {
     certificate: async (uuid) => (uuid === "u" ? ok(certificateFacts) : refuse("unknown", "There is none.")),
     revokeKey: done("key", keyFacts),
     revokeMandate: done("mandate", mandateFacts),
-    endCertificate: done("certificate", certificateFacts),
+    endCertificate: async (request) => {
+      const ended = await done("certificate", certificateFacts)(request);
+      return ok({ ...ended.value, keys_ended: [] });
+    },
     revokeGrant: done("grant", keyFacts),
     acts: async (_uuid, { after, entry }) =>
       after === 0 ? { acts: [{ ...keptAct(7), entry: entry ?? "key/k" }], next_after: 99 } : noActs,
@@ -61,6 +64,7 @@ describe("operators who take something out of force", () => {
         "certificate",
         {
           ...{ uuid: "u", status: ["revoked", "closed", "withdrawn"][at], status_reason: "fraud" },
+          keep_keys: false,
           effective_from: at === 0 ? moment : null,
         },
       ],

@@ -73,10 +73,12 @@ function addCertificateRoutes(server: FastifyInstance, revocations: Revocations)
       `/ops/certificates/:uuid/${last}`,
       { schema: { body: bodies.certificate.schema } },
       async (request, reply) => {
-        const { status_reason, effective_from = null } = request.body;
+        const { status_reason, effective_from = null, keep_keys = false } = request.body;
         const { uuid } = request.params;
-        const asked = { uuid, status, effective_from, status_reason, act: actOf(request) };
-        return tell(reply, "certificate", await revocations.endCertificate(asked));
+        const asked = { uuid, status, effective_from, status_reason, keep_keys, act: actOf(request) };
+        const outcome = await revocations.endCertificate(asked);
+        const keys = outcome.ok ? { keys_ended: outcome.value.keys_ended } : {};
+        return tell(reply, "certificate", outcome, keys);
       },
     );
   }
@@ -90,10 +92,12 @@ function tell<T>(
   reply: FastifyReply,
   name: string,
   outcome: Result<Done<T>, "unknown" | "refused">,
+  more: object = {},
 ): FastifyReply {
   if (!outcome.ok)
     return sendProblem(reply, outcome.code === "unknown" ? "not_found" : "request_invalid", outcome.detail);
   const { changed, since, subject } = outcome.value;
-  reply.request.outcome = { changed, since, [name]: subject };
-  return reply.send({ changed, since, [name]: subject });
+  const told = { changed, since, [name]: subject, ...more };
+  reply.request.outcome = told;
+  return reply.send(told);
 }

@@ -22,13 +22,16 @@ import {
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import type { Blocks } from "../service/blocks.ts";
 import { failureAnswer } from "../service/failure.ts";
+import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
+import type { Takedowns } from "../service/takedowns.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
 import { type AuditLog, addAudit, rightFor } from "./acts.ts";
 import { addBlockRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
+import { addHeldDeletionRoutes } from "./held-deletions.ts";
 import { addInspectionRoutes, type Inspection } from "./inspection.ts";
 import { addLedgerRoutes } from "./ledgers.ts";
 import { addLiveRoutes, type LiveTiming } from "./live.ts";
@@ -42,6 +45,7 @@ import { addRevocationRoutes } from "./revocations.ts";
 import { addSessionRoutes, judgeOpenings } from "./session-routes.ts";
 import { createOpsSessions, type OpsSessions } from "./sessions.ts";
 import type { ReadyReport, StalledPush } from "./shapes.ts";
+import { addTakedownRoutes } from "./takedowns.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -64,6 +68,8 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
+  readonly takedowns: Takedowns;
+  readonly heldDeletions: HeldDeletions;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
   /** What operators may do to the cluster; null if the node is standalone. */
@@ -137,6 +143,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addRevocationRoutes(server, deps.revocations);
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
+  addTakedownRoutes(server, deps.takedowns);
+  addHeldDeletionRoutes(server, deps.heldDeletions);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   addPages(server, deps);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));

@@ -85,6 +85,9 @@ export const bodies = {
       matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code"),
       "The reason, as a code that the certificate shows to everybody, such as approval_reversed.",
     ),
+    keep_keys: optional(
+      described(flag, "The keys of an AI company stay in force; without it they end with its certificate."),
+    ),
     effective_from: optional(moment("Effective date, which is not in the future; now if it is left out.")),
     ...actMembers,
   }),
@@ -231,6 +234,14 @@ export function done<N extends string>(name: N, subject: Shape<unknown>) {
   });
 }
 
+/** The outcome of the end of a certificate. */
+export const certificateEnd = object({
+  changed: described(flag, "False where it was so before."),
+  since: described(timestamp, "From when on."),
+  certificate: certificateState,
+  keys_ended: described(listOf(keyId), "The keys of an AI company that ended with it."),
+});
+
 export const actList = object({
   uuid: anyText,
   acts: listOf(
@@ -328,6 +339,23 @@ const latePurge = named(
 export type LatePurge = Of<typeof latePurge>;
 export const latePurges = object({ late: listOf(latePurge) });
 
+export const purgeProof = nullable(
+  described(
+    object({
+      purged_at: timestamp,
+      versions: described(
+        listOf(object({ generation: count, hash })),
+        "The versions whose bytes, rows and sidecars were removed from the record store, by the hash of their bytes.",
+      ),
+      regions: described(
+        listOf(region),
+        "The regions whose index confirmed that its files have no more of the record.",
+      ),
+    }),
+    "Null until the bytes are purged everywhere.",
+  ),
+);
+
 const purgeState = named(
   "PurgeState",
   object({
@@ -346,22 +374,7 @@ const purgeState = named(
       oneOf(["owed", "due", "purged"]),
       "`due`: it should be done. `/ops/purges` of the node on which the business lives says what it waits for.",
     ),
-    proof: nullable(
-      described(
-        object({
-          purged_at: timestamp,
-          versions: described(
-            listOf(object({ generation: count, hash })),
-            "The versions whose bytes, rows and sidecars were removed from the record store, by the hash of their bytes.",
-          ),
-          regions: described(
-            listOf(region),
-            "The regions whose index confirmed that its files have no more of the record.",
-          ),
-        }),
-        "Null until the bytes are purged everywhere.",
-      ),
-    ),
+    proof: purgeProof,
   }),
 );
 const operatorEntry = object({

@@ -59,6 +59,7 @@ export const problemCodes = {
   expectation_failed: { status: 417, title: "The expectation is not met" },
   host_not_allowed: { status: 421, title: "This is not served under the named host" },
   region_misdirected: { status: 421, title: "The key belongs to another region" },
+  deletion_rejected: { status: 409, title: "The deletion was rejected" },
   idempotency_key_reused: { status: 422, title: "The idempotency key was used for a different request" },
   sort_required: { status: 400, title: "A sort is required" },
   unknown_field: { status: 400, title: "The field does not exist" },

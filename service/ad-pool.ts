@@ -1,6 +1,6 @@
 // POST /v1/ads/pool: up to 20 ads for one country, in the caller's order, each of which verifies alone (specification, «Ad pool item»).
-//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, and what does not stand any more
-//         (ad-standing.ts) are absent, and nothing says so.
+//   APL1. Ads of advertisers who blocked the caller's group, or whose certificate is not active, what does not stand any more
+//         (ad-standing.ts) and what was taken down are absent, and nothing says so.
 //   APL2. A pool is durable, like its receipt, before it is answered: what is rendered later is known to have been served.
 
 import type { AdFacts } from "../actors/messages/ads.ts";
@@ -34,7 +34,7 @@ import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 export interface AdPoolDeps {
   readonly book: Pick<AdBook, "find">;
   readonly items: AdItems;
-  readonly register: Pick<Register, "hasBlocked"> & StandingRegister;
+  readonly register: Pick<Register, "hasBlocked" | "takenDown"> & StandingRegister;
   readonly receipts: Receipts;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly crypto: Pick<CryptoPort, "sha256">;
@@ -143,9 +143,10 @@ async function prepare(
   const stands = judged instanceof Promise ? await judged : judged;
   const standing = offers.filter(({ campaign }) => stands(campaign));
   const ordered = orderAds(standing, { sorts, retrievalId, sha256: deps.crypto.sha256 });
-  const items = await deps.items.itemsOf(
-    choose(ordered, (ad) => stands(ad) && !shown.has(ad.ad_id), request),
-  );
+  const { takenDown } = deps.register;
+  const mayBeShown = (ad: AdFacts): boolean =>
+    stands(ad) && !shown.has(ad.ad_id) && !takenDown.has(ad.business_uuid, ad.ad_id);
+  const items = await deps.items.itemsOf(choose(ordered, mayBeShown, request));
   return answerOf(deps, caller, { request, retrieval, items, session: sessions[0] ?? null });
 }
 

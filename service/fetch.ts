@@ -1,5 +1,5 @@
 // GET /v1/records/{record_id}: one record, exactly as it was sealed (specification, «Retrieval API»).
-//   F1. A record that never existed, one that is withdrawn or deleted, and one of a business that blocked the caller's
+//   F1. A record that never existed, one that is withdrawn, deleted or taken down, and one of a business that blocked the caller's
 //       group all answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
 //   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version, and a
 //       business file to one status of its endpoints.
@@ -182,7 +182,9 @@ async function readRecord(
   const record = known ?? (await openRecord(deps, kept, request.recordId));
   if (record === null) return null;
   const { party } = request.authenticated.caller;
-  return deps.register.hasBlocked(record.businessUuid, party) ? null : record;
+  const { businessUuid } = record;
+  const isOut = deps.register.takenDown.has(businessUuid, request.recordId);
+  return isOut || deps.register.hasBlocked(businessUuid, party) ? null : record;
 }
 
 /** The cached part of the record, provided its head and the policy in force are still those it was made with. */

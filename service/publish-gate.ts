@@ -9,7 +9,7 @@ import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
 import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
 import { checkSource, checkType } from "./mandate-scope.ts";
-import { judgeVerified } from "./publish-standing.ts";
+import { judgeCertified, judgeVerified } from "./publish-standing.ts";
 
 export interface GateDeps extends FindMandateDeps {
   readonly clock: Clock;
@@ -27,34 +27,67 @@ export interface GateRequest {
 export interface Gate {
   readonly facts: PublishingFacts;
   readonly mandate: StandingMandate;
-  /** Read before the home was asked. */
 }
 
-/** Without a `collection`, what the mandate covers is judged elsewhere (remove-record.ts, V2). */
-export async function passGate(
-  deps: GateDeps,
-  request: Omit<GateRequest, "collection"> & { readonly collection: string | null },
-): Promise<Gate | Refused> {
-  const { actors, clock } = deps;
-  const { party, key } = request.caller;
-  const question = { type: "publishing.facts", key_id: key.key_id } as const;
-  const facts = await actors.ask(businessRef(party.uuid), question);
-  const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
+/** What is known of a request that may remove: without a mandate only from a business whose certificate has ended. */
+export interface RemovalGate extends Omit<Gate, "mandate"> {
+  readonly mandate: StandingMandate | null;
+}
+
+export async function passGate(deps: GateDeps, request: GateRequest): Promise<Gate | Refused> {
+  const { facts, mandate } = await readGate(deps, request);
   if (isRefused(mandate)) return mandate;
-  const { collection, sourceIp } = request;
   const outside =
-    (collection === null ? null : checkType(mandate.sealed, collection)) ??
-    checkSource(mandate.sealed, sourceIp, deps.asTable());
+    checkType(mandate.sealed, request.collection) ?? (await outsideMandate(deps, request, mandate));
   if (outside) return outside;
+  const verified = judgeVerified(facts);
+  return verified.ok ? { facts, mandate } : refusedAs(verified);
+}
+
+/**
+ * What the mandate covers is judged elsewhere (remove-record.ts, V2), and no certificate in force is asked for: what was published,
+ * is taken back. Where the certificate has ended, nobody seals mandates any more, so a key without one may deliver the document.
+ */
+export async function passRemovalGate(
+  deps: GateDeps,
+  request: Omit<GateRequest, "collection">,
+): Promise<RemovalGate | Refused> {
+  const { facts, mandate } = await readGate(deps, request);
+  const { certificate } = facts;
+  const verified = judgeCertified(facts);
+  if (isRefused(mandate)) {
+    const hasEnded = verified.ok && certificate?.status !== "active" && facts.key === "live";
+    return hasEnded ? { facts, mandate: null } : mandate;
+  }
+  const outside = await outsideMandate(deps, request, mandate);
+  if (outside) return outside;
+  return verified.ok ? { facts, mandate } : refusedAs(verified);
+}
+
+type GateCall = Omit<GateRequest, "collection">;
+
+async function readGate(deps: GateDeps, { caller: { party, key } }: GateCall) {
+  const question = { type: "publishing.facts", key_id: key.key_id } as const;
+  const facts = await deps.actors.ask(businessRef(party.uuid), question);
+  return { facts, mandate: await findMandate(deps, party.uuid, { facts, nowMs: deps.clock.now() }) };
+}
+
+/** The source of the request, and the caps. */
+async function outsideMandate(
+  deps: GateDeps,
+  request: GateCall,
+  mandate: StandingMandate,
+): Promise<Refused | null> {
+  const outside = checkSource(mandate.sealed, request.sourceIp, deps.asTable());
+  if (outside) return outside;
+  const { party, key } = request.caller;
   const { caps } = mandate.sealed.scope;
   const bytes = request.body.length;
-  const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
+  const capped = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "caps.check",
     digest: request.contentDigest,
     content_length: bytes,
     caps,
   });
-  if (capped.status === "over") return capRefused(capped, { bytes, caps });
-  const verified = judgeVerified(facts);
-  return verified.ok ? { facts, mandate } : refusedAs(verified);
+  return capped.status === "over" ? capRefused(capped, { bytes, caps }) : null;
 }

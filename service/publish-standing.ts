@@ -103,6 +103,16 @@ export function namesWhatIsInForce(
     : refuse("ai_policy_version_mismatch", "The AI policy version that the seal names is not in force.");
 }
 
+/** Whether the business was verified once, whatever became of its certificate. */
+export function judgeCertified({
+  party,
+  certificate,
+}: PublishingFacts): Result<void, "business_not_verified"> {
+  return party?.kind === "business" && certificate !== null
+    ? ok(undefined)
+    : refuse("business_not_verified", "Only a business that was certified has published anything.");
+}
+
 export function judgeVerified({
   party,
   certificate,

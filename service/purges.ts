@@ -1,10 +1,16 @@
 // What operators read of the purges of a business: every deletion in its order, when its bytes are to be purged, and the proof
-// once they are. All of it comes from the business's journal.
+// once they are. All of it comes from the business's journal. And the purge that they order because the law does.
 
+import type { RegisterAct } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { Purged, Removal } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { hashOf, type Sha256 } from "../protocol/hash.ts";
+import { formatTimestamp, isRecordId } from "../protocol/identifiers.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import { RegisterRefused } from "./parties.ts";
 
 const dayMs = 86_400_000;
 /** Within this time of a deletion its bytes are purged (specification, «Limits»). */
@@ -83,4 +89,58 @@ function stateOf(
 
 function proofOf({ purged_at_ms, versions, regions }: Purged): PurgeProof {
   return { purged_at: formatTimestamp(purged_at_ms), versions, regions };
+}
+
+/** What an operator is told of an order. */
+export interface OrderedPurge {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  /** The newest version that it concerns. */
+  readonly generation: number;
+  readonly ground: string;
+  readonly ordered_at: string;
+  readonly proof: PurgeProof | null;
+}
+
+export interface PurgeOrderDeps extends PurgeReadDeps {
+  readonly records: Pick<RecordStore, "readHead">;
+  readonly sha256: Sha256;
+}
+
+type Ordered = Result<{ readonly changed: boolean; readonly subject: OrderedPurge }, "unknown">;
+
+/**
+ * Has a record deleted and its bytes purged at once, without a document of its business, because the law orders it. The ground is
+ * published on the record's verify page, with the proof once the bytes are gone. Refusals are thrown as {@link RegisterRefused}.
+ */
+export async function orderPurge(
+  { actors, records, clock, sha256 }: PurgeOrderDeps,
+  {
+    record_id,
+    ground,
+    act,
+  }: { readonly record_id: string; readonly ground: string; readonly act: RegisterAct },
+): Promise<Ordered> {
+  const head = isRecordId(record_id) ? await records.readHead(record_id) : null;
+  if (head === null) return refuse("unknown", "No record has this id here.");
+  const business = businessRef(head.business_uuid);
+  const at = formatTimestamp(clock.now());
+  const text = JSON.stringify({ record_id, action: "purge", ground, at });
+  const document_hash = hashOf(utf8(text), sha256);
+  const reply = await actors.ask(business, { type: "purge.order", record_id, ground, document_hash, act });
+  if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
+  const { orders } = await actors.ask(business, { type: "purge.orders", record_id });
+  const newest = orders.at(-1);
+  if (newest === undefined)
+    throw new Error(`The purge of ${record_id} was ordered, and its business does not know it.`);
+  const read = { type: "removal.read", document_hash: newest.document_hash } as const;
+  const { purged } = await actors.ask(business, read);
+  const { generation, ordered_at } = newest;
+  return ok({
+    changed: reply.changed === true,
+    subject: {
+      ...{ record_id, business_uuid: head.business_uuid, generation, ground: newest.ground, ordered_at },
+      proof: purged === null ? null : proofOf(purged),
+    },
+  });
 }

@@ -4,7 +4,7 @@
 //   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's
 //       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
 //       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks, groups, policies in force, names of certified companies and who had something end are complete before the first answer, and bounded by
+//   G3. Blocks, groups, takedowns, policies in force, names of certified companies and who had something end are complete before the first answer, and bounded by
 //       the number of businesses; everything else is cached for as long as it is used. Of the AI policies of a business that did not
 //       fall, the one that came into force last, or came into force again, is in force.
 //   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
@@ -29,6 +29,7 @@ import { type BlockList, createBlockList, type GroupMember } from "./block-list.
 import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
 import { type CompanyGroups, createCompanyGroups } from "./company-groups.ts";
 import { createListedCompanies, type ListedCompanies } from "./listed-companies.ts";
+import { createTakenDown, type TakenDown } from "./taken-down.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
@@ -89,6 +90,8 @@ export interface Register {
   readonly listedCompanies: Pick<ListedCompanies, "all">;
   /** As of the last refresh. */
   readonly certifiedNames: Omit<FollowedNames, "put">;
+  /** What operators took out of serving, as of the last refresh. */
+  readonly takenDown: Omit<TakenDown, "put">;
   /** The ads and campaigns, as of the last refresh. */
   readonly ads: Pick<AdBook, "of" | "find" | "sponsorshipOf" | "sponsored" | "live" | "size">;
 }
@@ -125,6 +128,7 @@ interface Cache {
   readonly groups: CompanyGroups;
   readonly listings: ListedCompanies;
   readonly names: FollowedNames;
+  readonly takenDown: TakenDown;
   readonly ads: AdBook;
 }
 
@@ -149,6 +153,7 @@ export function createRegister(deps: RegisterDeps): Register {
     groups: createCompanyGroups(),
     listings: createListedCompanies(),
     names: createCertifiedNames(),
+    takenDown: createTakenDown(),
     ads: createAdBook(),
   };
   const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
@@ -199,6 +204,7 @@ export function createRegister(deps: RegisterDeps): Register {
     companyGroups: cache.groups,
     listedCompanies: cache.listings,
     certifiedNames: cache.names,
+    takenDown: cache.takenDown,
     ads: cache.ads,
   };
 }
@@ -299,6 +305,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     if ((JSON.parse(entry.body) as CertificateFacts).status !== "active") cache.ended.add(entry.partition);
   }
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
+  if (entry.table === "takedown") cache.takenDown.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
     const { version, fallen_at: fallen, again_from: since = facts.live_from } = facts;

@@ -24,7 +24,7 @@ import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
 import { readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
 import { checkType } from "./mandate-scope.ts";
-import type { Gate } from "./publish-gate.ts";
+import type { RemovalGate } from "./publish-gate.ts";
 import { namesWhatIsInForce, receivedInTime, standingRefused } from "./publish-standing.ts";
 import { keysOf } from "./published-keys.ts";
 import { type SealReason, sealRefused } from "./seal-refused.ts";
@@ -100,7 +100,7 @@ export async function openRemoval(deps: RemovalDeps, request: Asked): Promise<Se
 export async function judgeRemoval(
   deps: RemovalDeps,
   request: Asked,
-  judged: Pick<Gate, "facts" | "mandate"> & { readonly opened: SealedDocument },
+  judged: RemovalGate & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
   const { opened, facts } = judged;
   const nowMs = deps.clock.now();
@@ -136,10 +136,10 @@ export async function judgeRemoval(
 async function mandateOf(
   deps: RemovalDeps,
   { caller }: Asked,
-  { opened, mandate }: { readonly opened: SealedDocument; readonly mandate: StandingMandate },
+  { opened, mandate }: { readonly opened: SealedDocument; readonly mandate: StandingMandate | null },
 ): Promise<StandingMandate | Refused> {
   const { key_id } = opened.key;
-  if (key_id === caller.key.key_id) return mandate;
+  if (key_id === caller.key.key_id && mandate !== null) return mandate;
   const { uuid } = caller.party;
   const facts = await deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id });
   return findMandate(deps, uuid, { facts, nowMs: deps.clock.now() });

@@ -4,6 +4,9 @@
 //       is in force. Only what the mandate covers is judged behind the seal, because it depends on who sealed (V2).
 //   V2. The request is signed by an integration key with a mandate in force. The document is sealed by any live key of the
 //       business; only where an integration key seals it, that key's mandate must cover the type.
+//   V5. A business whose certificate has ended still removes, by a key that stands, and names that certificate. Its request needs no
+//       mandate where a person or the hosted key sealed the document. After a revocation for compromise a deletion is held until
+//       an operator decides: a thief of the keys must not destroy what shows what was done with them.
 //   V3. A document is accepted once (X1 in actors/business/remove.ts). Sent again, however late, it is answered again and
 //       changes nothing; nothing but its seal is judged then, as with a batch (W3 in publish.ts).
 //   V4. A record that the business does not have is not found, no matter who else has it: its own actor is asked, and no other.
@@ -31,7 +34,7 @@ import { capRefused } from "./charge-refused.ts";
 import { keyRevoked } from "./find-mandate.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
-import { type Gate, passGate } from "./publish-gate.ts";
+import { passRemovalGate, type RemovalGate } from "./publish-gate.ts";
 import { judgeRemoval, openRemoval, type RemovalDeps, type SealedDocument } from "./removal-document.ts";
 import { sealRefused } from "./seal-refused.ts";
 
@@ -67,15 +70,15 @@ export async function removeRecord(deps: RemoveRecordDeps, request: RemovalReque
   const claim = claimFor(request, { key: own, route, replayed: () => {} });
   if (isRefused(claim)) return claim;
   return answerOnce(deps, claim, async () => {
-    const gate = await passGate(deps, { ...request, collection: null });
+    const gate = await passRemovalGate(deps, request);
     if (isRefused(gate)) return gate;
     const opened = await openRemoval(deps, request);
     if (isRefused(opened)) return opened;
-    const { removal: known } = await actors.ask(businessRef(party.uuid), {
+    const { removal: known, held } = await actors.ask(businessRef(party.uuid), {
       type: "removal.read",
       document_hash: opened.hash,
     });
-    if (known === null) {
+    if (known === null && held === null) {
       const fallen = await admitNew(deps, request, { opened, ...gate });
       if (fallen) return fallen;
     }
@@ -87,10 +90,11 @@ export async function removeRecord(deps: RemoveRecordDeps, request: RemovalReque
 async function admitNew(
   deps: RemoveRecordDeps,
   request: RemovalRequest,
-  judged: Gate & { readonly opened: SealedDocument },
+  judged: RemovalGate & { readonly opened: SealedDocument },
 ): Promise<Refused | null> {
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
+  if (judged.mandate === null) return null;
   const { party, key } = request.caller;
   const charge = { bytes: request.body.length, caps: judged.mandate.sealed.scope.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
@@ -125,6 +129,12 @@ async function apply(
       const detail = `at must be later than ${sealedAt}, when the version that is served was sealed.`;
       return sealRefused("at_not_later", detail, { pointer: "/document_base64" });
     }
+    case "held": {
+      const live_in = reply.live ? deps.regions() : [];
+      return answerJson(202, { record_id, action, live_in, held: true } satisfies RemovalAnswer);
+    }
+    case "rejected":
+      return deletionRejected;
     case "removed": {
       const live_in = reply.live
         ? deps.regions()
@@ -134,6 +144,12 @@ async function apply(
   }
 }
 
+const deletionRejected = refused(
+  problem(
+    "deletion_rejected",
+    "An operator rejected this deletion, which was received after the certificate was revoked for compromise.",
+  ),
+);
 const notFound = refused(problem("not_found", "This business has no record with this id."));
 
 /**

@@ -4,6 +4,8 @@
 //   V2. Whatever was already taken out of force, from an earlier instant on, stays as it is: asking again changes
 //       nothing, and the answer says since when.
 //   V3. The operator and the reason are kept by the party's actor together with the change.
+//   V4. With the certificate of an AI company its keys end, unless the operator keeps them: a company that is not let in any more
+//       does not go on asking. A key that a region has not heard of yet is ended by asking again.
 
 import type {
   CertificateFacts,
@@ -28,7 +30,7 @@ import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
 
 export interface RevocationDeps {
   readonly parties: Pick<Parties, "facts" | "revokeKey" | "revokeMandate" | "issueCertificate">;
-  readonly register: Pick<Register, "key" | "party">;
+  readonly register: Pick<Register, "key" | "keys" | "party">;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
@@ -55,6 +57,11 @@ export interface Done<T> {
   readonly subject: T;
 }
 
+/** An ended certificate, with the keys that ended with it. */
+export interface CertificateEnd extends Done<CertificateState> {
+  readonly keys_ended: readonly string[];
+}
+
 export type EndedStatus = Exclude<CertificateStatus, "active">;
 
 type Found<T> = Promise<Result<T, "unknown">>;
@@ -77,15 +84,16 @@ export interface Revocations {
   certificate(uuid: string): Found<CertificateState>;
   /**
    * Takes effect at `effective_from`, or now if that is null; what is already revoked stays revoked, from an earlier
-   * instant if one is given.
+   * instant if one is given. The keys of an AI company end as well, unless `keep_keys` is given (V4).
    */
   endCertificate(request: {
     readonly uuid: string;
     readonly status: EndedStatus;
     readonly effective_from: string | null;
     readonly status_reason: string;
+    readonly keep_keys?: boolean;
     readonly act: RegisterAct;
-  }): Outcome<CertificateState>;
+  }): Promise<Result<CertificateEnd, "unknown" | "refused">>;
   /** The key that the grant is for is refused from now on, even if the grant has not been used yet. */
   revokeGrant(request: { readonly grant: string; readonly act: RegisterAct }): Outcome<KeyState>;
   /** The changes made to a party's register with a name and a reason, oldest first. */
@@ -149,7 +157,10 @@ export function createRevocations(deps: RevocationDeps): Revocations {
     endCertificate: async (request) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await endCertificate(deps, request);
+          const ended = await endCertificate(deps, request);
+          return ended.ok
+            ? ok({ ...ended.value, keys_ended: await endKeys(deps, request, ended.value) })
+            : ended;
         } catch (error) {
           // What is in force now is judged again: it may have been revoked.
           if (!isSuperseded(error) || attempt >= issueAttemptsMax) throw error;
@@ -270,6 +281,20 @@ async function endCertificate(
     throw new Error(`The certificate ${cert_id} was issued, and its party does not know it.`);
   const state = certificateState({ certificate, facts: issued });
   return ok({ changed: true, since: issued.status_effective_from, subject: state });
+}
+
+/** See V4. Returns the keys that were live. */
+async function endKeys(
+  { parties, register, clock }: RevocationDeps,
+  { uuid, keep_keys = false, act }: Parameters<Revocations["endCertificate"]>[0],
+  { subject }: Done<CertificateState>,
+): Promise<readonly string[]> {
+  if (subject.kind !== "ai_company" || keep_keys) return [];
+  const live = (await register.keys(uuid)).filter(({ revoked_at }) => revoked_at === null);
+  const revoked_at = formatTimestamp(clock.now());
+  for (const { key_id } of live)
+    await parties.revokeKey({ uuid, key_id, revoked_at, compromised_from: null, act });
+  return live.map(({ key_id }) => key_id);
 }
 
 async function revokeGrant(

@@ -8,6 +8,7 @@
 //   S3. Rows of businesses that blocked the caller's group are absent, and nothing indicates it.
 //   S4. A search beyond its key's budget is refused before the index is queried; its nonce is claimed, and no receipt is
 //       kept. The same holds for one that the company's allowance does not cover.
+//   S5. Rows of what operators took out of serving are absent as well.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -67,8 +68,12 @@ export function createSearch(deps: SearchDeps): Search {
       return preparePaid({ ...priced, allowance: deps.allowance }, async () => {
         const search = deps.sponsored.open(caller.party.uuid, request);
         const filtered = await search.filtered();
-        const blocked = deps.register.blockedBusinesses(caller.party);
-        const hits = await deps.index.search(toRowQuery(request, blocked, [...(filtered?.keys() ?? [])]));
+        const { blockedBusinesses, takenDown } = deps.register;
+        const left = blockedBusinesses(caller.party);
+        const excluded = takenDown.businesses.length === 0 ? left : [...left, ...takenDown.businesses];
+        const found = await deps.index.search(toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]));
+        // A row whose record was taken down a moment ago may still be in the index.
+        const hits = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
         const sponsored = filtered ?? (await search.among(hits));
         return prepare(deps, { caller, request, asked, hits, search, sponsored });
       });

@@ -27,6 +27,7 @@ import { LeaseLost, type Receipts } from "./receipts.ts";
 import { noPolicyInForce, type PolicyInForce, type Register } from "./register.ts";
 import { createSearch } from "./search.ts";
 import type { Sponsored, SponsoredRows } from "./sponsored-rows.ts";
+import { createTakenDown } from "./taken-down.ts";
 
 const recordId = `bf_${"a".repeat(26)}`;
 const record = sampleRecords.business_files;
@@ -100,7 +101,7 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       seal: '{"policySeal":1}',
     }),
     blockedBusinesses: () => [],
-    hasBlocked: () => false,
+    ...{ hasBlocked: () => false, takenDown: createTakenDown() },
     companyGroups: { membersOf: () => [] },
   } as unknown as Register;
   const records = {

@@ -1,6 +1,7 @@
 // Which rows of a product search are sponsored (specification, «Search row» and «States», Ad).
 //   SR1. A row is sponsored if a running campaign of its own business sponsors its product in the country of the search, and the
-//        certificate of the business is active; both its campaign and the sponsoring stand (ad-standing.ts). Being sponsored moves no row: the order is the caller's.
+//        certificate of the business is active; both its campaign and the sponsoring stand (ad-standing.ts), and its ad is not taken
+//        down. Being sponsored moves no row: the order is the caller's.
 //   SR2. Rows, index and filter agree: a search with the filter `sponsored` names the records that it then marks, from one reading of
 //        the book. What is sponsored is on no row in the index, so it changes everywhere as soon as the book does.
 //   SR3. What was marked is durable before the search is answered, so that its render is known to have been served.
@@ -19,7 +20,7 @@ import type { Register } from "./register.ts";
 
 export interface SponsoredRowsDeps {
   readonly book: Pick<AdBook, "sponsorshipOf" | "sponsored">;
-  readonly register: Pick<Register, "certifiedNames"> & StandingRegister;
+  readonly register: Pick<Register, "certifiedNames" | "takenDown"> & StandingRegister;
   readonly sessions: AdSessions;
   readonly actors: Pick<ActorSystem, "ask">;
   readonly clock: Clock;
@@ -79,7 +80,12 @@ export function createSponsoredRows(deps: SponsoredRowsDeps): SponsoredRows {
 }
 
 function certified({ register }: SponsoredRowsDeps, found: Sponsored): Sponsored {
-  return filter(found, ({ ad }) => register.certifiedNames.legalNameOf(ad.business_uuid) !== null);
+  const { certifiedNames, takenDown } = register;
+  return filter(
+    found,
+    ({ ad: { business_uuid: uuid, ad_id } }) =>
+      certifiedNames.legalNameOf(uuid) !== null && !takenDown.has(uuid, ad_id),
+  );
 }
 
 async function standing({ register }: SponsoredRowsDeps, found: Sponsored): Promise<Sponsored> {

@@ -7,6 +7,7 @@
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import type { Removal } from "../actors/messages/removal.ts";
+import type { TakedownFacts } from "../actors/messages/serving.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
 import { parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
@@ -33,7 +34,7 @@ import { type Answer, isRefused, type Outcome, type Refused, refused } from "./a
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
-import { readRemoval } from "./removal-read.ts";
+import { readPurgeOrder, readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import { acceptedFault, registerReasons, type Standing, type Standings } from "./standing.ts";
 import { mandateOf } from "./verify-evidence.ts";
@@ -173,6 +174,8 @@ interface Version {
   readonly published: PublishedVersion;
   /** What keeps the record out of serving. */
   readonly removal: Removal | null;
+  readonly takedown: TakedownFacts | null;
+  readonly order: Findings["purge_order"];
   readonly endpoints: Findings["endpoints"];
 }
 
@@ -185,16 +188,23 @@ async function findVersion(
   const published = await findPublished(records, { recordId, hash, servedAtMs });
   if (published === null) return null;
   const { head } = published;
-  const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
+  // The register may be ahead of the head, and behind it.
+  const takedown = register.takenDown.of(businessUuid, recordId);
+  const isCurrent = head.live && head.hash === hash && takedown === null;
   const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
+  const { generation, isPurged } = published;
+  const order =
+    head.live && !isPurged ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
   return {
     businessUuid,
     type: type as CollectionName,
-    status: statusOf(published, { isCurrent, removal }),
+    status: isCurrent ? "current" : statusOf(published, { takedown, removal, order }),
     certId,
     published,
     removal,
+    takedown,
+    order,
     endpoints:
       isCurrent && type === "business_files"
         ? await readEndpoints({ records, register }, { recordId, hash, businessUuid })
@@ -203,16 +213,20 @@ async function findVersion(
 }
 
 /**
- * Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. A record that is out
- * of serving without a document fell with its newest version: an earlier one was superseded before.
+/**
+ * Why a version is not current. Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are
+ * withdrawn. What its business did itself counts before a takedown. A record that is out of serving without a document fell with its
+ * newest version: an earlier one was superseded before.
  */
 function statusOf(
   { head, isPurged, generation }: PublishedVersion,
-  { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
+  { takedown, removal, order }: Pick<Version, "removal" | "takedown" | "order">,
 ): Version["status"] {
-  if (isCurrent) return "current";
   if (isPurged) return "purged";
-  if (head.live || (removal === null && generation < head.generation)) return "superseded";
+  if (order !== null) return "deleted";
+  if (removal === null && generation < head.generation) return "superseded";
+  if (removal === null && takedown !== null) return "taken_down";
+  if (head.live) return "superseded";
   return removal?.action === "delete" ? "deleted" : "withdrawn";
 }
 
@@ -271,6 +285,7 @@ function describe(
       sealed_under_cert_id: version.certId,
     },
     removal: removalOf(version),
+    purge_order: version.order,
     checks,
     endpoints: version.endpoints,
     source_line: sourceLine,
@@ -322,12 +337,12 @@ function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"
 }
 
 /**
- * `unknown` if a withdrawal or deletion ended the version and it may have been served for a moment longer, or if an earlier
+ * `unknown` if a withdrawal, deletion or takedown ended the version and it may have been served for a moment longer, or if an earlier
  * document is in question whose time is not looked for.
  */
 function servedAtCheck(
   servedAt: string | null,
-  { published, removal }: Version,
+  { published, removal, takedown }: Version,
   nowMs: number,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
@@ -336,6 +351,8 @@ function servedAtCheck(
   if (at < since || at > nowMs || (endedAtMs !== null && at >= endedAtMs)) return "outside";
   if (isServed || endedAtMs !== null) return "within";
   // Nothing happened to the record between the version and this document.
-  const ended = removal?.change === sidecar.change + 1 ? Date.parse(removal.received_at) : null;
+  const removedAt = removal?.change === sidecar.change + 1 ? removal.received_at : null;
+  const endedAt = removedAt ?? (removal === null ? takedown?.taken_down_at : null) ?? null;
+  const ended = endedAt === null ? null : Date.parse(endedAt);
   return ended !== null && at < ended ? "within" : "unknown";
 }

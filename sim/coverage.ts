@@ -80,6 +80,8 @@ export const coverageMarks = [
   "key.key_taken",
   "policy.sealed",
   "group.blocked",
+  "takedown.imposed",
+  "takedown.lifted",
   "own.reads",
   "own.listed",
   "own.purged",

@@ -19,7 +19,7 @@ import type { StoreError } from "./actor-store.ts";
 
 export const registerTables = [
   ...(["party", "key", "mandate", "certificate", "policy", "custody"] as const),
-  ...(["campaign", "ad"] as const),
+  ...(["campaign", "ad", "takedown"] as const),
 ] as const;
 export type RegisterTable = (typeof registerTables)[number];
 
@@ -29,7 +29,7 @@ export interface RegisterEntry {
   readonly partition: string;
   /**
    * Unique in the table: uuid, key_id, `<uuid>/<mandate_id>`, cert_id, `<uuid>/<version>`, statement_id,
-   * `<uuid>/<campaign_id>`, ad_id.
+   * `<uuid>/<campaign_id>`, ad_id; of a takedown the uuid or the record's id.
    */
   readonly key: string;
   /** Raised with every change of the party (G1). */

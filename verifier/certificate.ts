@@ -159,18 +159,20 @@ export interface Issuances<C extends CertificateStanding = CertificateStanding> 
  * The certificate that a seal names, provided it covered that seal: it must be the issuance in force at `sealed_at`, and
  * no later issuance may have ended it by then, regardless of when that was decided. Where the seal is known to have been
  * made before its stated time, `by` is that earlier instant and ends are judged by it. Otherwise refuses with
- * `certificate_unknown`, `certificate_not_in_force` or `certificate_withdrawn`.
+ * `certificate_unknown`, `certificate_not_in_force` or `certificate_withdrawn`. A withdrawal or deletion only takes back what
+ * was published, so it `mayBeEnded`: a business whose certificate has ended still seals it, under that certificate.
  */
 export function certificateAt<C extends CertificateStanding>(
   history: Issuances<C>,
   seal: { readonly cert_id: string; readonly sealed_at: string },
   by = seal.sealed_at,
+  { mayBeEnded = false }: { readonly mayBeEnded?: boolean } = {},
 ): Verdict<C> {
   const index = history.issuances.findIndex((issued) => issued.certId === seal.cert_id);
   const named = history.issuances[index]?.certificate;
   if (named === undefined)
     return refuse("certificate_unknown", "The seal names a certificate that the business does not have.");
-  if (named.status !== "active") return ended(named);
+  if (named.status !== "active" && !mayBeEnded) return ended(named);
   // The clock that set sealed_at may lag behind the clock that set issued_at, by the skew that publishing allows.
   if (instantOf(seal.sealed_at) < instantOf(named.issued_at) - sealedAtSkewMs) {
     return refuse("certificate_not_in_force", "The seal is older than the certificate that it names.");
@@ -179,7 +181,7 @@ export function certificateAt<C extends CertificateStanding>(
     if (later.status === "active" && later.issued_at <= by) {
       return refuse("certificate_not_in_force", "A later certificate was in force when this was sealed.");
     }
-    if (later.status !== "active" && later.status_effective_from <= by) return ended(later);
+    if (later.status !== "active" && later.status_effective_from <= by && !mayBeEnded) return ended(later);
   }
   return ok(named);
 }

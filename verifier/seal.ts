@@ -246,7 +246,9 @@ function judgeStanding(
   const isAhead = isFromLater(payload, evidence.judgedAt);
   const certificate =
     withheldFault(evidence.certificates, evidence.keys) ??
-    (isAhead ? fromLater() : certificateAt(evidence.certificates, payload, by));
+    (isAhead
+      ? fromLater()
+      : certificateAt(evidence.certificates, payload, by, { mayBeEnded: seal.document === "withdrawal" }));
   const policy = judgePolicy(evidence.policies, seal);
   const key = evidence.keys.keys.find(({ key_id: id }) => id === payload.key_id);
   const content = seal.content.ok ? seal.content.value : null;

@@ -65,6 +65,7 @@ export function pageFacts(business: TestBusiness, bytes: Uint8Array): VerifyPage
       ...{ ended_at: null, sealed_under_cert_id: certId },
     },
     removal: null,
+    purge_order: null,
     checks: { cert: "matches", served_at: "within" },
     endpoints: null,
     source_line: `svc-source/1 record=${recordId} origin=${origin} cert=${certId} served=${statedAt} verify=https://verify.test/v1/verify/${recordId}?origin=${encodeURIComponent(origin)}&cert=${encodeURIComponent(certId)}&served_at=${encodeURIComponent(statedAt)}`,

@@ -12,9 +12,11 @@ import {
   removedRow,
   removedRows,
 } from "../messages/removal.ts";
+import type { ServedState } from "../messages/serving.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { confirmDomains, type DomainPorts } from "./confirm-domains.ts";
 import { purgeRecords } from "./purge-records.ts";
+import { restateAll, restateServing } from "./restate-serving.ts";
 import { reviewStanding } from "./review-standing.ts";
 
 export interface BusinessPorts extends DomainPorts {
@@ -45,6 +47,9 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       context: ActivityContext<"business">,
     ) => takeOut(ports, { records, told: removedRows(records, context.workId) }, context),
     reviewStanding: (_params: unknown, context: ActivityContext<"business">) => reviewStanding(context),
+    restateServing: (params: { records: readonly ServedState[] }, context: ActivityContext<"business">) =>
+      restateServing(ports, params.records, context),
+    restateAll: (_params: unknown, context: ActivityContext<"business">) => restateAll(context),
     confirmDomains: (_params: unknown, context: ActivityContext<"business">) =>
       confirmDomains(ports, context),
     purgeRecords: (_params: unknown, context: ActivityContext<"business">) => purgeRecords(ports, context),

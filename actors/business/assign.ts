@@ -9,6 +9,7 @@ import { refusedAssignment } from "./cancel.ts";
 import { nameDomains } from "./domains.ts";
 import { refusedRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
+import { restate } from "./serving.ts";
 import { pushFault, sealRows } from "./standing.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -38,12 +39,22 @@ export function assignChunk(
   const tally: Tally = { listings: 0, live: 0 };
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
+  const restated = restate(changed, view, view.snapshot.context);
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(...sealRows(command), ...refusedRows(command.refused, view), answers.write(asked, reply));
+  puts.push(
+    ...restated.puts,
+    ...sealRows(command),
+    ...refusedRows(command.refused, view),
+    answers.write(asked, reply),
+  );
   const named = nameDomains(domainsIn(command.leaves, assignments), view);
   return {
     reply,
-    events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live }, ...named.events],
+    events: [
+      { type: "chunk.assigned", listings: tally.listings, live: tally.live },
+      ...restated.events,
+      ...named.events,
+    ],
     puts: [...puts, ...named.puts],
     deletes: named.deletes,
   };
@@ -88,6 +99,7 @@ function assignLeaf(
     bpid: leaf.business_product_id,
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
+    ...(head?.taken_down ? { taken_down: true } : {}),
     sealed_at_ms: Date.parse(command.seal.sealed_at),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };

@@ -9,10 +9,16 @@
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessCommand, BusinessProtocol, RegisterReply } from "../messages/business.ts";
+import type {
+  BusinessCommand,
+  BusinessProtocol,
+  RegisterCommand,
+  RegisterReply,
+} from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { HoldRelease } from "../messages/push.ts";
 import { keyRef, pushRef } from "../messages/refs.ts";
+import type { RemovalProtocol } from "../messages/removal.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush } from "./admit.ts";
@@ -29,11 +35,13 @@ import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
 import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
+import { decideDeletion, listHeld, selectHeld } from "./held-deletions.ts";
 import { holdPush, readListings } from "./later-hold.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
+import { orderPurge, ordersOf } from "./purge-orders.ts";
 import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
@@ -42,11 +50,14 @@ import {
   answerKey,
   answers,
   heads,
+  heldDeletions,
   pendingMax,
   purged,
+  purgeOrders,
   removals,
   selectRegister,
 } from "./rows.ts";
+import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import {
   fallPolicies,
@@ -100,12 +111,20 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "attempts.read": (command, view) => ({ reply: readAttempts(command, view) }),
     "own_ids.read": (command, view) => ({ reply: readOwnIds(command, view) }),
     "record.remove": removeRecord,
+    "takedown.impose": changeRegister,
+    "takedown.lift": changeRegister,
+    "serving.restate": restatePage,
     "removal.read": (command, view) => ({
       reply: {
         removal: removals.read(view, command.document_hash) ?? null,
+        held: heldDeletions.read(view, command.document_hash) ?? null,
         purged: purged.read(view, command.document_hash) ?? null,
       },
     }),
+    "purge.order": orderPurge,
+    "purge.orders": (_command, view) => ({ reply: { orders: ordersOf(view) } }),
+    "deletions.held": (command, view) => ({ reply: { deletions: listHeld(command, view) } }),
+    "deletion.decide": decideDeletion,
     "removals.list": (command, view) => ({ reply: { places: listRemovals(command, view) } }),
     "purges.due": (command, view) => ({ reply: duePurges(command, view) }),
     "purges.forget": forgetRecord,
@@ -125,6 +144,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "domains.read": { reply: { domains: [] } },
     "holds.read": { reply: { holds: [] } },
     "removals.list": { reply: { places: [] } },
+    "deletions.held": { reply: { deletions: [] } },
+    "purge.orders": { reply: { orders: [] } },
   },
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
@@ -141,6 +162,8 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     ],
     removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
     reviewStanding: () => [{ kind: "activity", name: "reviewStanding", params: {} }],
+    restateServing: (params) => [{ kind: "activity", name: "restateServing", params }],
+    restateAll: () => [{ kind: "activity", name: "restateAll", params: {} }],
     purgeRecords: () => [{ kind: "activity", name: "purgeRecords", params: {} }],
     confirmDomains: () => [{ kind: "activity", name: "confirmDomains", params: {} }],
   },
@@ -189,22 +212,10 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
       return selectAttempts(command);
     case "own_ids.read":
       return selectOwnIds(command);
-    case "record.remove":
-      return selectForRemoval(command, uuid);
-    case "removal.read":
-      return [removals.select([command.document_hash]), purged.select([command.document_hash])];
-    case "purges.due":
-      return selectDue();
-    case "purges.forget":
-      return selectForget(command);
-    case "purges.done":
-      return selectDone(command);
     case "domains.due":
     case "domains.probed":
     case "domains.read":
       return selectDomains(uuid);
-    case "removals.list":
-      return selectRemovals(command);
     case "record.read":
       return [heads.select([command.record_id])];
     case "upload.open":
@@ -213,7 +224,42 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "upload.close":
       return [];
     default:
-      return isReview(command) ? selectForReview(command, uuid) : selectForChange(command, uuid);
+      return isReview(command) ? selectForReview(command, uuid) : rowsForRemovals(command, uuid);
+  }
+}
+
+/** The rows of what takes records out of serving, and of changes of the register. */
+function rowsForRemovals(
+  command:
+    | RegisterCommand
+    | Extract<BusinessCommand, { readonly type: keyof RemovalProtocol | "serving.restate" }>,
+  uuid: string,
+): readonly RowSelection[] {
+  switch (command.type) {
+    case "record.remove":
+      return selectForRemoval(command, uuid);
+    case "serving.restate":
+      return selectForRestate(command);
+    case "removal.read":
+      return [removals, heldDeletions, purged].map((table) => table.select([command.document_hash]));
+    case "purge.order":
+      return [...selectForRemoval(command, uuid), purgeOrders.select([command.record_id])];
+    case "purge.orders":
+      return [purgeOrders.select([command.record_id])];
+    case "deletions.held":
+      return selectHeld(command);
+    case "deletion.decide":
+      return selectForRemoval(command, uuid);
+    case "purges.due":
+      return selectDue();
+    case "purges.forget":
+      return selectForget(command);
+    case "purges.done":
+      return selectDone(command);
+    case "removals.list":
+      return selectRemovals(command);
+    default:
+      return selectForChange(command, uuid);
   }
 }
 

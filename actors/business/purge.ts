@@ -22,7 +22,13 @@ type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
 /** What a deletion adds to its decision. */
 export function owePurge(
-  { purge_at_ms: dueMs, action, sealed }: RemoveRecord,
+  {
+    purge_at_ms: dueMs,
+    action,
+    sealed,
+  }: Pick<RemoveRecord, "purge_at_ms" | "action"> & {
+    readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
+  },
   deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {

@@ -13,15 +13,15 @@ import type {
   RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
-import type { CompanyProtocol } from "../messages/company.ts";
 import { personRole } from "../messages/person-role.ts";
-import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
+import { agreeToTerms, chooseListing, joinGroup } from "./company-entries.ts";
 import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import {
   factsIn,
+  heads,
   mandatePrefix,
   type RegisterRow,
   registerEntries,
@@ -29,22 +29,24 @@ import {
   selectRegister,
 } from "./rows.ts";
 import { inForceFrom, issuanceRows, mayEnd, policyKey } from "./standing.ts";
+import { changeTakedown, type TakedownCommand, takedownKey } from "./takedowns.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Maximum number of groups that one business may block; they are part of its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
-/** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
-export const formerGroupsMax = 100;
-/** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
-export const agreementsMax = 100;
 
 /** Selects the rows that a command reads or writes. */
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
   return [
     ...selectRegister(registerKeysOf(command, uuid)),
     ...(command.type === "mandate.accept" ? [selectMandatesOf(command.mandate.key_id)] : []),
+    ...(isTakedown(command) && command.record_id !== null ? [heads.select([command.record_id])] : []),
   ];
+}
+
+function isTakedown(command: RegisterCommand): command is TakedownCommand {
+  return command.type === "takedown.impose" || command.type === "takedown.lift";
 }
 
 /** The register entries that a command reads, as `table/key`; the one that it writes comes first. */
@@ -71,16 +73,21 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
       return [policyKey(command.policy.business_uuid, command.policy.version)];
     case "custody.state":
       return [`custody/${command.custody.statement_id}`, `key/${command.custody.key_id}`];
+    case "takedown.impose":
+    case "takedown.lift":
+      return [takedownKey(command.record_id, uuid)];
   }
 }
 
-interface Change {
+export interface Change {
   readonly key: string;
   /** The facts of the entry. */
   readonly body: unknown;
   /** Set for a mandate, which has rows of its own. */
   readonly mandate?: MandateFacts;
   readonly events?: readonly BusinessEvent[];
+  /** Rows besides that of the entry. */
+  readonly puts?: readonly PartitionRow[];
 }
 
 type Answer = Change | RegisterReply;
@@ -110,7 +117,12 @@ export function changeRegister(
       act === undefined ? changed : { ...changed, act },
       ...(mayEnd(command, view) ? [{ type: "standing.ended" as const }] : []),
     ],
-    puts: [...puts, ...issuanceRows(command, row.change), ...(kept === undefined ? [] : [kept])],
+    puts: [
+      ...puts,
+      ...(answer.puts ?? []),
+      ...issuanceRows(command, row.change),
+      ...(kept === undefined ? [] : [kept]),
+    ],
     effects: logChange(command, view),
     ...(deletes === undefined ? {} : { deletes }),
   };
@@ -179,6 +191,14 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return acceptPolicy(command, key, { known, view });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
+    case "takedown.impose":
+    case "takedown.lift": {
+      const change = changeTakedown(command, known, view);
+      if (change === "same") return done;
+      return change === "unknown"
+        ? refusal("record_unknown", "The business has no record with this id.")
+        : change;
+    }
   }
 }
 
@@ -237,54 +257,6 @@ function changeBlock(
     // The rest of the entry stays as it is, its domains among it.
     body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
-  };
-}
-
-/** Whatever blocks the group that a company leaves blocks the company as well: a block cannot be shed by a change. */
-function joinGroup(group: string, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company belongs to a group.");
-  if (party.group === group) return done;
-  const left = (party.former_groups ?? []).filter((each) => each !== group);
-  const former_groups = [...left, party.group];
-  if (former_groups.length > formerGroupsMax)
-    return refusal("too_many_groups", `An AI company may have at most ${formerGroupsMax} former groups.`);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, group, former_groups },
-    events: [{ type: "group.joined", group, former_groups }],
-  };
-}
-
-function chooseListing(listed: boolean, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "The key directory lists AI companies only.");
-  if ((party.listed ?? false) === listed) return done;
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, listed },
-    events: [{ type: "directory.chosen", listed }],
-  };
-}
-
-/** The whole text is agreed to: another text under the same number is another agreement, which takes its place. */
-function agreeToTerms(
-  { version, sha256 }: CommandOf<CompanyProtocol, "terms.agree">,
-  view: BusinessView,
-): Answer {
-  const { uuid, party, blockedGroups } = view.snapshot.context;
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company agrees to these terms.");
-  const known = party.agreements ?? [];
-  if (known.some((each) => each.version === version && each.sha256 === sha256)) return done;
-  const agreement = { version, sha256, agreed_at: formatTimestamp(view.nowMs) };
-  const agreements = [...known.filter((each) => each.version !== version), agreement]
-    .sort((a, b) => a.version - b.version)
-    .slice(-agreementsMax);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, agreements },
-    events: [{ type: "terms.agreed", agreements }],
   };
 }
 

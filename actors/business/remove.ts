@@ -2,19 +2,20 @@
 // is already out of serving is numbered as well, because a pending push may be about to bring the record back.
 //   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
+//   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it (held-deletions.ts).
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
+import type { HeldDeletion, Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { nameDomains, selectNamed } from "./domains.ts";
 import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
-import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
+import { type HeadRow, heads, heldDeletions, removalOrder, removals } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -22,11 +23,16 @@ import type { BusinessView } from "./view.ts";
 const listedMax = 100;
 
 export function selectForRemoval(
-  { record_id, document_hash }: RemoveRecord,
+  { record_id, document_hash }: Pick<RemoveRecord, "record_id" | "document_hash">,
   uuid: string,
 ): readonly RowSelection[] {
   const files = record_id.startsWith(recordIdPrefix("business_files")) ? [record_id] : [];
-  return [heads.select([record_id]), removals.select([document_hash]), ...selectNamed(files, uuid)];
+  return [
+    heads.select([record_id]),
+    removals.select([document_hash]),
+    heldDeletions.select([document_hash]),
+    ...selectNamed(files, uuid),
+  ];
 }
 
 export function removeRecord(
@@ -37,50 +43,87 @@ export function removeRecord(
   const known = removals.read(view, command.document_hash);
   if (known) return { reply: removed(known, head?.live ?? false) };
   if (!head) return { reply: { status: "unknown_record" } };
-  const sealedAtMs = head.sealed_at_ms;
-  if (head.live && Date.parse(command.at) <= sealedAtMs) {
-    return { reply: { status: "not_later", sealed_at_ms: sealedAtMs } };
-  }
-  return apply(command, head, view);
+  const held = heldDeletions.read(view, command.document_hash);
+  if (held)
+    return { reply: held.decided === null ? { status: "held", live: head.live } : { status: "rejected" } };
+  if (isTooEarly(command, head)) return { reply: { status: "not_later", sealed_at_ms: head.sealed_at_ms } };
+  return command.action === "delete" && view.snapshot.matches("revoked")
+    ? holdDeletion(command, head)
+    : applyRemoval(command, head, view);
 }
 
-function apply(
+/** A document never touches a version that was sealed after it. */
+export function isTooEarly({ at }: Pick<RemoveRecord, "at">, head: HeadRow): boolean {
+  return head.live && Date.parse(at) <= head.sealed_at_ms;
+}
+
+/** See X3; who decides is told by the state of the actor (machines/waits). */
+function holdDeletion(
+  { record_id, action, at, document_hash, sealed, purge_at_ms }: RemoveRecord,
+  head: HeadRow,
+): Decision<RemoveReply, BusinessEvent> {
+  const due = purge_at_ms === undefined ? {} : { purge_at_ms };
+  const held: HeldDeletion = { record_id, action, at, document_hash, sealed, ...due, decided: null };
+  return {
+    reply: { status: "held", live: head.live },
+    events: [{ type: "deletion.held", document_hash }],
+    puts: [heldDeletions.write(document_hash, held)],
+  };
+}
+
+export function applyRemoval(
   command: RemoveRecord,
   head: HeadRow,
   view: BusinessView,
 ): Decision<RemoveReply, BusinessEvent> {
   const { record_id, action, document_hash, sealed, purge_at_ms } = command;
   const due = purge_at_ms === undefined ? {} : { purge_at_ms };
+  const { place, ...out } = takeOut(command, head, view);
+  const kept: Removal = { record_id, action, document_hash, ...sealed, ...place, ...due };
+  return {
+    ...out,
+    reply: removed(place, false),
+    puts: [
+      ...out.puts,
+      removals.write(document_hash, kept),
+      removalOrder.write(document_hash, document_hash, { k: place.number }),
+    ],
+    effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
+  };
+}
+
+interface Leaving extends Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "purge_at_ms"> {
+  readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
+}
+
+/** The record leaves serving under a number and a change of its own; a deletion owes the purge of its versions. */
+export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
+  const { record_id, action, document_hash } = command;
   const { collection, generation, hash } = head;
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
   const place = { collection, number, change, generation, hash };
-  const { deleted: wasDeleted, ...kept } = head;
+  const { deleted: wasDeleted, unserved: _wasOut, ...kept } = head;
   const isDeleted = action === "delete" || wasDeleted === true;
   const out = { ...kept, live: false, change, number, removed_by: document_hash };
-  const puts = [
-    heads.write(record_id, isDeleted ? { ...out, deleted: true } : out),
-    removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
-    removalOrder.write(document_hash, document_hash, { k: number }),
-  ];
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
   const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
+  const events: readonly BusinessEvent[] = [
+    {
+      type: "record.removed",
+      record_id,
+      ...place,
+      listings: head.live ? -countListings(head.listings) : 0,
+      live: head.live ? -1 : 0,
+      ...(owed.timer === undefined ? {} : { timer: owed.timer }),
+    },
+    ...named.events,
+  ];
   return {
-    reply: removed(place, false),
-    events: [
-      {
-        type: "record.removed",
-        record_id,
-        ...place,
-        listings: head.live ? -countListings(head.listings) : 0,
-        live: head.live ? -1 : 0,
-        ...(owed.timer === undefined ? {} : { timer: owed.timer }),
-      },
-      ...named.events,
-    ],
-    puts: [...puts, ...owed.puts, ...named.puts],
+    place,
+    events,
+    puts: [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out), ...owed.puts, ...named.puts],
     deletes: named.deletes,
-    effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
 }
 

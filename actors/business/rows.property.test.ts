@@ -21,6 +21,8 @@ const head: fc.Arbitrary<HeadRow> = fc.record(
     removed_by: text,
     sealed_at_ms: count,
     deleted: fc.constant(true),
+    taken_down: fc.constant(true),
+    unserved: fc.constant(true),
   },
   {
     noNullPrototype: true,

@@ -3,7 +3,7 @@
 // and the issuances of the certificate (24; both standing.ts), decisions on holds
 // (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
-// records (54) and the pushes that were held because of a record (55; both record-texts.ts), pushes (60) and refused batches
+// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges (57), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), and the domains of endpoints
 // (90) and of each business file (91; both domains.ts).
 
@@ -25,7 +25,8 @@ import type {
   RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
-import type { Purge, Purged, Removal } from "../messages/removal.ts";
+import type { HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
+import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
@@ -60,6 +61,7 @@ interface RegisterFacts {
   readonly mandate: MandateFacts;
   readonly policy: PolicyFacts;
   readonly custody: CustodyFacts;
+  readonly takedown: TakedownFacts;
 }
 
 /** The facts in an entry of that table, as a command of the protocol delivered them. */
@@ -79,7 +81,9 @@ type PackedHead = readonly [
   sealedAtMs: number,
   removedBy?: string | null,
   deleted?: 1 | null,
-  former?: Listings,
+  former?: Listings | null,
+  /** 1 for taken down, 2 for unserved. */
+  out?: number,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
@@ -88,20 +92,22 @@ export function headText(head: HeadRow): string {
   const { removed_by: removedBy, deleted, former } = head;
   const live = head.live ? 1 : 0;
   const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
-  const rest = [removedBy ?? null, deleted ? 1 : null, former] as const;
-  const kept = former ? rest : deleted ? rest.slice(0, 2) : removedBy === undefined ? [] : rest.slice(0, 1);
-  return JSON.stringify([...packed, ...kept]);
+  const out = (head.taken_down ? 1 : 0) + (head.unserved ? 2 : 0);
+  const rest = [removedBy ?? null, deleted ? 1 : null, former ?? null, out === 0 ? null : out] as const;
+  return JSON.stringify([...packed, ...rest.slice(0, rest.findLastIndex((each) => each !== null) + 1)]);
 }
 
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as PackedHead;
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
-  const [, , , , , , , , , removedBy = null, deleted = null, former] = stored;
+  const [, , , , , , , , , removedBy = null, deleted = null, former = null, out = 0] = stored;
   return {
     ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
     ...(deleted === 1 ? { deleted: true } : {}),
-    ...(former === undefined ? {} : { former }),
+    ...(former === null ? {} : { former }),
+    ...((out & 1) === 0 ? {} : { taken_down: true }),
+    ...((out & 2) === 0 ? {} : { unserved: true }),
   };
 }
 
@@ -180,6 +186,10 @@ export const holdDecisions = defineJsonTable<KeptDecision>("decisions on holds",
 export const removals = defineJsonTable<Removal>("withdrawals and deletions", 50);
 /** By when they are due (`k`) and the hash of their document. */
 export const purges = defineJsonTable<Purge>("purges that are owed", 52);
+/** By the hash of their document. */
+export const heldDeletions = defineJsonTable<HeldDeletion>("held deletions", 56);
+/** By the newest generation that they concern (`k`) and their record. */
+export const purgeOrders = defineJsonTable<PurgeOrder>("purges that the law ordered", 57);
 export const purged = defineJsonTable<Purged>("proofs of purges", 53);
 /** The hashes of the documents, by number (`k`). */
 export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);

@@ -13,6 +13,7 @@ import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
 import type { RemovalProtocol } from "./removal.ts";
+import type { ServingProtocol } from "./serving.ts";
 import type { PolicyFall, PushSeal, StandingProtocol } from "./standing.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -172,6 +173,7 @@ export interface BusinessProtocol
     AttemptsProtocol,
     OpenUploadsProtocol,
     DomainsProtocol,
+    ServingProtocol,
     StandingProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
@@ -300,6 +302,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
+      | Extract<keyof ServingProtocol, `takedown.${string}`>
       | keyof CompanyProtocol;
   }
 >;
@@ -325,6 +328,10 @@ export interface RecordHeadFacts {
   readonly sealed_at_ms: number;
   /** Whether a deletion took the record out of serving, and nothing was published since. */
   readonly deleted?: true;
+  /** Whether operators took the record down; its later versions as well. */
+  readonly taken_down?: true;
+  /** Whether serving was told last that the record is not served although it is live. */
+  readonly unserved?: true;
 }
 
 /** A push as the hold rule sees it: the listings that it would leave for each record. */

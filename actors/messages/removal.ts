@@ -2,6 +2,7 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
+import type { RegisterAct, RegisterReply } from "./business.ts";
 import type { CommandOf, DoneReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
 
@@ -12,6 +13,8 @@ export interface RemovalProtocol {
   /** Read-only: the accepted document with this hash. */
   "removal.read"(command: { readonly document_hash: string }): {
     readonly removal: Removal | null;
+    /** A deletion with this hash that waited for an operator, or still does; null for any other document. */
+    readonly held: HeldDeletion | null;
     /** The proof that the bytes are gone; null for a withdrawal, and until they are purged. */
     readonly purged: Purged | null;
   };
@@ -19,6 +22,28 @@ export interface RemovalProtocol {
   "removals.list"(command: { readonly after: number; readonly limit: number }): {
     readonly places: readonly RemovalPlace[];
   };
+  /** Read-only: the deletions that wait for an operator or did so, in the order of their hashes. */
+  "deletions.held"(command: { readonly after: string; readonly limit: number }): {
+    readonly deletions: readonly HeldDeletion[];
+  };
+  /** An operator has a held deletion done, or rejects it for good; repeatable. */
+  "deletion.decide"(
+    command: Pick<RemoveRecord, "record_id" | "document_hash"> & {
+      readonly released: boolean;
+      readonly act: RegisterAct;
+    },
+  ): RegisterReply;
+  /** An operator has the record deleted and purged at once, because the law orders it; repeatable. */
+  "purge.order"(command: {
+    readonly record_id: string;
+    /** Published, with the proof of the purge. */
+    readonly ground: string;
+    /** Names the order: the hash of what it says. */
+    readonly document_hash: string;
+    readonly act: RegisterAct;
+  }): RegisterReply;
+  /** Read-only: the ordered purges of a record, oldest first. */
+  "purge.orders"(command: { readonly record_id: string }): { readonly orders: readonly PurgeOrder[] };
   /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
   "purges.due"(command: { readonly limit: number }): DuePurges;
   /**
@@ -43,6 +68,12 @@ export interface RemoveRecord {
   readonly sealed: SealedRemoval;
   /** When the bytes of a deleted record are to be purged, in Unix milliseconds; absent for a withdrawal. */
   readonly purge_at_ms?: number;
+}
+
+/** A deletion that was received after the certificate had been revoked for compromise. */
+export interface HeldDeletion extends RemoveRecord {
+  /** Null while it waits. */
+  readonly decided: { readonly released: boolean; readonly at: string } | null;
 }
 
 export interface SealedRemoval {
@@ -74,6 +105,12 @@ export interface Purge
   readonly due_ms: number;
   /** When the deletion was accepted. */
   readonly deleted_at_ms: number;
+}
+
+/** A purge that the law ordered: of every version of the record up to a generation. */
+export interface PurgeOrder extends Omit<Purge, "number" | "due_ms" | "deleted_at_ms"> {
+  readonly ground: string;
+  readonly ordered_at: string;
 }
 
 export interface DuePurges {
@@ -131,6 +168,10 @@ export type RemoveReply =
       readonly live: boolean;
     }
   | { readonly status: "unknown_record" }
+  /** A deletion waits for an operator; `live` as above. */
+  | { readonly status: "held"; readonly live: boolean }
+  /** An operator rejected it. */
+  | { readonly status: "rejected" }
   /** The version that is served was sealed no earlier than `at`. */
   | { readonly status: "not_later"; readonly sealed_at_ms: number };
 

@@ -58,9 +58,9 @@ export function wrongAddressPage(
 
 function recordSection(
   findings: Findings,
-  { about, removal: removed }: Texts["record"],
+  { about, removal: removed, purgeOrder }: Texts["record"],
 ): readonly ComponentChild[] {
-  const { version, status, removal } = findings;
+  const { version, status, removal, purge_order: order } = findings;
   return [
     heading(about.heading),
     facts([
@@ -73,6 +73,7 @@ function recordSection(
       [about.servedUntil, time(version.ended_at, status === "current" ? about.servedNow : about.notKnown)],
       [about.certificate, code(version.sealed_under_cert_id)],
       ...(removal === null ? [] : removalFacts(removal, removed)),
+      ...(order === null ? [] : orderFacts(order, purgeOrder)),
     ]),
   ];
 }
@@ -87,6 +88,17 @@ function removalFacts(
     [words.at, time(received_at)],
     [words.by, code(seal.signatures[0]?.keyid ?? "")],
     ...(reason === undefined ? [] : [[removed.fallen, reason] as const]),
+  ];
+}
+
+function orderFacts(
+  { ground, ordered_at, purged_at }: NonNullable<Findings["purge_order"]>,
+  words: Texts["record"]["purgeOrder"],
+): readonly Fact[] {
+  return [
+    [words.ground, ground],
+    [words.at, time(ordered_at)],
+    [words.purgedAt, time(purged_at, words.notYet)],
   ];
 }
 

@@ -40,11 +40,16 @@ function ended(view: WaitView<BusinessContext>, standing: string): Wait {
   const since = certificate?.status_effective_from ?? "an unknown time";
   const why = certificate?.status_reason ?? null;
   const reason = why === null ? "" : ` (${why})`;
-  return later(
-    view,
-    "certificate",
-    `Its certificate is ${standing} since ${since}${reason}; it publishes nothing.`,
-  );
+  const { heldDeletions: held } = view.context;
+  const words = `Its certificate is ${standing} since ${since}${reason}; it publishes nothing.`;
+  return held === 0
+    ? later(view, "certificate", words)
+    : later(
+        view,
+        "decision",
+        `${words} An operator has to decide on ${counted(held, "deletion", "deletions")}.`,
+        true,
+      );
 }
 
 /** Adds when its own timers end: purges that are owed, and looks at domains. */

@@ -6,6 +6,7 @@ import type { ActorDefinition, ActorReport } from "../../actors/system/definitio
 import { readActivations } from "../../actors/system/journal-walk.ts";
 import { type ChartState, chartOf, leavesOf } from "../../machines/chart.ts";
 import type { ActorActing } from "../../ops/actor-acts.ts";
+import { type AuditPage, type AuditQuery, auditPageMax, mergeAudit, type OwnAudit } from "../../ops/audit.ts";
 import type { ActorQuery, Inspection } from "../../ops/inspection.ts";
 import type {
   ActorCounts,
@@ -74,16 +75,18 @@ export interface InspectionOptions extends Pick<ReadinessDeps, "check"> {
   readonly definitions: readonly ActorDefinition[];
   /** What its surfaces refused. */
   readonly refused: Pick<RefusedRequests, "list">;
+  /** Its audit log. */
+  readonly audit: (query: AuditQuery) => Promise<OwnAudit>;
 }
 
 /** Makes the inspection of a node; other nodes ask it from then on. */
 export function createInspection(
   services: InspectedServices,
-  { version, definitions, check, refused }: InspectionOptions,
+  { version, definitions, check, refused, audit }: InspectionOptions,
 ): { readonly inspection: Inspection; readonly acting: ActorActing } {
   const { actorStore: store, records, clock, pause, elapsedMs } = services;
   const own = createOwnNode(services, {
-    ...{ version, refused },
+    ...{ version, refused, audit },
     readiness: createOwnReadiness({ check, elapsedMs }),
   });
   const asker = createNodeAsker(services, own);
@@ -110,6 +113,7 @@ export function createInspection(
     attention: async () => withParties(parts, await readAttention(parts)),
     search: async (text, limit) => withParties(parts, await search(parts, text, limit)),
     refused: (query) => readRefused(parts, query),
+    audit: (before) => readAudit(parts, before),
     detail: (ref) => readDetail(parts, ref),
     machines: () => charts,
     road: (question) => readPushRoad(road, question),
@@ -259,6 +263,14 @@ async function readRefused({ asker }: Parts, query: RefusedQuery): Promise<Refus
   const answers = await asker.all("operators.refused_requests", query);
   const all = answers.flatMap(({ value }) => (value === null ? [] : [value]));
   return { ...mergeRefused(all), missing: missingOf(answers) };
+}
+
+async function readAudit({ asker }: Parts, before: string | null): Promise<AuditPage> {
+  const answers = await asker.all("operators.audit", { before, limit: auditPageMax });
+  const pages = answers.flatMap(({ incarnation: node, value: page }) =>
+    page === null ? [] : [{ node, page }],
+  );
+  return { ...mergeAudit(pages, auditPageMax), missing: missingOf(answers) };
 }
 
 async function readDetail(

@@ -50,6 +50,7 @@ export interface OpsWorld extends AsyncDisposable {
   doAct(node: OpsNode, url: string, expected: object): Promise<readonly unknown[]>;
 }
 
+const noAudit = async () => ({ readable: false, entries: [] });
 /** No party, record or ad is there to be found. */
 const nobodyRegistered = {
   records: { stagedPushes: async () => [], readHead: async () => null },
@@ -108,7 +109,7 @@ async function openNode(world: RoutedWorld, store: MemoryActorStore): Promise<Op
   };
   const refused = createRefusedRequests(() => clock.now());
   const made = createInspection(rubbish(services), {
-    ...{ version: "1.2.3", definitions: [definition], refused },
+    ...{ version: "1.2.3", definitions: [definition], refused, audit: noAudit },
     check: async () => ({
       report: { ready: !("store" in node.checks), degraded: [], checks: { store: "ok", ...node.checks } },
       spaces: [{ place: "home", freeBytes: 2 ** 30, sizeBytes: 2 ** 40 }],

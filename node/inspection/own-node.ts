@@ -9,6 +9,7 @@ import type { Message } from "../../actors/messages/protocol.ts";
 import type { ActorReport } from "../../actors/system/definition.ts";
 import { leavesOf } from "../../machines/chart.ts";
 import type { ActorAct, ActResult, ExpectedState } from "../../ops/actor-acts.ts";
+import type { AuditQuery, OwnAudit } from "../../ops/audit.ts";
 import type { ActorRow, RefusedWrite } from "../../ops/inspection-shapes.ts";
 import type { NodeState, Readiness } from "../../ops/node-shapes.ts";
 import type { OwnRefused, RefusedQuery, RefusedRequests } from "../../ops/refused-requests.ts";
@@ -53,6 +54,7 @@ export interface NodeQuestions {
   "operators.actor"(question: { readonly ref: ActorRef }): ActorReport | null;
   "operators.refusals"(question: { readonly ref: ActorRef }): readonly RefusedWrite[];
   "operators.refused_requests"(question: RefusedQuery): OwnRefused;
+  "operators.audit"(question: AuditQuery): OwnAudit;
   /** Null if it records no traces. */
   "operators.spans"(question: SpanQuestion): FoundSpans | null;
   "operators.act"(question: {
@@ -73,6 +75,7 @@ export interface OwnNode {
   actor(ref: ActorRef): Promise<ActorReport | null>;
   refusals(ref: ActorRef): readonly RefusedWrite[];
   refusedRequests(query: RefusedQuery): OwnRefused;
+  audit(query: AuditQuery): Promise<OwnAudit>;
   spans(question: SpanQuestion): FoundSpans | null;
   readonly acting: OwnActing;
   /** Answers another node; refuses a question that it does not know, as one of a later release may ask (NA2). */
@@ -86,6 +89,7 @@ export interface OwnNodeParts {
   readonly readiness: () => Promise<Readiness>;
   /** What its surfaces refused. */
   readonly refused: Pick<RefusedRequests, "list">;
+  readonly audit: (query: AuditQuery) => Promise<OwnAudit>;
 }
 
 export function createOwnNode(
@@ -93,7 +97,7 @@ export function createOwnNode(
     NodeServices,
     "actors" | "clock" | "config" | "incarnation" | "cluster" | "fence" | "drain" | "elapsedMs" | "tracing"
   >,
-  { version, readiness, refused }: OwnNodeParts,
+  { version, readiness, refused, audit }: OwnNodeParts,
 ): OwnNode {
   const { actors, clock, config, fence, elapsedMs } = services;
   const startedAtMs = clock.now();
@@ -143,6 +147,7 @@ export function createOwnNode(
         at: new Date(atMs).toISOString(),
       })),
     refusedRequests: (query) => refused.list(query),
+    audit,
     spans: (question) => services.tracing?.find(question) ?? null,
     acting: createOwnActing(services),
     answer: (question) => answer(own, question),
@@ -169,6 +174,8 @@ async function answer(own: OwnNode, question: Message): Promise<unknown> {
       return own.refusals((members as { readonly ref: ActorRef }).ref);
     case "operators.refused_requests":
       return own.refusedRequests(members as RefusedQuery);
+    case "operators.audit":
+      return own.audit(members as AuditQuery);
     case "operators.spans":
       return own.spans(members as SpanQuestion);
     case "operators.act": {

@@ -11,9 +11,11 @@ import type {
 } from "fastify";
 import type { ComponentChild } from "preact";
 import { h } from "preact";
+import { parseTimestamp } from "../../protocol/identifiers.ts";
 import { ok } from "../../protocol/result.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import type { Revocations } from "../../service/revocations.ts";
+import type { Takedowns as OpsTakedowns } from "../../service/takedowns.ts";
 import { type Asset, type Assets, createAssets } from "../../web/assets.ts";
 import { applicationHeaders, applicationPage } from "../../web/document.ts";
 import { island } from "../../web/island.ts";
@@ -23,7 +25,16 @@ import { type Inspection, readPush, readRoad } from "../inspection.ts";
 import { createLayouts, type Layouts } from "./chart/layouts.ts";
 import { Actor } from "./views/actor.ts";
 import { kindWords } from "./views/actor-rows.ts";
-import { type FrameOptions, frame, nodesPath, refusalsPath, uiBase } from "./views/frame.ts";
+import { auditList } from "./views/audit.ts";
+import {
+  auditPath,
+  type FrameOptions,
+  frame,
+  nodesPath,
+  refusalsPath,
+  takedownsPath,
+  uiBase,
+} from "./views/frame.ts";
 import { isOnPage, pageBefore } from "./views/journal-pages.ts";
 import { Key } from "./views/key.ts";
 import { actorList, type ListQuery, searchResults } from "./views/lists.ts";
@@ -32,12 +43,14 @@ import { Overview, type OverviewData } from "./views/overview.ts";
 import { Push } from "./views/push.ts";
 import { Refusals } from "./views/refusals.ts";
 import { SignIn } from "./views/sign-in.ts";
+import { Takedowns } from "./views/takedowns.ts";
 
 export interface PagesDeps {
   readonly inspection: Inspection;
   /** Null if the node is standalone. */
   readonly cluster: Pick<ClusterOps, "state"> | null;
   readonly revocations: Pick<Revocations, "key" | "acts">;
+  readonly takedowns: Pick<OpsTakedowns, "inForce">;
   readonly logger: FastifyBaseLogger;
 }
 
@@ -62,11 +75,11 @@ function query(...names: readonly string[]) {
 }
 
 export function addPages(server: FastifyInstance, deps: PagesDeps): void {
-  const { inspection, cluster, revocations, logger } = deps;
+  const { inspection, cluster, revocations, takedowns, logger } = deps;
   const failed = (detail: unknown) => logger.warn({ err: detail }, "a part of the pages could not be made");
   const entry = new URL("./browser/main.ts", import.meta.url);
   const made: Made = {
-    ...{ inspection, cluster, revocations, failed },
+    ...{ inspection, cluster, revocations, takedowns, failed },
     layouts: createLayouts(failed),
     assets: createAssets({ entry, base: `${uiBase}assets/`, failed }),
   };
@@ -100,6 +113,10 @@ export function addPages(server: FastifyInstance, deps: PagesDeps): void {
     refusalsPath,
     { ...asPage, ...query("surface", "code") },
     async (request, reply) => refusalsPage(reply, made, request.query),
+  );
+  server.get(takedownsPath, asPage, async (_request, reply) => takedownsPage(reply, made));
+  server.get<{ Querystring: Query }>(auditPath, { ...asPage, ...query("before") }, async (request, reply) =>
+    auditLogPage(reply, made, textOf(request.query["before"])),
   );
   server.get<{ Params: { key_id: string } }>(`${uiBase}keys/:key_id`, asPage, async (request, reply) =>
     keyPage(reply, made, request.params.key_id),
@@ -246,6 +263,18 @@ async function refusalsPage(reply: FastifyReply, made: Made, given: Query): Prom
   const refused = await made.inspection.refused({ surface, code, key_id: null });
   const content = island("refusals", Refusals, { language, surface, code, refused });
   return show(reply, made, { title: texts.refusals.title, current: "refusals", content });
+}
+
+async function takedownsPage(reply: FastifyReply, made: Made): Promise<FastifyReply> {
+  const content = island("takedowns", Takedowns, { language, list: made.takedowns.inForce() });
+  return show(reply, made, { title: texts.takedowns.title, current: "takedowns", content });
+}
+
+async function auditLogPage(reply: FastifyReply, made: Made, before: string | null): Promise<FastifyReply> {
+  if (before !== null && parseTimestamp(before) === null)
+    return notFound(reply, made, texts.notFound.words, 400);
+  const content = auditList(await made.inspection.audit(before), texts);
+  return show(reply, made, { title: texts.audit.title, current: "audit", content });
 }
 
 async function keyPage(reply: FastifyReply, made: Made, keyId: string): Promise<FastifyReply> {

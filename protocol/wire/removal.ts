@@ -2,7 +2,7 @@
 
 import { parseBase64 } from "../bytes.ts";
 import { envelopeShape } from "../dsse.ts";
-import { described, matching, named, type Of, object, oneOf } from "../shape.ts";
+import { described, literal, matching, named, type Of, object, oneOf, optional } from "../shape.ts";
 import { maybeFoundIn } from "./live-in.ts";
 import { recordId } from "./push.ts";
 
@@ -34,6 +34,12 @@ export const removalAnswer = named(
     record_id: recordId,
     action: oneOf(removalActions),
     live_in: maybeFoundIn,
+    held: optional(
+      described(
+        literal(true),
+        "A deletion that was received after the certificate was revoked for compromise waits for an operator; the record stays as it is. Sent again once that is decided, it is answered as done, or refused with `deletion_rejected`.",
+      ),
+    ),
   }),
 );
 export type RemovalAnswer = Of<typeof removalAnswer>;

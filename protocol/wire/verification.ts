@@ -127,8 +127,8 @@ export const verifyPageMembers = {
   ),
   detail: optional(described(text(512), "The same in words.")),
   status: described(
-    oneOf(["current", "superseded", "withdrawn", "deleted", "purged", "invalidated"]),
-    "`invalidated` if the newest version is out of serving because its seal does not stand any more. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
+    oneOf(["current", "superseded", "taken_down", "withdrawn", "deleted", "purged", "invalidated"]),
+    "`invalidated` if the newest version is out of serving because its seal does not stand any more. `taken_down`: the service's operators took the record out of serving, which says nothing about its seal. `deleted` and `purged` also where the law ordered it, see `purge_order`. `purged` once the bytes of a deleted record are gone, and `deleted` until then. While `removal` cannot be read, a deleted record is `withdrawn`.",
   ),
   business: object({
     business_uuid: uuid,
@@ -172,11 +172,25 @@ export const verifyPageMembers = {
     ),
     "The sealed document that keeps the record out of serving. Null while the record is served, if the document was not kept by the release that took it, and while the home region of the business does not answer.",
   ),
+  purge_order: described(
+    nullable(
+      object({
+        ground: described(anyText, "The ground in law, as the operators state it."),
+        ordered_at: timestamp,
+        purged_at: described(nullable(timestamp), "Null until the bytes are gone everywhere."),
+        versions: described(
+          listOf(object({ generation: counter, hash })),
+          "The versions whose bytes were purged; their hashes, seals and leaves stay.",
+        ),
+      }),
+    ),
+    "Of a version whose bytes the service purged because the law ordered it, and not its business.",
+  ),
   checks: object({
     cert: oneOf(["matches", "differs", "not_given"]),
     served_at: described(
       oneOf(["within", "outside", "unknown", "not_given"]),
-      "`unknown` where it depends on when a withdrawal or deletion ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version it is `within`.",
+      "`unknown` where it depends on when a withdrawal, deletion or takedown ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version, and before the takedown, it is `within`.",
     ),
   }),
   endpoints: described(

@@ -14,6 +14,7 @@ import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { checkListedHost } from "./listed-hosts.ts";
 import { checkPushLife } from "./push-life.ts";
+import { checkTakedowns } from "./takedowns.ts";
 import { checkUploadedFiles } from "./uploaded-files.ts";
 
 /** What a business actor reports about one of its records. */
@@ -21,6 +22,7 @@ export interface OwnersHead {
   readonly generation: number;
   readonly change: number;
   readonly live: boolean;
+  readonly unserved?: true;
   readonly number: number;
   readonly hash: string;
   /** The business's own id. */
@@ -116,6 +118,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkGenerations(world, journal, { truth, published });
   checkOrder(world, journal, truth, published);
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
+  checkTakedowns(world, journal, truth);
   checkKeys(world, journal, truth);
   checkNumbers(world, journal, truth);
   checkPushLife(world, journal, truth);
@@ -298,24 +301,25 @@ function checkRegion(
         observed.violate("index-is-truth", `${recordId} is known in ${region} and has no owner`);
       continue;
     }
+    const isServed = owner.live && owner.unserved !== true;
     if (
       stored === null ||
       stored.change !== owner.change ||
-      stored.live !== owner.live ||
+      stored.live !== isServed ||
       stored.generation !== owner.generation
     )
       observed.violate(
         "store-is-truth",
-        `${recordId} in ${region} is at change ${stored?.change} (live ${stored?.live}), its owner says ${owner.change} (live ${owner.live})`,
+        `${recordId} in ${region} is at change ${stored?.change} (live ${stored?.live}), its owner says ${owner.change} (served ${isServed})`,
       );
     const version = versions.read(region, `${recordId}/${owner.generation}`);
-    if (owner.live && (version === null || row !== version.row))
+    if (isServed && (version === null || row !== version.row))
       observed.violate(
         "index-is-truth",
         `${recordId} is indexed in ${region} as ${nameRow(world, recordId, row)}, not as its version ${owner.generation}`,
       );
-    if (!owner.live && row !== undefined)
-      observed.violate("index-is-truth", `${recordId} is removed and found in ${region}`);
+    if (!isServed && row !== undefined)
+      observed.violate("index-is-truth", `${recordId} is not served and found in ${region}`);
     for (const { outcome } of published.get(recordId) ?? []) {
       if (versions.read(region, `${recordId}/${outcome.version}`) === null)
         observed.violate(

@@ -73,10 +73,11 @@ function checkCatalogue(
     // A record that is untouched since the start of a world has no bytes there.
     if (head !== null && head.change === parts.before.records.get(recordId)?.change) continue;
     const entry = listed.get(recordId);
-    if ((entry !== undefined) !== (head?.live === true))
+    const isServed = head?.live === true && head.unserved !== true;
+    if ((entry !== undefined) !== isServed)
       observed.violate(
         "catalogue-is-truth",
-        `${recordId} is ${entry === undefined ? "not listed" : "listed"}, its owner says ${head?.live === true ? "live" : "not live"}`,
+        `${recordId} is ${entry === undefined ? "not listed" : "listed"}, its owner says ${isServed ? "served" : "not served"}`,
       );
     if (entry !== undefined && entry.business_product_id !== ownId)
       observed.violate(

@@ -7,6 +7,15 @@ const business = { heads: 16, pushes: 60, refusals: 61 } as const;
 
 export const ownReadsMutants: readonly Mutant[] = [
   mutant(
+    "takenDownStaysServed",
+    "no region is told of what operators take down",
+    deciding("business", (truly, command, view) => {
+      const decision = truly(command, view);
+      if (decision.events === undefined) return decision;
+      return { ...decision, events: decision.events.filter(({ type }) => type !== "serving.changed") };
+    }),
+  ),
+  mutant(
     "pushIsNotListed",
     "a push is numbered and not listed",
     deciding("business", (truly, command, view) => {

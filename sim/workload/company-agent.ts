@@ -24,6 +24,11 @@ const knownMs = 7_000;
 /** Every region learns of a change of the register within five seconds, by clocks that differ slightly. */
 const blockKnownMs = 8_000;
 
+interface ServedRecord {
+  readonly business_uuid: string;
+  readonly record_id: string;
+}
+
 export class CompanyAgent {
   readonly #world: World;
   readonly #company: SimCompany;
@@ -115,6 +120,17 @@ export class CompanyAgent {
     if (heard.status !== 200) return;
     this.#checker.check(request, heard, region);
     this.#checkBlocks(heard, sentAtMs);
+    this.#checkTakedowns(heard, sentAtMs);
+  }
+
+  /** What operators took down is absent once every region had time to learn of it. */
+  #checkTakedowns(heard: Heard, sentAtMs: number): void {
+    const body = heard.body as Partial<ServedRecord> & { readonly rows?: readonly ServedRecord[] };
+    for (const { business_uuid = "", record_id = "" } of body.rows ?? [body]) {
+      const sinceMs = this.#journal.takenDownSinceMs(business_uuid, record_id);
+      if (sinceMs !== null && sentAtMs - sinceMs > blockKnownMs)
+        this.#world.observed.violate("taken-down-is-absent", `${record_id} was served after its takedown`);
+    }
   }
 
   /** A business that blocked this company's group is absent once every region had time to learn of it. */

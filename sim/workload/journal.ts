@@ -30,6 +30,12 @@ export interface Revocation {
   readonly compromisedFrom: string | null;
 }
 
+interface TakenDown {
+  isDown: boolean;
+  /** World time since which it is so; infinity while it is being changed. */
+  sinceMs: number;
+}
+
 interface Block {
   blocked: boolean;
   /** World time since which it is in force; infinity while it is being changed. */
@@ -127,6 +133,18 @@ export class Journal {
 
   noteBlocked(business: string, group: string, blocked: boolean, sinceMs: number): void {
     this.#blocks.set(`${business} ${group}`, { blocked, sinceMs });
+  }
+
+  /** What operators changed last of a business, or of one of its records. */
+  readonly takedowns = new Map<string, TakenDown>();
+
+  /** World time since which operators keep the record out of serving; null if they do not, or are changing it. */
+  takenDownSinceMs(business: string, recordId: string): number | null {
+    const inForce = [business, recordId].flatMap((subject) => {
+      const known = this.takedowns.get(subject);
+      return known?.isDown === true && Number.isFinite(known.sinceMs) ? [known.sinceMs] : [];
+    });
+    return inForce.length === 0 ? null : Math.min(...inForce);
   }
 
   /** Settled records keep their outcome in every later answer. */

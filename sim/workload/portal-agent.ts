@@ -22,6 +22,8 @@ import { answerOf, type Journal } from "./journal.ts";
 import { changeKeys, keysInUse } from "./key-changes.ts";
 
 const attemptsMax = 60;
+/** How often an operator takes something of the business down, or undoes it, where its people would do something. */
+const takedownChance = 0.12;
 
 export class PortalAgent {
   readonly #world: World;
@@ -71,6 +73,10 @@ export class PortalAgent {
       this.#random = this.#draws.fork(`step ${step}`);
       await this.#pause(this.#random.skewed(50, this.#watchesHolds ? 2_000 : 5_000));
       if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
+      if (this.#draws.fork(`takedown ${step}`).chance(takedownChance)) {
+        await this.#takeDown();
+        continue;
+      }
       const hold = this.#watchesHolds ? 20 : 4;
       const keys = this.#business.successor === null ? 0 : 6;
       const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2, contest: 2, keys });
@@ -140,6 +146,30 @@ export class PortalAgent {
     if (done === null) return;
     this.#journal.notePolicy(this.#business, version);
     this.#world.observed.mark("policy.sealed");
+  }
+
+  /** An operator takes a record of the business or all of it out of serving, or undoes that. */
+  async #takeDown(): Promise<void> {
+    const { uuid } = this.#business;
+    const batches = [...this.#journal.batches.values()].filter(({ business }) => business.uuid === uuid);
+    const leaves = batches.length === 0 ? [] : this.#random.pick(batches).leaves;
+    const record_id =
+      leaves.length === 0 || this.#random.chance(0.4) ? null : this.#random.pick(leaves).recordId;
+    const known = this.#journal.takedowns.get(record_id ?? uuid) ?? { isDown: false, sinceMs: 0 };
+    this.#journal.takedowns.set(record_id ?? uuid, known);
+    known.sinceMs = Number.POSITIVE_INFINITY;
+    const act = { by: "an operator", reason: "a complaint" };
+    const reply = await this.#ask(
+      known.isDown
+        ? { type: "takedown.lift", record_id, act }
+        : { type: "takedown.impose", record_id, statement_of_reasons: "the terms", act },
+    );
+    if (reply === null) return;
+    // A record that is not published cannot be taken down.
+    if (reply.status === "done") known.isDown = !known.isDown;
+    known.sinceMs = this.#world.parts.kernel.now();
+    if (reply.status === "done")
+      this.#world.observed.mark(known.isDown ? "takedown.imposed" : "takedown.lifted");
   }
 
   async #block(): Promise<void> {

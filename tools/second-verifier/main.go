@@ -221,7 +221,7 @@ func (t *trust) registered(check string, in object) object {
 			return verdict(reason, nil)
 		}
 		if check == "certificate_at" {
-			return verdict(certificateAt(history, text(in, "cert_id"), text(in, "sealed_at"), text(in, "sealed_at")), nil)
+			return verdict(certificateAt(history, text(in, "cert_id"), text(in, "sealed_at"), text(in, "sealed_at"), false), nil)
 		}
 		ids := []any{}
 		for _, each := range history {

@@ -87,8 +87,8 @@ func (t *trust) history(uuid string, values []any) ([]*certificate, refusal) {
 // sealerSkew is by how much clocks may differ, in milliseconds.
 const sealerSkew = 300_000
 
-// certificateAt judges an issuance at `sealed`; what ended counts from `by` on.
-func certificateAt(history []*certificate, id, sealed, by string) refusal {
+// certificateAt judges an issuance at `sealed`; what ended counts from `by` on, unless what was sealed stands under an ended certificate as well.
+func certificateAt(history []*certificate, id, sealed, by string, mayBeEnded bool) refusal {
 	ended := func(c *certificate) refusal {
 		if c.status == "withdrawn" {
 			return "certificate_withdrawn"
@@ -99,7 +99,7 @@ func certificateAt(history []*certificate, id, sealed, by string) refusal {
 		if each.id != id {
 			continue
 		}
-		if each.status != "active" {
+		if each.status != "active" && !mayBeEnded {
 			return ended(each)
 		}
 		if millis(sealed) < millis(each.issued)-sealerSkew {
@@ -109,7 +109,7 @@ func certificateAt(history []*certificate, id, sealed, by string) refusal {
 			if later.status == "active" && later.issued <= by {
 				return "certificate_not_in_force"
 			}
-			if later.status != "active" && later.from <= by {
+			if later.status != "active" && later.from <= by && !mayBeEnded {
 				return ended(later)
 			}
 		}

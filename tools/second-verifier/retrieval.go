@@ -252,7 +252,7 @@ var verifyStatementV1 = format{"verify-statement", 1, map[string]member{
 
 var verifyPageV1 = format{"verify-page", 1, map[string]member{
 	"record_id": need(isRecord), "adl_origin": need(isHash), "record_type": need(isType), "valid": need(isBool), "status": need(isText), "business": need(isObject),
-	"version": need(orNull(isObject)), "removal": need(orNull(isObject)), "checks": need(isObject), "endpoints": need(isAny), "source_line": need(orNull(isText)),
+	"version": need(orNull(isObject)), "removal": need(orNull(isObject)), "purge_order": need(orNull(isObject)), "checks": need(isObject), "endpoints": need(isAny), "source_line": need(orNull(isText)),
 	"full_check": need(isText), "checked_at": need(isInstant), "reason": maybe(isText), "detail": maybe(isText),
 }}
 

@@ -122,7 +122,7 @@ func (t *trust) standing(in sealInput, payload, stated, content object, kind, pa
 	if !named {
 		return "certificate_unknown"
 	}
-	if reason := certificateAt(in.history, text(payload, "cert_id"), text(payload, "sealed_at"), by); reason != "" {
+	if reason := certificateAt(in.history, text(payload, "cert_id"), text(payload, "sealed_at"), by, in.document == "withdrawal"); reason != "" {
 		return reason
 	}
 	if in.policies != nil && payload["v"] == 2.0 && in.document != "ai_policy" {

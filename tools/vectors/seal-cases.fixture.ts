@@ -260,7 +260,7 @@ function futurePolicy(world: World) {
 }
 
 function removalCases(world: World): readonly VectorCase[] {
-  const { business, of } = makings(world);
+  const { business, service, of } = makings(world);
   const { good, bad } = casesOf("seal");
   const withdraw = { record_id: recordId, action: "withdraw", at: sealedAt } as const;
   const content = withdrawalDocument(withdraw);
@@ -269,7 +269,38 @@ function removalCases(world: World): readonly VectorCase[] {
   const by = (key: TestKey) =>
     of(content, document("seal.v2", sealFacts(business, key, content), key), { document: "withdrawal" });
   const text = (value: string) => new TextEncoder().encode(value);
+  const ended = (facts: object) =>
+    issueCertificate(service, {
+      ...{ ...business.certificate, issued_at: "2026-02-01T00:00:00.000Z", previous: business.issued.certId },
+      ...{ status_effective_from: "2026-02-01T00:00:00.000Z", ...facts },
+    });
+  const under = (next: ReturnType<typeof ended>) => ({
+    ...removal(content, { cert_id: next.certId }),
+    certificates: [business.issued.envelope, next.envelope],
+  });
   return [
+    good(
+      "a withdrawal under a certificate that has ended",
+      "The business closed before: what it published, it still takes back.",
+      under(ended({ status: "closed" })),
+    ),
+    good(
+      "a withdrawal under the certificate before the one that ended it",
+      "It names the issuance that was active.",
+      {
+        ...removal(content),
+        certificates: [business.issued.envelope, ended({ status: "closed" }).envelope],
+      },
+    ),
+    bad(
+      "certificate_not_in_force",
+      "a withdrawal under a certificate that another has replaced",
+      "A later certificate was active when it was sealed.",
+      {
+        ...removal(content),
+        certificates: [business.issued.envelope, ended({ status: "active" }).envelope],
+      },
+    ),
     good("a withdrawal", "A withdrawal sealed by a passkey.", removal(content)),
     good(
       "a deletion",

@@ -27,6 +27,8 @@ export const untried: Readonly<Record<string, string>> = {
   unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   right_missing: "It needs a token that an operator gave the right to read alone.",
   state_changed: "It needs the operators' token, and an actor that goes on meanwhile.",
+  deletion_rejected:
+    "An operator has to reject a deletion that was received after a revocation for compromise.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/cancelled":
     "A push has to be cancelled before anything of it is published: while it is held, or waits.",

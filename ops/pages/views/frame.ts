@@ -6,9 +6,11 @@ import type { Texts } from "../../../web/texts/catalogue.ts";
 export const uiBase = "/ui/";
 export const nodesPath = `${uiBase}nodes`;
 export const refusalsPath = `${uiBase}refusals`;
+export const takedownsPath = `${uiBase}takedowns`;
+export const auditPath = `${uiBase}audit`;
 
 /** Where one can go from every page. */
-type Entry = "overview" | "nodes" | "actors" | "refusals";
+type Entry = "overview" | "nodes" | "actors" | "refusals" | "takedowns" | "audit";
 
 export interface FrameOptions {
   readonly texts: Texts["operations"];
@@ -41,6 +43,8 @@ export function frame(
         entry("nodes", nodesPath),
         entry("actors", `${uiBase}actors`),
         entry("refusals", refusalsPath),
+        entry("takedowns", takedownsPath),
+        entry("audit", auditPath),
       ),
       h(
         "form",

@@ -7,8 +7,9 @@ import { Overview } from "./overview.ts";
 import { Push } from "./push.ts";
 import { Refusals } from "./refusals.ts";
 import { SignIn } from "./sign-in.ts";
+import { Takedowns } from "./takedowns.ts";
 
 export const islands = {
   ...{ actor: Actor, key: Key, nodes: Nodes, overview: Overview, push: Push, refusals: Refusals },
-  "sign-in": SignIn,
+  ...{ "sign-in": SignIn, takedowns: Takedowns },
 };

@@ -1,5 +1,6 @@
 // What the pages of operators say, in English. Why an actor waits is said by its machine (machines/waits/), and is data here.
 
+import { operatorActs } from "./operator-acts.ts";
 import { push } from "./push.ts";
 
 export const operations = {
@@ -11,6 +12,8 @@ export const operations = {
     nodes: "Nodes",
     actors: "Actors",
     refusals: "Refusals",
+    takedowns: "Takedowns",
+    audit: "Audit",
   },
   notFound: { title: "Not found", words: "This page does not exist here." },
   notNow: {
@@ -207,6 +210,7 @@ export const operations = {
     none: "No request was refused.",
     forgotten: (count: string) => `${count} others were forgotten, since there were too many to remember.`,
   },
+  ...operatorActs,
   key: {
     title: (id: string) => `Key ${id}`,
     notThere: "No key with this id is registered here.",

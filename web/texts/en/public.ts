@@ -21,16 +21,21 @@ const notStanding = `${published}, and its seal does not stand any more:`;
 const verdicts: Readonly<Record<VerifyPageAnswer["status"], Verdict>> = {
   current: ["good", "Genuine and current", `${published}, and it is the version served now.`],
   superseded: ["good", "Genuine, and superseded", `${published}. A later version has replaced it.`],
+  taken_down: [
+    "warn",
+    "Genuine, and taken down",
+    `${published}. The operators of this service took it out of serving; that says nothing about its seal.`,
+  ],
   withdrawn: ["warn", "Genuine, and withdrawn", `${published}. It is no longer served.`],
   deleted: [
     "warn",
     "Genuine, and deleted",
-    `${published}. It has deleted the record since: its bytes are no longer served, and will be erased.`,
+    `${published}. The record was deleted since: its bytes are no longer served, and will be erased.`,
   ],
   purged: [
     "warn",
     "Genuine, deleted and purged",
-    `${published}. It has deleted them since: only their hash is kept.`,
+    `${published}. They were erased since: only their hash is kept.`,
   ],
   invalidated: ["bad", "Not valid", `${notStanding} it is out of serving.`],
 };
@@ -103,6 +108,12 @@ export const record = {
     fallen: "The seal of that document does not stand any more",
     delete: { asOf: "Deleted as of", at: "Deleted at", by: "Deleted by a document sealed with" },
     withdraw: { asOf: "Withdrawn as of", at: "Withdrawn at", by: "Withdrawn by a document sealed with" },
+  },
+  purgeOrder: {
+    ground: "Erased because the law ordered it",
+    at: "Ordered at",
+    purgedAt: "Bytes erased everywhere at",
+    notYet: "not yet",
   },
   business: {
     heading: "The business",

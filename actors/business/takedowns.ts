@@ -1,0 +1,73 @@
+// Takedowns by operators: entries of the register, which say what is kept out of serving, since when, and what the business is told.
+//   TD1. A takedown in force is kept as it is when it is repeated; one that was lifted may be followed by another.
+//   TD2. A record is taken down whatever version of it is published, and one that is not live stays taken down until it is lifted.
+
+import type { BusinessEvent } from "../../machines/business.ts";
+import { formatTimestamp, recordType } from "../../protocol/identifiers.ts";
+import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import type { TakedownFacts } from "../messages/serving.ts";
+import { factsIn, type HeadRow, heads, type RegisterRow } from "./rows.ts";
+import { restate } from "./serving.ts";
+import type { BusinessView } from "./view.ts";
+
+export type TakedownCommand =
+  | CommandOf<BusinessProtocol, "takedown.impose">
+  | CommandOf<BusinessProtocol, "takedown.lift">;
+
+/** The register entry of a takedown. */
+export function takedownKey(recordId: string | null, uuid: string): string {
+  return `takedown/${recordId ?? uuid}`;
+}
+
+interface TakedownChange {
+  readonly key: string;
+  readonly body: TakedownFacts;
+  readonly events: readonly BusinessEvent[];
+  readonly puts: readonly PartitionRow[];
+}
+
+/** What changes; `same` if it is so already, `unknown` for a record that the business does not have. */
+export function changeTakedown(
+  command: TakedownCommand,
+  known: RegisterRow | undefined,
+  view: BusinessView,
+): TakedownChange | "same" | "unknown" {
+  const { uuid } = view.snapshot.context;
+  const { record_id } = command;
+  const before = known === undefined ? null : factsIn("takedown", known);
+  const isDown = before !== null && before.lifted_at === null;
+  const imposes = command.type === "takedown.impose";
+  if (isDown === imposes) return "same";
+  const head = record_id === null ? undefined : heads.read(view, record_id);
+  // An ad has no head: it is known by the register alone.
+  if (record_id !== null && head === undefined && recordType(record_id) !== "ads") return "unknown";
+  const key = takedownKey(record_id, uuid);
+  const at = formatTimestamp(view.nowMs);
+  const body = imposes
+    ? ({
+        business_uuid: uuid,
+        record_id,
+        statement_of_reasons: command.statement_of_reasons,
+        taken_down_at: at,
+        lifted_at: null,
+      } as const)
+    : before && { ...before, lifted_at: at };
+  if (body === null) return "same";
+  if (record_id === null)
+    return { key, body, events: [{ type: "business.taken_down", taken_down: imposes }], puts: [] };
+  if (head === undefined) return { key, body, events: [], puts: [] };
+  return { key, body, ...headChange(record_id, { head, imposes }, view) };
+}
+
+function headChange(
+  recordId: string,
+  { head, imposes }: { readonly head: HeadRow; readonly imposes: boolean },
+  view: BusinessView,
+): Pick<TakedownChange, "events" | "puts"> {
+  const { taken_down: _before, ...kept } = head;
+  const changed: HeadRow = imposes ? { ...kept, taken_down: true } : kept;
+  const { puts, events } = restate([[recordId, changed]], view, view.snapshot.context);
+  return { events, puts: puts.length === 0 ? [heads.write(recordId, changed)] : puts };
+}

@@ -1,0 +1,66 @@
+// What the service does to a business's records of its own accord, for the business to read: takedowns by operators, and deletions that
+// wait for them. The specification names no such reads; they are the service's own.
+
+import { isHash } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { heldDeletionsAnswer } from "../protocol/wire/held-deletions.ts";
+import { takedownsAnswer } from "../protocol/wire/takedowns.ts";
+import { type Outcome, refused } from "../service/answer.ts";
+import { type BusinessCallers, businessRead } from "./business-read.ts";
+import type { Route } from "./route.ts";
+import { sandboxKey } from "./sandbox-key.ts";
+
+export interface ServiceActReads {
+  takedowns(businessUuid: string): Promise<Outcome>;
+  heldDeletions(businessUuid: string, after: string | null): Promise<Outcome>;
+}
+
+export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActReads): readonly Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/v1/takedowns",
+      tags: ["svc-business-read"],
+      doc: {
+        summary: "What the service's operators took out of serving of yours, and why",
+        description:
+          "A record that was taken down, or all records of a business, are found by no search, fetch or ad pool, and leave your catalogue, until the takedown is lifted. Nothing else changes: seals stay valid, and what you publish, withdraw or delete meanwhile counts from then on.",
+        parameters: [sandboxKey],
+        answers: { 200: { description: "All of them", body: takedownsAnswer } },
+      },
+      handle: businessRead(callers, [], ({ authenticated }) =>
+        reads.takedowns(authenticated.caller.party.uuid),
+      ),
+    },
+    {
+      method: "GET",
+      path: "/v1/held-deletions",
+      tags: ["svc-business-read"],
+      doc: {
+        summary: "Your deletions that wait or waited for an operator",
+        description:
+          "A deletion that is received after the certificate was revoked for compromise waits, because a thief of the keys may have sealed it. Until an operator releases it, the record stays as it is; a withdrawal takes it out of serving at once.",
+        parameters: [
+          sandboxKey,
+          {
+            ...{ name: "after", in: "query", schema: { type: "string" } },
+            description: "`next_after` of the previous page.",
+          },
+        ],
+        answers: { 200: { description: "A page of 100", body: heldDeletionsAnswer } },
+        problems: ["request_invalid"],
+      },
+      handle: businessRead(callers, ["after"], async ({ authenticated, query }) => {
+        const { after } = query;
+        if (after !== null && !isHash(after)) return afterMalformed;
+        return reads.heldDeletions(authenticated.caller.party.uuid, after);
+      }),
+    },
+  ];
+}
+
+const afterMalformed = refused(
+  problem("request_invalid", "`after` is the `next_after` of the previous page.", {
+    pointer: "/query/after",
+  }),
+);

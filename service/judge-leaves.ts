@@ -88,9 +88,9 @@ export function unheldResults(
   });
 }
 
-/** What a held push says of a record that it would publish. */
+/** What a held push says of a record that it would publish: no version of it is published. */
 export function asHeld(result: PublishOutcome): PublishOutcome {
-  return result.outcome === "rejected" ? result : { ...result, outcome: "held" };
+  return result.outcome === "rejected" ? result : { ...result, outcome: "held", version: null };
 }
 
 /** Shortens the faults of results that go into one answer (J1). */

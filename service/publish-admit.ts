@@ -75,7 +75,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
     };
     const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
-    if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);
+    if (reply.status === "admitted") keepParsed(deps, request, planned);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
     isPlanned = true;
@@ -106,7 +106,7 @@ const unfair = {
   records_unchanged: "This business has published exactly these records as often today as fair use allows.",
 } as const;
 
-/** A held push may wait for days; it is parsed again then. */
+/** For its chunks or, if it is to be held, for its judgement; once it is confirmed, which may be days later, it is parsed again. */
 function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {
   if (planned === null) return;
   const bytes = request.records.reduce((sum, record) => sum + record.length, 0);

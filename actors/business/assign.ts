@@ -7,7 +7,7 @@ import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "..
 import type { Decision } from "../system/definition.ts";
 import { refusedAssignment } from "./cancel.ts";
 import { nameDomains } from "./domains.ts";
-import { refusedRows } from "./record-texts.ts";
+import { nameRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
@@ -33,7 +33,7 @@ export function assignChunk(
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
-  puts.push(...refusedRows(command.refused, view), answers.write(asked, reply));
+  puts.push(...nameRows(command.refused, view), answers.write(asked, reply));
   const named = nameDomains(domainsIn(command.leaves, assignments), view);
   return {
     reply,

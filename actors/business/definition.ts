@@ -34,7 +34,14 @@ import { selectMandatesOf } from "./mandates.ts";
 import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-uploads.ts";
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
-import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
+import {
+  forgetRecord,
+  keepNames,
+  readOwnIds,
+  selectForget,
+  selectForNames,
+  selectOwnIds,
+} from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
 import {
@@ -78,6 +85,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "holds.read": readHolds,
     "listings.read": readListings,
     "push.hold": holdPush,
+    "names.keep": keepNames,
     "chunk.assign": assignChunk,
     "push.cancel": cancelPush,
     "push.finished": finishPush,
@@ -155,6 +163,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [admissions.select([command.push_id]), heads.select(command.record_ids)];
     case "push.hold":
       return [admissions.select([command.push_id])];
+    case "names.keep":
+      return [selectForNames(command)];
     case "chunk.assign":
       return [
         answers.select([answerKey(command.push_id, command.chunk)]),

@@ -135,8 +135,8 @@ export interface LeafClaim {
   readonly domains?: readonly string[];
 }
 
-/** A leaf that does not pass its own checks, and names a record. */
-export type RefusedName = Pick<LeafClaim, "record_id"> & { readonly business_product_id: string };
+/** A record by both of its ids, as a leaf that is rejected or held names it. */
+export type NamedRecord = Pick<LeafClaim, "record_id"> & { readonly business_product_id: string };
 
 export type { HeldReason, Listings };
 
@@ -248,6 +248,8 @@ export interface BusinessProtocol
     readonly push_id: string;
     readonly held_reasons: readonly HeldReason[];
   }): RegisterReply;
+  /** The business's own ids of records that a push which is to be held names; repeatable. */
+  "names.keep"(command: { readonly names: readonly NamedRecord[] }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -256,7 +258,7 @@ export interface BusinessProtocol
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
     /** What its other leaves name. */
-    readonly refused: readonly RefusedName[];
+    readonly refused: readonly NamedRecord[];
     /** When the push was sealed, in Unix milliseconds. */
     readonly sealed_at_ms: number;
   }): AssignReply;

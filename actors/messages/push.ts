@@ -128,6 +128,12 @@ export interface PushProtocol {
     /** Absent for a chunk that was given up. */
     readonly times?: ChunkWork;
   }): DoneReply;
+  /** All leaves of a chunk of a push that is to be held: each is `held`, or rejected with its reasons. Repeating it replaces them. */
+  "chunk.judge"(command: { readonly chunk: number; readonly outcomes: readonly SettledOutcome[] }): DoneReply;
+  /** The result of the activity that judges a push before it is held: how many leaves of each chunk are rejected. */
+  "push.judged"(command: { readonly rejected: readonly number[] }): DoneReply;
+  /** Read-only: what is known of the leaves of a chunk that is not settled. */
+  "chunk.findings"(command: { readonly chunk: number }): FindingsReply;
   /**
    * The leaves of a chunk that are rejected, before anything of the chunk is stored. They keep their reasons, however the
    * chunk ends; repeating it changes nothing.
@@ -203,6 +209,10 @@ export interface PushReport {
 /** The rows of a settled chunk whose indexes must be notified again; empty once all have confirmed. */
 export interface ReferencesReply extends DoneReply {
   readonly references: readonly RowReference[];
+}
+
+export interface FindingsReply extends DoneReply {
+  readonly outcomes: readonly SettledOutcome[];
 }
 
 export type AcceptReply =

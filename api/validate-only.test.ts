@@ -86,7 +86,8 @@ async function state() {
   await expect.poll(async () => (await businessAt()).pending).toEqual([]);
   const key = keyRef(uuid, business.key.key_id);
   // Being asked for the first time makes an actor, which changes nothing either.
-  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "" });
+  const charge = { records: 0, bytes: 0, caps: { records_per_hour: 0, bytes_per_day: 0 } };
+  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "", charge });
   const ofThis = (id: string) => id.startsWith(uuid);
   return {
     business: await businessAt(),

@@ -81,7 +81,8 @@ async function state(business: TestBusiness, upload: string) {
   const contextOf = async () => (await actors.inspect(businessRef(uuid)))?.context as { pending: string[] };
   await expect.poll(async () => (await contextOf()).pending).toEqual([]);
   const key = keyRef(uuid, business.key.key_id);
-  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "" });
+  const charge = { records: 0, bytes: 0, caps: { records_per_hour: 0, bytes_per_day: 0 } };
+  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "", charge });
   const bulk = join(config.home, "bulk");
   const names = (await readdir(bulk, { recursive: true })).filter((name) => name.includes(upload));
   return {

@@ -9,7 +9,7 @@ import { acceptPush } from "./accept-push.ts";
 import { isRefused, type Refused } from "./answer.ts";
 import { type Background, inlineMaxOf } from "./background.ts";
 import type { Caller } from "./caller.ts";
-import { notCharged, seqRefused } from "./charge-refused.ts";
+import { capRefused, notCharged, seqRefused } from "./charge-refused.ts";
 import type { FindMandateDeps } from "./find-mandate.ts";
 import { readIssuances } from "./home-evidence.ts";
 import { decideOwnNames } from "./own-names.ts";
@@ -57,7 +57,7 @@ export async function judgeNewness(
   { actors, clock }: GateDeps,
   { caller: { party, key } }: AcceptRequest,
   { facts, mandate }: Gate,
-  { seal, pushId }: SealedBatch,
+  { sealed: { seal, pushId }, bytes }: Pick<OfferedBatch, "sealed" | "bytes">,
 ): Promise<{ readonly known: PushReport | null } | Refused> {
   const known = await actors.ask(pushRef(party.uuid, pushId), wholeStatus);
   if (known !== null) return { known };
@@ -66,10 +66,12 @@ export async function judgeNewness(
   const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
   const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
   const fallen = checkStanding(seal, question);
-  const use = { seq: seal.seq, push_id: pushId };
+  const charge = { records: seal.tree_size, bytes, caps: mandate.sealed.scope.caps };
+  const use = { seq: seal.seq, push_id: pushId, charge };
   const used = await actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.check", ...use });
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (fallen && used.status !== "known") return fallen;
+  if (used.status === "over") return capRefused(used, charge);
   return used.status === "seq_not_increasing" ? seqRefused(used) : { known: null };
 }
 
@@ -83,7 +85,7 @@ export async function acceptBatch(
   const { party, key } = request.caller;
   const { sealed, bytes } = offered;
   const { seal, pushId } = sealed;
-  const judged = await judgeNewness(deps, request, gate, sealed);
+  const judged = await judgeNewness(deps, request, gate, offered);
   if (isRefused(judged)) return judged;
   if (judged.known !== null) return { report: judged.known };
   // All checks have passed: the batch is stored, charged, admitted and accepted (W2).

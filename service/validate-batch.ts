@@ -38,7 +38,8 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
   if (isRefused(claim)) return claim;
   const judged = await judgeBatch(deps, request);
   if (isRefused(judged)) return judged;
-  const newness = await judgeNewness(deps, request, judged.gate, judged.batch);
+  const offered = { sealed: judged.batch, bytes: request.body.length };
+  const newness = await judgeNewness(deps, request, judged.gate, offered);
   if (isRefused(newness)) return newness;
   if (newness.known !== null)
     return answerJson(200, await outcomeOfKnown(deps.actors, judged, newness.known));

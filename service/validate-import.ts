@@ -84,7 +84,7 @@ async function answer(
   const found = await findFile(deps.actors, caller.party.uuid, { ...asked, sealed });
   if (isRefused(found)) return found;
   if ("report" in found) return answerKnown(deps, sealed, { known: found.report, page });
-  const newness = await judgeNewness(deps, request, gate, sealed);
+  const newness = await judgeNewness(deps, request, gate, { sealed, bytes: found.file.bytes });
   if (isRefused(newness)) return newness;
   if (newness.known !== null) return answerKnown(deps, sealed, { known: newness.known, page });
   const { name, root } = found.file;

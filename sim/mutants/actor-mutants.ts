@@ -54,6 +54,20 @@ const keys: readonly Mutant[] = [
     }),
   ),
   mutant(
+    "batchOvershootsTheHour",
+    "a batch is let in whole where the cap has room for one record",
+    deciding("integration-key", (truly, command, view) => {
+      if (command.type === "push.charge") {
+        const decision = truly(withMembers(command, { records: 1 }), view);
+        const { records } = command as CommandOf<IntegrationKeyProtocol, "push.charge">;
+        return { ...decision, events: (decision.events ?? []).map((each) => withMembers(each, { records })) };
+      }
+      if (command.type !== "seq.check") return truly(command, view);
+      const { charge } = command as CommandOf<IntegrationKeyProtocol, "seq.check">;
+      return truly(withMembers(command, { charge: { ...charge, records: 1 } }), view);
+    }),
+  ),
+  mutant(
     "answersAreNotKept",
     "an idempotent answer is forgotten",
     deciding("integration-key", (truly, command, view) => {

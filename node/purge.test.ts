@@ -187,7 +187,10 @@ describe("after the purge of a record that was also rejected and held", () => {
     const decision = { key_id: business.key.key_id, at: formatTimestamp(Date.now()), envelope: "{}" };
     const facts = (await status())?.facts;
     if (facts === undefined) throw new Error("The push is not there.");
-    const settled = { ...{ push_id: pushId, confirmed: false, held: facts, decision }, fallen: null };
+    const settled = {
+      ...{ push_id: pushId, confirmed: false, held: { ...facts, mandate_ids: [] }, decision },
+      fallen: null,
+    };
     expect(
       await node.services.actors.ask(businessRef(business.party.uuid), { type: "hold.settle", ...settled }),
     ).toEqual({ status: "done" });

@@ -8,7 +8,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { judgeRecord } from "../protocol/records/judge-record.ts";
+import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Refused, refusedAs } from "./answer.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
@@ -41,8 +41,8 @@ export interface AdmitRequest {
   readonly count?: number;
   /** The root over the records; absent for a record that a person sealed alone. */
   readonly root?: string;
-  /** The countries that the mandate allows; null if there is no limit. */
-  readonly countries: readonly string[] | null;
+  /** The countries that each mandate allows; null if there is no limit. */
+  readonly countries: RecordRules["countries"];
   /** The names that the business may use even though they are protected; null for all names. */
   readonly ownNames: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */

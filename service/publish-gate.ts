@@ -4,11 +4,12 @@
 import type { PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef, keyRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
+import type { MandateCaps } from "../protocol/mandate.ts";
 import { isRefused, type Refused, refusedAs } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { capRefused } from "./charge-refused.ts";
-import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
-import { checkSource, checkType } from "./mandate-scope.ts";
+import { type FindMandateDeps, findMandates, type Mandates } from "./find-mandate.ts";
+import { capsOf, fromSource, ofType } from "./mandate-scope.ts";
 import { judgeVerified } from "./publish-standing.ts";
 
 export interface GateDeps extends FindMandateDeps {
@@ -26,8 +27,10 @@ export interface GateRequest {
 /** What is known of a request that may publish. */
 export interface Gate {
   readonly facts: PublishingFacts;
-  readonly mandate: StandingMandate;
-  /** Read before the home was asked. */
+  /** Those that allow the type and the source. */
+  readonly mandates: Mandates;
+  /** The largest of these mandates. */
+  readonly caps: MandateCaps;
 }
 
 /** Without a `collection`, what the mandate covers is judged elsewhere (remove-record.ts, V2). */
@@ -39,14 +42,14 @@ export async function passGate(
   const { party, key } = request.caller;
   const question = { type: "publishing.facts", key_id: key.key_id } as const;
   const facts = await actors.ask(businessRef(party.uuid), question);
-  const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
-  if (isRefused(mandate)) return mandate;
+  const inForce = await findMandates(deps, party.uuid, { facts, nowMs: clock.now() });
+  if (isRefused(inForce)) return inForce;
   const { collection, sourceIp } = request;
-  const outside =
-    (collection === null ? null : checkType(mandate.sealed, collection)) ??
-    checkSource(mandate.sealed, sourceIp, deps.asTable());
-  if (outside) return outside;
-  const { caps } = mandate.sealed.scope;
+  const covering = collection === null ? inForce : ofType(inForce, collection);
+  if (isRefused(covering)) return covering;
+  const mandates = fromSource(covering, sourceIp, deps.asTable());
+  if (isRefused(mandates)) return mandates;
+  const caps = capsOf(mandates);
   const bytes = request.body.length;
   const capped = await actors.ask(keyRef(party.uuid, key.key_id), {
     type: "caps.check",
@@ -56,5 +59,5 @@ export async function passGate(
   });
   if (capped.status === "over") return capRefused(capped, { bytes, caps });
   const verified = judgeVerified(facts);
-  return verified.ok ? { facts, mandate } : refusedAs(verified);
+  return verified.ok ? { facts, mandates, caps } : refusedAs(verified);
 }

@@ -92,7 +92,7 @@ async function admitNew(
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
   const { party, key } = request.caller;
-  const charge = { bytes: request.body.length, caps: judged.mandate.sealed.scope.caps };
+  const charge = { bytes: request.body.length, caps: judged.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "removal.charge",
     document_hash: judged.opened.hash,

@@ -110,10 +110,10 @@ async function answerNew(
   sealed: SealedBatch,
   { gate, file, page }: { gate: Gate; file: JudgedFile["file"]; page: ResultsPage },
 ): Promise<Outcome> {
-  const { business_uuid } = gate.mandate.sealed;
+  const { business_uuid } = gate.mandates[0].sealed;
   const push = { business_uuid, push_id: sealed.pushId, records: sealed.seal.tree_size, file };
   try {
-    const forecast = await judgeFile(deps, { gate, push, page });
+    const forecast = await judgeFile(deps, { gate, seal: sealed.seal, push, page });
     if (isRefused(forecast)) return forecast;
     const { next_leaf, ...found } = forecast;
     const next_cursor = cursorAt(next_leaf);

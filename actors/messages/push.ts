@@ -25,6 +25,12 @@ export interface StagedFileFacts {
   readonly root: string;
 }
 
+/** A mandate as its push keeps it. */
+export interface PushMandate {
+  readonly mandate_id: string;
+  readonly countries: readonly string[];
+}
+
 /** The facts of a push that never change. They are small and kept in the machine's context. */
 export interface PushFacts {
   readonly push_id: string;
@@ -44,9 +50,11 @@ export interface PushFacts {
   readonly ai_policy_version: number;
   readonly sealed_at: string;
   readonly received_at: string;
-  readonly mandate_id: string | null;
-  /** The countries that the mandate allows; null for no limit (path B). */
-  readonly countries: readonly string[] | null;
+  /**
+   * The mandates that allow the type and the source, the newest first: a record needs one that alone allows its countries. Null on
+   * path B, where nothing is limited.
+   */
+  readonly mandates: readonly PushMandate[] | null;
   /**
    * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded,
    * because they are part of the machine's context.

@@ -11,7 +11,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
-import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
 import { withoutQuotes } from "../../protocol/records/record-fault.ts";
 import type { SignedVersion } from "../../protocol/signed-version.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
@@ -125,6 +125,11 @@ export async function judgeChunk(
   return judged;
 }
 
+/** The countries that each mandate of the push allows. */
+export function countriesOf({ mandates }: Pick<PushFacts, "mandates">): RecordRules["countries"] {
+  return mandates?.map(({ countries }) => countries) ?? null;
+}
+
 /** Processing within a request lets nothing else go first: its caller waits. */
 async function pauseQueued({ pause }: Pick<PushPorts, "pause">, { mode }: PushFacts): Promise<void> {
   if (mode === "queued") await pause();
@@ -221,8 +226,8 @@ export interface JudgedLeaf {
 function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
   const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
-  const { countries, own_names: ownNames } = facts;
-  const rules = { collection, countries, lists: ports.lists, ownNames };
+  const { own_names: ownNames } = facts;
+  const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames };
   // What was judged by lists that have been replaced since is judged again.
   const isCurrent = known?.listsVersion === ports.lists.version;
   const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);

@@ -70,7 +70,7 @@ function sidecarOf(facts: PushFacts, version: UnsignedVersion, publishedAt: stri
     record_id: version.recordId,
     record_type: facts.collection,
     record_version: 1,
-    scope: scopeOf(facts),
+    scope: scopeOf(facts, version.record),
     seal_ok: true,
     sealed_at: facts.sealed_at,
     sealed_by_key_id: facts.key_id,
@@ -79,18 +79,28 @@ function sidecarOf(facts: PushFacts, version: UnsignedVersion, publishedAt: stri
   };
 }
 
-function scopeOf(facts: PushFacts): SidecarScope {
+function scopeOf(facts: PushFacts, record: JsonObject): SidecarScope {
   const permissions = [`publish:${facts.collection}`];
   if (facts.path === "A") {
     return {
       basis: "mandate",
       key_id: facts.key_id,
       kind: "system",
-      mandate_id: facts.mandate_id,
+      mandate_id: mandateOf(facts, record),
       permissions,
     };
   }
   return facts.sealer === "hosted"
     ? { basis: "standard_publishing", key_id: facts.key_id, kind: "hosted", mandate_id: null, permissions }
     : { basis: "role", key_id: facts.key_id, kind: "passkey", mandate_id: null, permissions };
+}
+
+/** The newest mandate that allows the record: every verifier judges the record by the one that is named. */
+function mandateOf({ mandates }: PushFacts, record: JsonObject): string | null {
+  const countries = Array.isArray(record["countries"]) ? record["countries"] : [];
+  // A record that no mandate covers any more, although it has a generation, was judged under the same mandates.
+  const covers = mandates?.find((each) =>
+    countries.every((country) => each.countries.includes(String(country))),
+  );
+  return (covers ?? mandates?.[0])?.mandate_id ?? null;
 }

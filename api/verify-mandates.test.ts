@@ -132,7 +132,7 @@ it("of several mandates of a key, one allows a record alone, and is named as the
     results: [
       { outcome: "accepted" },
       { outcome: "accepted" },
-      { outcome: "rejected", errors: [{ code: "out_of_scope", pointer: "/countries/1" }] },
+      { outcome: "rejected", errors: [{ code: "out_of_scope", pointer: "/countries/0" }] },
     ],
   });
   const results = answer["results"] as { record_id: string }[];

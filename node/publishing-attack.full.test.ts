@@ -340,10 +340,12 @@ describe("the mandate", () => {
     await giveMandate(node, other, { fromMs: sinceMs, untilMs: sinceMs + 1 });
     await giveMandate(node, other, { fromMs: nowMs + 60_000, untilMs: nowMs + 120_000 });
     expect(await code(other)).toBe("mandate_missing");
-    expect((await readOver(node, other, "/v1/seal-context")).json["mandate"]).toBeNull();
+    expect((await readOver(node, other, "/v1/seal-context")).json["mandates"]).toEqual([]);
     const mandate_id = await giveMandate(node, other, {});
     expect(await code(other)).toBe(200);
-    expect((await readOver(node, other, "/v1/seal-context")).json["mandate"]).toMatchObject({ mandate_id });
+    expect((await readOver(node, other, "/v1/seal-context")).json["mandates"]).toMatchObject([
+      { mandate_id },
+    ]);
   });
 
   it("rejects records for countries that it does not cover, and no others", async () => {

@@ -2,11 +2,11 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { Listings } from "../../protocol/listings.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
-import { refusedAssignment } from "./cancel.ts";
-import { nameDomains } from "./domains.ts";
+import { refusedAssignment, selectCancelled } from "./cancel.ts";
+import { nameDomains, namingFiles, selectNamed } from "./domains.ts";
 import { nameRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
@@ -17,6 +17,18 @@ type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
 interface Tally {
   listings: number;
   live: number;
+}
+
+export function selectForAssign(
+  { push_id, chunk, leaves }: AssignCommand,
+  uuid: string,
+): readonly RowSelection[] {
+  return [
+    answers.select([answerKey(push_id, chunk)]),
+    selectCancelled(push_id),
+    heads.select(leaves.map((leaf) => leaf.record_id)),
+    ...selectNamed(namingFiles(leaves), uuid),
+  ];
 }
 
 export function assignChunk(

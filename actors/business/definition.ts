@@ -16,7 +16,7 @@ import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush } from "./admit.ts";
-import { assignChunk } from "./assign.ts";
+import { assignChunk, selectForAssign } from "./assign.ts";
 import {
   endedRows,
   keepRefusal,
@@ -25,8 +25,8 @@ import {
   selectListed,
   selectRefusals,
 } from "./attempts.ts";
-import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
-import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
+import { cancelPush, selectForCancel } from "./cancel.ts";
+import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
@@ -164,14 +164,9 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "push.hold":
       return [admissions.select([command.push_id])];
     case "names.keep":
-      return [selectForNames(command)];
+      return selectForNames(command);
     case "chunk.assign":
-      return [
-        answers.select([answerKey(command.push_id, command.chunk)]),
-        selectCancelled(command.push_id),
-        heads.select(command.leaves.map((leaf) => leaf.record_id)),
-        ...selectNamed(namingFiles(command.leaves), uuid),
-      ];
+      return selectForAssign(command, uuid);
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":

@@ -38,8 +38,8 @@ export function nameRows(
   return [...byRecord].map(([recordId, ownId]) => names.write(recordId, ownId, { expiresAtMs }));
 }
 
-export function selectForNames({ names: named }: Asked<"names.keep">): RowSelection {
-  return heads.select(named.map(({ record_id }) => record_id));
+export function selectForNames({ names: named }: Asked<"names.keep">): readonly RowSelection[] {
+  return [heads.select(named.map(({ record_id }) => record_id))];
 }
 
 /** The head of a record that was published has its name already. */

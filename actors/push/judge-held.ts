@@ -1,5 +1,5 @@
 // Judges the records of a push that is to be held, before it is shown as held: what is faulty is rejected with its reasons now, and
-// whoever decides about the hold can see what the rest is.
+// an owner can see what the rest is.
 //   J1. A record is judged as its chunk would judge it if the push were published now, and of two of one product the first that is
 //       accepted counts. So the answer is the one that a validation gives.
 //   J2. It may be repeated, and replaces what an earlier attempt found: nobody was shown that.

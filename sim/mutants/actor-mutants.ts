@@ -50,6 +50,10 @@ const keys: readonly Mutant[] = [
     "caps refuse nothing",
     deciding("integration-key", (truly, command, view) => {
       const caps = { records_per_hour: 1e12, bytes_per_day: 1e12 };
+      if (command.type === "seq.check") {
+        const { charge } = command as CommandOf<IntegrationKeyProtocol, "seq.check">;
+        return truly(withMembers(command, { charge: { ...charge, caps } }), view);
+      }
       return truly("caps" in command ? withMembers(command, { caps }) : command, view);
     }),
   ),

@@ -86,8 +86,7 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
     ai_policy_version: 1,
     sealed_at: "2026-01-01T00:00:00.000Z",
     received_at: "2026-01-01T00:00:00.000Z",
-    mandate_id: null,
-    countries: null,
+    mandates: null,
     own_names: [],
     number: 1,
     ...changes,
@@ -96,7 +95,7 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
 
 /** The seal of a push by key and certificate of the other facts, of the first day of 2026. */
 export const pushSeal: PushSeal = {
-  ...{ key_id: "k", cert_id: "c", mandate_id: null },
+  ...{ key_id: "k", cert_id: "c", mandates: [] },
   ...{ sealed_at: "2026-01-01T00:00:00.000Z", received_at: "2026-01-01T00:00:00.000Z" },
 };
 
@@ -131,7 +130,7 @@ export function holdSettlement(
     type: "hold.settle",
     push_id,
     confirmed,
-    held: { key_id: "k", mandate_id: null, cert_id: "c", ai_policy_version: 0 },
+    held: { key_id: "k", mandate_ids: [], cert_id: "c", ai_policy_version: 0 },
     decision: { key_id: "owner", at: "2026-01-01T00:00:00.000Z", envelope: "{}" },
     fallen: null,
     ...changes,

@@ -137,6 +137,7 @@ const pushEvents: fc.Arbitrary<PushEvent> = fc.oneof(
     held_reasons: fc.constantFrom([], [{ code: "price_jump" as const, detail: "d", count: 1 }]),
     at_ms,
   }),
+  fc.record({ type: constant("push.judged"), rejected: fc.array(small, { maxLength: 2 }), at_ms }),
   fc.record({ type: constant("push.failed"), code: id, detail: id, at_ms }),
   fc.record({
     type: fc.constantFrom("hold.confirmed", "hold.rejected"),
@@ -305,7 +306,11 @@ describe("every state", () => {
   it("of a push is reached by commands", () => {
     const lives = [
       [accept(201, false), settle(0), settle(1, ["a"]), { type: "chunk.indexed", chunk: 1, region: "a" }],
-      [accept(1, true), { type: "hold.release", confirmed: false, decision: holdDecided }],
+      [
+        accept(1, true),
+        { type: "push.judged", rejected: [] },
+        { type: "hold.release", confirmed: false, decision: holdDecided },
+      ],
       [acceptFile],
     ] as const;
     expect(statesOf(pushActor, lives)).toEqual(expect.arrayContaining([...restingStates(pushActor)]));

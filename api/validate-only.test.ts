@@ -86,7 +86,8 @@ async function state() {
   await expect.poll(async () => (await businessAt()).pending).toEqual([]);
   const key = keyRef(uuid, business.key.key_id);
   // Being asked for the first time makes an actor, which changes nothing either.
-  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "" });
+  const charge = { records: 0, bytes: 0, caps: { records_per_hour: 0, bytes_per_day: 0 } };
+  await actors.ask(key, { type: "seq.check", seq: 1, push_id: "", charge });
   const ofThis = (id: string) => id.startsWith(uuid);
   return {
     business: await businessAt(),
@@ -139,7 +140,7 @@ describe("a batch that is only validated", () => {
     expect(await publishedResults(body)).toEqual(keptOf(answer));
   });
 
-  it("is told whether it would be held, with the versions that its records would then get", async () => {
+  it("is told whether it would be held, and comes to what publishing it then comes to", async () => {
     const catalogue = Array.from({ length: 20 }, (_, index) => priced(`item-${index}`));
     await post(await batchOf(catalogue, { seq: 1 }));
     const shock = await batchOf([priced("item-0", "99.00"), product("bad", { product_name: undefined })], {
@@ -149,12 +150,13 @@ describe("a batch that is only validated", () => {
     const answer = await validate(shock);
     expect(answer.json).toMatchObject({ held: true, held_reasons: [{ code: "price_jump" }] });
     expect(resultsOf(answer).map(({ outcome, version }) => [outcome, version])).toEqual([
-      ["held", 2],
+      ["held", null],
       ["rejected", null],
     ]);
     expect(await state()).toEqual(before);
     const published = await post(shock);
     expect(published.json).toMatchObject({ held: true });
+    expect(resultsOf(published)).toEqual(keptOf(answer));
     expect(published.json["held_reasons"]).toEqual(answer.json["held_reasons"]);
   });
 

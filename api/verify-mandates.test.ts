@@ -1,16 +1,18 @@
-// By which mandate a pushed seal is judged when it is not stated under which it was published: the newest valid one, as
-// in publishing. A mandate whose sealer turns out to have been compromised earlier has authorised nothing, and does not
+// By which mandates a key publishes, and a pushed seal is judged: one of them has to allow a record alone, and where it is not
+// stated under which it was published, any may have been it. A mandate whose sealer turns out to have been compromised earlier has authorised nothing, and does not
 // affect any other.
 
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ListedMandate } from "../actors/messages/business.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
-import { jsonOf, product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { jsonOf, openBusiness, product, sealAndPublish } from "../node/publishing.fixture.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { mandatePayload } from "../protocol/mandate.ts";
+import { type MandateScope, mandatePayload } from "../protocol/mandate.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { sealText } from "../service/fetched-record.ts";
 import { sealContext } from "../service/seal-context.ts";
@@ -69,7 +71,7 @@ it("a mandate that has fallen is passed over: by publishing, by the seal context
   const { key, party } = world.business;
   const caller = { key, party, nonce: "", expiresMs: 0, requestHash: "", tag: "svc-business-read" };
   const context = jsonOf(await sealContext(services, { caller }));
-  expect(context["mandate"]).toMatchObject({ mandate_id: standing?.mandate_id });
+  expect(context["mandates"]).toMatchObject([{ mandate_id: standing?.mandate_id }]);
 
   const [{ record_id: id }] = answer["results"] as [{ record_id: string }];
   const served = await services.records.readServed(id);
@@ -81,4 +83,75 @@ it("a mandate that has fallen is passed over: by publishing, by the seal context
     const { json } = await send(verifyUrl, null, { path: "/v1/verify", body });
     expect(json).toMatchObject({ valid: true, seal: { valid: true, checks: { scope: "ok" } } });
   }
+});
+
+/** Replaces the mandates of a new business's key by these. */
+async function underMandates(scopes: readonly (readonly [id: string, scope: Partial<MandateScope>])[]) {
+  const { services } = world.surfaces;
+  const business = await openBusiness(services, randomUUID());
+  const { uuid } = business.party;
+  const { mandates } = await services.parties.facts(uuid, business.key.key_id);
+  const sealer = await services.hostedSigner(uuid);
+  for (const [at, [mandate_id, changes]] of scopes.entries()) {
+    const [{ valid_from, valid_until, scope }] = mandates as [ListedMandate];
+    const payload = mandatePayload({
+      ...{ v: 1, mandate_id, business_uuid: uuid, key_id: business.key.key_id, valid_until },
+      scope: { ...scope, ...changes },
+      valid_from: formatTimestamp(Date.parse(valid_from) + at),
+    });
+    await services.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [sealer]));
+  }
+  for (const { mandate_id } of mandates)
+    await services.parties.revokeMandate({ uuid, mandate_id, revoked_at: formatTimestamp(Date.now()) });
+  return business;
+}
+
+const pricedIn = (id: string, ...countries: readonly ("US" | "GB")[]): Uint8Array =>
+  product(id, {
+    countries,
+    prices: countries.map((country) => ({
+      country,
+      currency: country === "US" ? "USD" : "GBP",
+      amount: "5.00",
+    })),
+  });
+
+it("of several mandates of a key, one allows a record alone, and is named as the one that it was published under", async () => {
+  const { services, verifyUrl } = world.surfaces;
+  const caps = (records_per_hour: number) => ({ records_per_hour, bytes_per_day: 1_000_000 });
+  const business = await underMandates([
+    ["in-us", { countries: ["US"], caps: caps(4) }],
+    ["in-gb", { countries: ["GB"], caps: caps(3) }],
+    ["events", { record_types: ["events"], countries: ["US", "GB"], caps: caps(1_000) }],
+    ["elsewhere", { countries: ["US", "GB"], source_ip_allow_list: ["192.0.2.0/24"], caps: caps(1_000) }],
+  ]);
+  const records = [pricedIn("us", "US"), pricedIn("gb", "GB"), pricedIn("both", "US", "GB")];
+  const answer = jsonOf(await sealAndPublish(services, business, records, { seq: 1 }));
+  expect(answer).toMatchObject({
+    status: 200,
+    results: [
+      { outcome: "accepted" },
+      { outcome: "accepted" },
+      { outcome: "rejected", errors: [{ code: "out_of_scope", pointer: "/countries/0" }] },
+    ],
+  });
+  const results = answer["results"] as { record_id: string }[];
+  for (const [at, mandateId] of ["in-us", "in-gb"].entries()) {
+    const served = await services.records.readServed(results[at]?.record_id ?? "");
+    if (served === null) throw new Error("The record is not served.");
+    const seal = JSON.parse(sealText(served.version, served.seal)) as JsonValue;
+    const sidecar = JSON.parse(served.version.sidecar) as JsonValue;
+    const stated = JSON.parse(Buffer.from((sidecar as { payload: string }).payload, "base64").toString());
+    expect(stated.scope.mandate_id).toBe(mandateId);
+    for (const evidence of [{ seal }, { seal, sidecar }]) {
+      const body = JSON.stringify({ record_base64: toBase64(records[at] as Uint8Array), ...evidence });
+      const { json } = await send(verifyUrl, null, { path: "/v1/verify", body });
+      expect(json).toMatchObject({ valid: true, seal: { valid: true, checks: { scope: "ok" } } });
+    }
+  }
+  // Three of four records an hour are used: the caps are the largest of those that allow the request, and not their sum.
+  const two = jsonOf(await sealAndPublish(services, business, records.slice(0, 2), { seq: 2 }));
+  expect(two).toMatchObject({ status: 429, reason: "records_per_hour" });
+  const one = jsonOf(await sealAndPublish(services, business, records.slice(0, 1), { seq: 2 }));
+  expect(one).toMatchObject({ status: 200 });
 });

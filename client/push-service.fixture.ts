@@ -117,7 +117,7 @@ function sealContextOf({ certId, aiPolicyVersion }: Pick<ModelService, "certId" 
     cert_id: certId,
     certificate_status: "active" as const,
     ai_policy_version: aiPolicyVersion,
-    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
+    ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandates: [] },
   });
 }
 

@@ -7,7 +7,9 @@
 //       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 //   P5. A hold ends once: by a decision, or when its time is over. A decision that comes later changes nothing.
 //   P6. A push whose records are in an uploaded file is accepted before its hold is decided: it is `preparing` until then.
-//   P7. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
+//   P7. Before a push is held, all its records are judged (`judging`), however it came: what is rejected of it is rejected from then on,
+//       whatever becomes of the hold.
+//   P8. A chunk that was given up is settled like any other, so the chunks behind it, some of which may be published already,
 //       are published all the same. The push then ends as failed instead of complete.
 
 import { assign, raise, setup } from "xstate";
@@ -39,6 +41,8 @@ export interface PushContext {
    * of them are read anyway.
    */
   readonly chunkTallies?: readonly ChunkTally[];
+  /** How many leaves of each chunk were rejected when the push was judged, up to the last chunk with any; absent if it never was. */
+  readonly judgedRejected?: readonly number[];
   readonly stalled: boolean;
   readonly updatedAtMs: number;
   readonly completedAtMs: number | null;
@@ -69,6 +73,8 @@ export type PushEvent =
       readonly hold_ms?: number;
       readonly at_ms: number;
     }
+  /** All records of a push that is to be held were judged. */
+  | { readonly type: "push.judged"; readonly rejected: readonly number[]; readonly at_ms: number }
   | {
       readonly type: "chunk.settled";
       readonly chunk: number;
@@ -157,7 +163,8 @@ export const pushMachine = setup({
   types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
   delays: {
     stall: 600_000,
-    holdEnds: ({ context }) => (context.holdEndsAtMs ?? context.updatedAtMs) - context.updatedAtMs,
+    // Judging may have taken longer than the hold would last.
+    holdEnds: ({ context }) => Math.max(0, (context.holdEndsAtMs ?? 0) - context.updatedAtMs),
   },
   guards: {
     isNextChunk: ({ context, event }) =>
@@ -239,9 +246,15 @@ export const pushMachine = setup({
           }
         : {},
     ),
+    noteJudged: assign(({ event }) =>
+      event.type === "push.judged"
+        ? { judgedRejected: event.rejected, stalled: false, updatedAtMs: event.at_ms }
+        : {},
+    ),
     // Effects: named here, performed by the actor system.
     useFile: () => {},
     prepare: () => {},
+    judge: () => {},
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
@@ -268,7 +281,7 @@ export const pushMachine = setup({
       on: {
         "push.accepted": [
           { guard: "hasFile", target: "working.preparing", actions: ["remember", "useFile", "prepare"] },
-          { guard: "isHeld", target: "held", actions: "remember" },
+          { guard: "isHeld", target: "working.judging", actions: ["remember", "judge"] },
           { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
         ],
       },
@@ -281,7 +294,12 @@ export const pushMachine = setup({
         preparing: {
           on: {
             "push.prepared": [
-              { guard: "isHeld", target: "#push.held", actions: "noteReasons" },
+              {
+                guard: "isHeld",
+                target: "#push.working.judging",
+                reenter: true,
+                actions: ["noteReasons", "judge"],
+              },
               {
                 target: "#push.working",
                 reenter: true,
@@ -290,6 +308,8 @@ export const pushMachine = setup({
             ],
           },
         },
+        // It is to be held, and which of its records are rejected is being found out (P7).
+        judging: { on: { "push.judged": { target: "#push.held", actions: "noteJudged" } } },
         processing: {},
       },
       after: { stall: { actions: ["markStalled", "reportStalled", "watchStall"] } },

@@ -92,7 +92,7 @@ export async function successorOf(node: AttackNode, business: TestBusiness): Pro
   return openBusiness(node.running.services, business.party.uuid);
 }
 
-/** Seals a mandate for the business's key; it replaces the sandbox's generous one. */
+/** Seals a mandate for the business's key; it replaces the others of the key unless it is given `beside` them. */
 export async function giveMandate(
   node: AttackNode,
   business: TestBusiness,
@@ -100,6 +100,7 @@ export async function giveMandate(
     readonly scope?: Partial<Mandate["scope"]>;
     readonly fromMs?: number;
     readonly untilMs?: number;
+    readonly beside?: true;
   },
   /** Who seals it; the key that the service holds for the business unless it is said. */
   sealer?: Pick<Sealer, "seal">,
@@ -125,7 +126,13 @@ export async function giveMandate(
     valid_until: formatTimestamp(changes.untilMs ?? nowMs + 86_400_000),
   });
   const by = sealer ?? createHostedSealer(await hostedSigner(business.party.uuid));
+  const { mandates: others } = await parties.facts(business.party.uuid, business.key.key_id);
   await parties.acceptMandate(await by.seal(payloadTypes["mandate.v1"], payload));
+  for (const other of changes.beside === true ? [] : others.filter(({ revoked_at }) => revoked_at === null))
+    await parties.revokeMandate({
+      ...{ uuid: business.party.uuid, mandate_id: other.mandate_id },
+      revoked_at: formatTimestamp(nowMs),
+    });
   return mandate_id;
 }
 

@@ -237,7 +237,7 @@ describe("a grant", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => context(fresh)));
     expect(answers.map((answer) => answer.status)).toEqual(Array(8).fill(200));
     expect(new Set(answers.map((answer) => answer.json["cert_id"])).size).toBe(1);
-    expect(answers[0]?.json["mandate"]).toMatchObject({ mandate_id: `mdt_${fresh.key.keyId}` });
+    expect(answers[0]?.json["mandates"]).toMatchObject([{ mandate_id: `mdt_${fresh.key.keyId}` }]);
   });
 });
 

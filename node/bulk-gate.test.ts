@@ -156,7 +156,42 @@ describe("the caps of a mandate", () => {
     const second = await batchBody(business, twoRecords, { seq: 2 });
     const used = await publishOver(node, business, second.body);
     expect(used).toMatchObject(over);
-    expect(used.json["detail"]).toBe("The mandate's cap bytes_per_day is used up.");
+    expect(used.json["detail"]).toBe(
+      "The mandate's cap bytes_per_day has room for 1 more bytes in this day.",
+    );
+  });
+
+  it("let no batch and no file in whole that has more records than the hour has room for, however it is asked", async () => {
+    const business = await newBusiness(node);
+    await giveMandate(node, business, { scope: { caps: { records_per_hour: 3, bytes_per_day: 1_000_000 } } });
+    const validated = { path: "/v1/publish/products?validate_only=true" };
+    const path = "/v1/bulk-imports?validate_only=true";
+    const over = { status: 429, json: { code: "rate_limited", reason: "records_per_hour" } };
+    const four = [...twoRecords, product("c"), product("d")];
+    const large = await batchBody(business, four);
+    const file = await stageRecords(node, business, four);
+    for (const answer of [
+      await publishOver(node, business, large.body, validated),
+      await publishOver(node, business, large.body),
+      await requestImport(node.running.urls, business, file.body, { path }),
+      await requestImport(node.running.urls, business, file.body),
+    ]) {
+      expect(answer).toMatchObject(over);
+      expect(answer.json["detail"]).toMatch(/records_per_hour is 3.*waiting does not help/);
+    }
+    // Nothing was charged, and no seq is used.
+    const two = await batchBody(business, twoRecords);
+    expect(await publishOver(node, business, two.body)).toMatchObject({ status: 200, json: { seq: 1 } });
+    const more = await batchBody(business, twoRecords, { seq: 2 });
+    for (const changes of [validated, {}]) {
+      const answer = await publishOver(node, business, more.body, changes);
+      expect(answer).toMatchObject(over);
+      expect(answer.json["detail"]).toBe(
+        "The mandate's cap records_per_hour has room for 1 more records in this hour.",
+      );
+    }
+    const last = await batchBody(business, [product("e")], { seq: 2 });
+    expect(await publishOver(node, business, last.body)).toMatchObject({ status: 200 });
   });
 
   it("end a file where the bytes of the day are used up, and nothing of it is kept", async () => {

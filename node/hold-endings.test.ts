@@ -58,7 +58,7 @@ describe("what changed while a push was held ends it when it is confirmed:", () 
         const { facts } = await awaitPush(node, business, pushId);
         await node.running.services.parties.revokeMandate({
           uuid: business.party.uuid,
-          mandate_id: facts.mandate_id ?? "",
+          mandate_id: facts.mandates?.[0]?.mandate_id ?? "",
           revoked_at: formatTimestamp(Date.now()),
         });
       },

@@ -176,7 +176,7 @@ describe("a mandate that ends", () => {
     expect(await publishOne(business, 3, sealedAtMs)).toBe("mandate_missing");
     expect(await readOver(business, "/v1/seal-context")).toMatchObject({
       status: 200,
-      json: { mandate: null },
+      json: { mandates: [] },
     });
     expect(await readOver(business, `/v1/pushes/${pushId}`)).toMatchObject({ status: 200 });
     await expectPublished(business, pushId);

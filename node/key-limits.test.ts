@@ -167,7 +167,7 @@ describe("the request rate of a key", () => {
 it("the request rate of a key bounds its validations, which have no other bound on their number", async () => {
   const business = await newBusiness(node);
   await giveMandate(node, business, {
-    scope: { caps: { records_per_hour: 1, bytes_per_day: 1_000_000 } },
+    scope: { caps: { records_per_hour: 2, bytes_per_day: 1_000_000 } },
   });
   const { body } = await batchBody(business, [product("a"), product("b")], { seq: 1 });
   const validate = () =>

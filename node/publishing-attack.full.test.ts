@@ -340,10 +340,12 @@ describe("the mandate", () => {
     await giveMandate(node, other, { fromMs: sinceMs, untilMs: sinceMs + 1 });
     await giveMandate(node, other, { fromMs: nowMs + 60_000, untilMs: nowMs + 120_000 });
     expect(await code(other)).toBe("mandate_missing");
-    expect((await readOver(node, other, "/v1/seal-context")).json["mandate"]).toBeNull();
+    expect((await readOver(node, other, "/v1/seal-context")).json["mandates"]).toEqual([]);
     const mandate_id = await giveMandate(node, other, {});
     expect(await code(other)).toBe(200);
-    expect((await readOver(node, other, "/v1/seal-context")).json["mandate"]).toMatchObject({ mandate_id });
+    expect((await readOver(node, other, "/v1/seal-context")).json["mandates"]).toMatchObject([
+      { mandate_id },
+    ]);
   });
 
   it("rejects records for countries that it does not cover, and no others", async () => {
@@ -376,9 +378,9 @@ describe("the mandate", () => {
     expect((await publishOver(node, capped, first.body)).status).toBe(200);
   });
 
-  it("lets of batches sent at once only one overshoot", async () => {
+  it("lets of batches sent at once no more in than the cap has room for", async () => {
     const capped = await newBusiness(node);
-    await giveMandate(node, capped, { scope: { caps: { records_per_hour: 1, bytes_per_day: 1_000_000 } } });
+    await giveMandate(node, capped, { scope: { caps: { records_per_hour: 9, bytes_per_day: 1_000_000 } } });
     const batches = await Promise.all(
       [1, 2, 3, 4].map((each) => batchBody(capped, products(`o${each}`, 5), { seq: each })),
     );

@@ -9,6 +9,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
+import { reportOf } from "../service/accept-push.ts";
 import { findPublished } from "../service/published-version.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
 import {
@@ -185,9 +186,9 @@ describe("after the purge of a record that was also rejected and held", () => {
     const names = async () => JSON.stringify(await attemptsOf(business));
     expect(await names()).toContain(own);
     const decision = { key_id: business.key.key_id, at: formatTimestamp(Date.now()), envelope: "{}" };
-    const facts = (await status())?.facts;
-    if (facts === undefined) throw new Error("The push is not there.");
-    const settled = { ...{ push_id: pushId, confirmed: false, held: facts, decision }, fallen: null };
+    const { facts } = reportOf(await status());
+    const sealed = { ...facts, mandate_ids: [] };
+    const settled = { ...{ push_id: pushId, confirmed: false, held: sealed, decision }, fallen: null };
     expect(
       await node.services.actors.ask(businessRef(business.party.uuid), { type: "hold.settle", ...settled }),
     ).toEqual({ status: "done" });

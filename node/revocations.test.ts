@@ -152,7 +152,7 @@ function fail(): never {
 
 it("an operator revokes a mandate, and the others of the key stay", async () => {
   const business = await newBusiness(node);
-  const mandateId = await giveMandate(node, business, {});
+  const mandateId = await giveMandate(node, business, { beside: true });
   const words = ["mandate", business.party.uuid, mandateId, ...answered, "--yes", "--json"];
   const first = JSON.parse((await svc(words)).printed) as Record<string, unknown>;
   expect(first).toMatchObject({

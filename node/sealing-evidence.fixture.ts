@@ -80,7 +80,7 @@ export async function findingOfSent(
       verifySeal(trust, {
         ...{ ...known, bytes, seal: { batch_seal: envelope, ...place } },
         ...(expectedHash === undefined ? {} : { expectedHash }),
-        ...(mandate === undefined ? {} : { mandate }),
+        ...(mandate === undefined ? {} : { mandates: [mandate] }),
       }),
     );
   });
@@ -126,7 +126,7 @@ export async function findingOfPublished(
         ...{ ...known, bytes: served.version.bytes },
         seal: JSON.parse(sealText(served.version, served.seal)) as JsonValue,
         sidecar: JSON.parse(served.version.sidecar) as JsonValue,
-        ...(mandate === undefined ? {} : { mandate }),
+        ...(mandate === undefined ? {} : { mandates: [mandate] }),
       };
       return codeOf(verifySeal(trust, evidence));
     }),

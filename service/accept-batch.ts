@@ -9,9 +9,10 @@ import { acceptPush } from "./accept-push.ts";
 import { isRefused, type Refused } from "./answer.ts";
 import { type Background, inlineMaxOf } from "./background.ts";
 import type { Caller } from "./caller.ts";
-import { notCharged, seqRefused } from "./charge-refused.ts";
+import { capRefused, notCharged, seqRefused } from "./charge-refused.ts";
 import type { FindMandateDeps } from "./find-mandate.ts";
 import { readIssuances } from "./home-evidence.ts";
+import { keptOf, sealedUnder } from "./mandate-scope.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { type AdmitDeps, type AdmitRequest, admit, notAdmitted } from "./publish-admit.ts";
 import type { SealedBatch } from "./publish-batch.ts";
@@ -56,20 +57,23 @@ export interface AcceptRequest {
 export async function judgeNewness(
   { actors, clock }: GateDeps,
   { caller: { party, key } }: AcceptRequest,
-  { facts, mandate }: Gate,
-  { seal, pushId }: SealedBatch,
+  { facts, mandates, caps }: Gate,
+  { sealed: { seal, pushId }, bytes }: Pick<OfferedBatch, "sealed" | "bytes">,
 ): Promise<{ readonly known: PushReport | null } | Refused> {
   const known = await actors.ask(pushRef(party.uuid, pushId), wholeStatus);
   if (known !== null) return { known };
   // The moment of sealing, and seq.
   if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
   const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
-  const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
+  const [{ sealed: mandate }] = sealedUnder(mandates, seal);
+  const question = { facts, issuances, mandate, key, nowMs: clock.now() };
   const fallen = checkStanding(seal, question);
-  const use = { seq: seal.seq, push_id: pushId };
+  const charge = { records: seal.tree_size, bytes, caps };
+  const use = { seq: seal.seq, push_id: pushId, charge };
   const used = await actors.ask(keyRef(party.uuid, key.key_id), { type: "seq.check", ...use });
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (fallen && used.status !== "known") return fallen;
+  if (used.status === "over") return capRefused(used, charge);
   return used.status === "seq_not_increasing" ? seqRefused(used) : { known: null };
 }
 
@@ -83,13 +87,13 @@ export async function acceptBatch(
   const { party, key } = request.caller;
   const { sealed, bytes } = offered;
   const { seal, pushId } = sealed;
-  const judged = await judgeNewness(deps, request, gate, sealed);
+  const judged = await judgeNewness(deps, request, gate, offered);
   if (isRefused(judged)) return judged;
   if (judged.known !== null) return { report: judged.known };
   // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
   const staged = await offered.stage();
   if (isRefused(staged)) return staged;
-  const { caps } = gate.mandate.sealed.scope;
+  const { caps } = gate;
   const use = { seq: seal.seq, push_id: pushId };
   const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };
   const own = keyRef(party.uuid, key.key_id);
@@ -103,14 +107,15 @@ export async function acceptBatch(
 async function admitAndAccept(
   deps: AcceptDeps,
   request: AcceptRequest,
-  { facts, mandate }: Gate,
+  { facts, mandates: allowing }: Gate,
   offered: OfferedBatch & { readonly staged: StagedBatch; readonly chargedAtMs: number | undefined },
 ): Promise<{ readonly report: PushReport | null } | Refused> {
   const { party, key } = request.caller;
   const { sealed, source, staged, records, chargedAtMs: charged_ms } = offered;
   const push = pushRef(party.uuid, sealed.pushId);
   const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
-  const { countries } = mandate.sealed.scope;
+  const mandates = keptOf(sealedUnder(allowing, sealed.seal));
+  const countries = mandates.map((each) => each.countries);
   const admission = {
     businessUuid: party.uuid,
     pushId: sealed.pushId,
@@ -137,7 +142,7 @@ async function admitAndAccept(
   const accepted = batchFacts(request, {
     sealed,
     source,
-    mandate,
+    mandates,
     receivedAtMs,
     ownNames,
     number,

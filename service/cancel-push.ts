@@ -12,8 +12,8 @@ import { problem } from "../protocol/problem.ts";
 import { reportOf } from "./accept-push.ts";
 import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
-import { checkSource, checkType } from "./mandate-scope.ts";
+import { type FindMandateDeps, findMandates } from "./find-mandate.ts";
+import { fromSource, ofType } from "./mandate-scope.ts";
 import { isOwnBatch, pushStatus, pushUnknown, wholeStatus } from "./push-status.ts";
 
 export interface CancelDeps extends FindMandateDeps {
@@ -38,15 +38,15 @@ export async function cancelPush(deps: CancelDeps, request: CancelRequest): Prom
   if (!isPushId(request.pushId)) return pushUnknown();
   const home = businessRef(party.uuid);
   const facts = await actors.ask(home, { type: "publishing.facts", key_id: key.key_id });
-  const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
-  if (isRefused(mandate)) return mandate;
-  const elsewhere = checkSource(mandate.sealed, request.sourceIp, deps.asTable());
-  if (elsewhere) return elsewhere;
+  const inForce = await findMandates(deps, party.uuid, { facts, nowMs: clock.now() });
+  if (isRefused(inForce)) return inForce;
+  const mandates = fromSource(inForce, request.sourceIp, deps.asTable());
+  if (isRefused(mandates)) return mandates;
   const push = pushRef(party.uuid, request.pushId);
   const report = await actors.ask(push, wholeStatus);
   if (report === null || !isOwnBatch(report, party.uuid)) return pushUnknown();
-  const outside = checkType(mandate.sealed, report.facts.collection);
-  if (outside) return outside;
+  const covering = ofType(mandates, report.facts.collection);
+  if (isRefused(covering)) return covering;
   // A push that has settled records may be admitted again by a late resend; its business would not know them any more.
   if (isCancelled(report) || report.settled > 0 || report.state === "complete") return answerOf(report);
   const { status } = await actors.ask(home, { type: "push.cancel", push_id: request.pushId });

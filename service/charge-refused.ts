@@ -9,17 +9,32 @@ import type { StagedBatch } from "./staged-batch.ts";
 
 type SeqUsed = Extract<SeqReply, { status: "seq_not_increasing" }>;
 
-/** What is charged, and under which caps. */
+/** What is charged, and under which caps; without `records` for a body that was not parsed yet. */
 interface Charge {
+  readonly records?: number;
   readonly bytes: number;
-  readonly caps: { readonly bytes_per_day: number };
+  readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
 }
 
-export function capRefused({ cap, retry_after_seconds }: CapUsedUp, { bytes, caps }: Charge): Refused {
-  const isLarger = cap === "bytes_per_day" && bytes > caps.bytes_per_day;
+/** What each cap counts, and for how long. */
+const capWords = {
+  records_per_hour: { unit: "records", window: "hour" },
+  bytes_per_day: { unit: "bytes", window: "day" },
+} as const;
+
+export function capRefused(
+  { cap, left, retry_after_seconds }: CapUsedUp,
+  { records = 0, bytes, caps }: Charge,
+): Refused {
+  const { unit, window } = capWords[cap];
+  const isLarger = (cap === "records_per_hour" ? records : bytes) > caps[cap];
+  const usedUp =
+    left === 0
+      ? `The mandate's cap ${cap} is used up.`
+      : `The mandate's cap ${cap} has room for ${left} more ${unit} in this ${window}.`;
   const detail = isLarger
-    ? `This has more bytes than the mandate allows in a whole day (bytes_per_day is ${caps.bytes_per_day}), so waiting does not help: send less at once, or under a mandate with a higher cap.`
-    : `The mandate's cap ${cap} is used up.`;
+    ? `This has more ${unit} than the mandate allows in a whole ${window} (${cap} is ${caps[cap]}), so waiting does not help: send less at once, or under a mandate with a higher cap.`
+    : usedUp;
   return rateLimited(detail, { retry_after_seconds, reason: cap });
 }
 

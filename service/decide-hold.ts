@@ -61,7 +61,7 @@ export async function decideHold(deps: DecideHoldDeps, request: DecideHoldReques
     confirmed,
     held: {
       key_id: facts.key_id,
-      mandate_id: facts.mandate_id,
+      mandate_ids: (facts.mandates ?? []).map(({ mandate_id }) => mandate_id),
       cert_id: facts.cert_id,
       ai_policy_version: facts.ai_policy_version,
     },
@@ -115,12 +115,14 @@ async function judgeDecision(
 async function mandateFault(
   deps: DecideHoldDeps,
   uuid: string,
-  { facts: { mandate_id } }: PushReport,
+  { facts: { mandates } }: PushReport,
 ): Promise<HoldFault | null> {
-  if (mandate_id === null) return null;
-  const standing = await judgeMandateAgain(deps, uuid, { mandate_id });
-  if (standing.ok) return null;
-  return { code: "mandate_revoked", detail: `The mandate of the push does not stand: ${standing.detail}` };
+  for (const { mandate_id } of mandates ?? []) {
+    const standing = await judgeMandateAgain(deps, uuid, { mandate_id });
+    if (!standing.ok)
+      return { code: "mandate_revoked", detail: `A mandate of the push does not stand: ${standing.detail}` };
+  }
+  return null;
 }
 
 function notHeld({ state, hold_decision: decided = null, error }: PushReport, detail: string): Refused {

@@ -1,5 +1,7 @@
-// The mandate that lets a key publish now. It was judged when it was accepted; what may have changed since is its
+// The mandates that let a key publish now. Each was judged when it was accepted; what may have changed since is its
 // sealer: a passkey that turns out to have been compromised earlier has authorised nothing, and every verifier says so.
+//   F1. Several mandates of a key are in force side by side. What is published needs one that alone allows its type, its source,
+//       its countries and its moment of sealing; two never add up, and none takes anything away from another.
 
 import type { KeyFacts, ListedMandate, MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -23,6 +25,9 @@ export interface FindMandateDeps {
   readonly asTable: () => AsTable | null;
 }
 
+/** At least one, the newest first. */
+export type Mandates = readonly [StandingMandate, ...StandingMandate[]];
+
 /** The refusal for a key that the business does not have, or no longer has. */
 export const keyRevoked = refused(problem("key_unknown", "The key is not registered, or was revoked."));
 
@@ -32,19 +37,22 @@ export interface StandingMandate {
   readonly sealed: Mandate;
 }
 
-/** The newest valid mandate in force; what it covers is not judged yet. */
-export async function findMandate(
+/** The mandates in force that stand, the newest first; what they cover is not judged yet. */
+export async function findMandates(
   { actors, trust }: Pick<FindMandateDeps, "actors" | "trust">,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
-): Promise<StandingMandate | Refused> {
+): Promise<Mandates | Refused> {
   if (facts.key !== "live") return keyRevoked;
   let fallen: Verdict<never> | null = null;
+  const standing: StandingMandate[] = [];
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
     const sealed = await judgeMandateAgain({ actors, trust }, uuid, listed);
-    if (sealed.ok) return { listed, sealed: sealed.value };
-    fallen ??= sealed;
+    if (sealed.ok) standing.push({ listed, sealed: sealed.value });
+    else fallen ??= sealed;
   }
+  const [newest, ...others] = standing;
+  if (newest !== undefined) return [newest, ...others];
   const detail = "No mandate in force lets this key publish. An owner or admin has to seal one.";
   const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
   return refused(problem("mandate_missing", detail, why));

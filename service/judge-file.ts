@@ -58,10 +58,15 @@ const pieceLeaves = 200;
 
 export async function judgeFile(
   deps: JudgeFileDeps,
-  asked: { readonly gate: Gate; readonly push: JudgedFile; readonly page: ResultsPage },
+  asked: {
+    readonly gate: Gate;
+    readonly seal: { readonly sealed_at: string };
+    readonly push: JudgedFile;
+    readonly page: ResultsPage;
+  },
 ): Promise<FileForecast | Refused> {
-  const { gate, push, page } = asked;
-  const judge = leafJudge(deps, gate);
+  const { gate, seal, push, page } = asked;
+  const judge = leafJudge(deps, gate, seal);
   const catalogue = new Catalogue(deps, push, gate.facts.pending);
   const results = new PageOfResults(page);
   for (let first = 0; first < push.records; first += pieceLeaves) {

@@ -9,6 +9,7 @@ import { listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import { duplicateInBatch, type PublishOutcome } from "../protocol/wire/push.ts";
+import { keptOf, sealedUnder } from "./mandate-scope.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { publishedType } from "./publish-batch.ts";
 import type { Pause } from "./publish-body.ts";
@@ -34,12 +35,14 @@ const leavesPerStep = 50;
 /** Judges the leaves of one push, in their order: of two records of one product the first counts. */
 export function leafJudge(
   deps: LeafJudgeDeps,
-  { facts, mandate }: Pick<Gate, "facts" | "mandate">,
+  { facts, mandates }: Pick<Gate, "facts" | "mandates">,
+  seal: { readonly sealed_at: string },
 ): (records: readonly Uint8Array[]) => Promise<readonly JudgedLeaf[]> {
-  const uuid = mandate.sealed.business_uuid;
+  const [{ sealed }] = mandates;
+  const uuid = sealed.business_uuid;
   const rules: RecordRules = {
     collection: publishedType,
-    countries: mandate.sealed.scope.countries,
+    countries: keptOf(sealedUnder(mandates, seal)).map(({ countries }) => countries),
     lists: deps.lists,
     ownNames: decideOwnNames(deps.lists, uuid, facts),
   };
@@ -88,9 +91,9 @@ export function unheldResults(
   });
 }
 
-/** What a held push says of a record that it would publish. */
+/** What a held push says of a record that it would publish: no version of it is published. */
 export function asHeld(result: PublishOutcome): PublishOutcome {
-  return result.outcome === "rejected" ? result : { ...result, outcome: "held" };
+  return result.outcome === "rejected" ? result : { ...result, outcome: "held", version: null };
 }
 
 /** Shortens the faults of results that go into one answer (J1). */

@@ -1,29 +1,67 @@
-// What a mandate covers: what is published, and where the request comes from.
+// What the mandates of a key cover: what is published, where the request comes from, and when it was sealed. Each check passes on the
+// mandates that allow it, of which the next needs one as well (F1 in find-mandate.ts).
 
-import type { Mandate } from "../protocol/mandate.ts";
+import type { PushMandate } from "../actors/messages/push.ts";
+import type { MandateCaps } from "../protocol/mandate.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { AsTable } from "./as-table.ts";
+import type { Mandates, StandingMandate } from "./find-mandate.ts";
 import { addressAllowed } from "./source-address.ts";
 
-/** Null if the mandate covers publishing the collection, which includes taking its records out of serving. */
-export function checkType({ scope }: Pick<Mandate, "scope">, collection: string): Refused | null {
-  return scope.record_types.includes(collection) && scope.directions.includes("publish")
-    ? null
-    : refused(problem("out_of_scope", `The mandate does not cover publishing ${collection}.`));
+/** Those that cover publishing the collection, which includes taking its records out of serving. */
+export function ofType(mandates: Mandates, collection: string): Mandates | Refused {
+  const covering = those(
+    mandates,
+    ({ record_types, directions }) => record_types.includes(collection) && directions.includes("publish"),
+  );
+  return covering ?? refused(problem("out_of_scope", `No mandate in force covers publishing ${collection}.`));
 }
 
-/** Null if the mandate's allow-list, where it has one, contains the address. */
-export function checkSource(
-  { scope }: Pick<Mandate, "scope">,
+/** Those whose allow-list, where they have one, contains the address. */
+export function fromSource(
+  mandates: Mandates,
   sourceIp: string | null,
   asTable: AsTable | null,
-): Refused | null {
-  const allowList = scope.source_ip_allow_list;
-  if (allowList === null) return null;
-  return sourceIp !== null && addressAllowed(sourceIp, allowList, asTable)
-    ? null
-    : refused(
-        problem("source_not_allowed", "The request came from outside the mandate's source allow-list."),
-      );
+): Mandates | Refused {
+  const covering = those(
+    mandates,
+    ({ source_ip_allow_list: list }) =>
+      list === null || (sourceIp !== null && addressAllowed(sourceIp, list, asTable)),
+  );
+  const detail = "The request came from outside the mandate's source allow-list.";
+  return covering ?? refused(problem("source_not_allowed", detail));
+}
+
+/** Those that had begun when the seal was made; if none had, all of them, and the seal is refused for that (publish-standing.ts). */
+export function sealedUnder(mandates: Mandates, { sealed_at }: { readonly sealed_at: string }): Mandates {
+  return those(mandates, (_scope, { sealed }) => sealed.valid_from <= sealed_at) ?? mandates;
+}
+
+/** The largest of each cap: mandates side by side do not add up. */
+export function capsOf(mandates: Mandates): MandateCaps {
+  const caps = mandates.map(({ sealed }) => sealed.scope.caps);
+  return {
+    records_per_hour: Math.max(...caps.map((each) => each.records_per_hour)),
+    bytes_per_day: Math.max(...caps.map((each) => each.bytes_per_day)),
+  };
+}
+
+/** What a push keeps of its mandates: one whose countries a newer one has all of changes nothing. */
+export function keptOf(mandates: Mandates): readonly PushMandate[] {
+  const kept: PushMandate[] = [];
+  for (const { listed, sealed } of mandates) {
+    const { countries } = sealed.scope;
+    const isContained = kept.some((each) => countries.every((country) => each.countries.includes(country)));
+    if (!isContained) kept.push({ mandate_id: listed.mandate_id, sealed_by: listed.sealed_by, countries });
+  }
+  return kept;
+}
+
+function those(
+  mandates: Mandates,
+  covers: (scope: StandingMandate["sealed"]["scope"], mandate: StandingMandate) => boolean,
+): Mandates | null {
+  const [newest, ...others] = mandates.filter((each) => covers(each.sealed.scope, each));
+  return newest === undefined ? null : [newest, ...others];
 }

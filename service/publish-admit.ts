@@ -8,7 +8,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { judgeRecord } from "../protocol/records/judge-record.ts";
+import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Refused, refusedAs } from "./answer.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
@@ -41,8 +41,8 @@ export interface AdmitRequest {
   readonly count?: number;
   /** The root over the records; absent for a record that a person sealed alone. */
   readonly root?: string;
-  /** The countries that the mandate allows; null if there is no limit. */
-  readonly countries: readonly string[] | null;
+  /** The countries that each mandate allows; null if there is no limit. */
+  readonly countries: RecordRules["countries"];
   /** The names that the business may use even though they are protected; null for all names. */
   readonly ownNames: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */
@@ -75,7 +75,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
     };
     const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
-    if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);
+    if (reply.status === "admitted") keepParsed(deps, request, planned);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
     isPlanned = true;
@@ -106,7 +106,7 @@ const unfair = {
   records_unchanged: "This business has published exactly these records as often today as fair use allows.",
 } as const;
 
-/** A held push may wait for days; it is parsed again then. */
+/** For its chunks or, if it is to be held, for its judgement; once it is confirmed, which may be days later, it is parsed again. */
 function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {
   if (planned === null) return;
   const bytes = request.records.reduce((sum, record) => sum + record.length, 0);

@@ -25,11 +25,23 @@ export async function answerBatch(
 ): Promise<Outcome> {
   if (records <= inlineRecordsMax) return answerSettled(actors, push);
   // Another request may have had it accepted in the meantime.
-  const now = report ?? reportOf(await actors.ask(push, wholeStatus));
+  const now = report ?? (await untilHeld(actors, push, reportOf(await actors.ask(push, wholeStatus))));
   if (now.facts.mode === "inline") return answerSettled(actors, push);
   const isWaiting = now.state === "queued" || now.state === "processing";
   if (isWaiting && background?.isAvailable() === false) return backgroundUnavailable;
   return answerJson(202, pushStatus(now), { location: `/v1/pushes/${now.facts.push_id}` });
+}
+
+/** A push that is to be held is answered as held, with what was rejected of it: that takes no longer than judging its records. */
+async function untilHeld(
+  actors: Pick<ActorSystem, "ask">,
+  push: ActorRef<"push">,
+  now: PushReport,
+): Promise<PushReport> {
+  const { state, held_reasons, hold_decision: decision } = now;
+  if (state !== "queued" || held_reasons.length === 0 || decision !== null) return now;
+  await awaitSettled(actors, push);
+  return reportOf(await actors.ask(push, wholeStatus));
 }
 
 async function answerSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef<"push">): Promise<Answer> {

@@ -175,8 +175,7 @@ function pushFacts(
     ai_policy_version: seal.ai_policy_version,
     sealed_at: seal.sealed_at,
     received_at: formatTimestamp(receivedAtMs),
-    mandate_id: null,
-    countries: null,
+    mandates: null,
     number,
   };
 }

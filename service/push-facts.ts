@@ -1,9 +1,8 @@
 // The facts of a push that came as a sealed batch: what stays true of it, whatever becomes of it.
 
-import type { PushFacts } from "../actors/messages/push.ts";
+import type { PushFacts, PushMandate } from "../actors/messages/push.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { Caller } from "./caller.ts";
-import type { StandingMandate } from "./find-mandate.ts";
 import { publishedType, type SealedBatch } from "./publish-batch.ts";
 
 /** Where the records of a batch come from. */
@@ -14,7 +13,7 @@ export type BatchSource =
 export interface AdmittedBatch {
   readonly sealed: SealedBatch;
   readonly source: BatchSource;
-  readonly mandate: StandingMandate;
+  readonly mandates: readonly PushMandate[];
   readonly receivedAtMs: number;
   readonly ownNames: readonly string[];
   readonly number: number;
@@ -24,7 +23,7 @@ export interface AdmittedBatch {
 
 export function batchFacts(
   { caller }: { readonly caller: Caller },
-  { sealed, source, mandate, receivedAtMs, ownNames, number, inlineMax }: AdmittedBatch,
+  { sealed, source, mandates, receivedAtMs, ownNames, number, inlineMax }: AdmittedBatch,
 ): PushFacts {
   const { seal, pushId } = sealed;
   const isInline = source.source === "api" && seal.tree_size <= inlineMax;
@@ -42,9 +41,7 @@ export function batchFacts(
     ai_policy_version: seal.ai_policy_version,
     sealed_at: seal.sealed_at,
     received_at: formatTimestamp(receivedAtMs),
-    mandate_id: mandate.listed.mandate_id,
-    mandate_sealed_by: mandate.listed.sealed_by,
-    countries: mandate.sealed.scope.countries,
+    mandates,
     number,
     own_names: ownNames,
     ...source,

@@ -21,9 +21,9 @@ import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import { isRefused, type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { type FindMandateDeps, findMandate, type StandingMandate } from "./find-mandate.ts";
+import { type FindMandateDeps, findMandates, type Mandates } from "./find-mandate.ts";
 import { readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
-import { checkType } from "./mandate-scope.ts";
+import { ofType, sealedUnder } from "./mandate-scope.ts";
 import type { RemovalGate } from "./publish-gate.ts";
 import { namesWhatIsInForce, receivedInTime, standingRefused } from "./publish-standing.ts";
 import { keysOf } from "./published-keys.ts";
@@ -105,10 +105,10 @@ export async function judgeRemoval(
   const { opened, facts } = judged;
   const nowMs = deps.clock.now();
   const uuid = request.caller.party.uuid;
-  const mandate = opened.key.role === "integration" ? await mandateOf(deps, request, judged) : null;
-  if (mandate !== null && isRefused(mandate)) return mandate;
-  const outside = mandate && checkType(mandate.sealed, request.collection);
-  if (outside) return outside;
+  const inForce = opened.key.role === "integration" ? await mandatesOf(deps, request, judged) : null;
+  if (inForce !== null && isRefused(inForce)) return inForce;
+  const mandates = inForce && ofType(inForce, request.collection);
+  if (mandates !== null && isRefused(mandates)) return mandates;
   const received = [receivedInTime(opened.seal, nowMs), writtenInTime(opened.document, nowMs)];
   const { seal, key } = opened;
   const verdict = verifySeal(deps.trust(), {
@@ -124,7 +124,7 @@ export async function judgeRemoval(
     ...received,
     verdict.ok ? ok(undefined) : refuse(verdict.code, verdict.detail),
     judgeLive(key, nowMs),
-    mandate === null ? ok(undefined) : sealedUnder(mandate, opened, uuid),
+    mandates === null ? ok(undefined) : allowedBy(sealedUnder(mandates, opened.seal), opened, uuid),
     namesWhatIsInForce(seal, facts),
   ];
   const fault = faults.find((each) => !each.ok);
@@ -132,20 +132,20 @@ export async function judgeRemoval(
   return standingRefused(fault, facts, "Seal the document again.");
 }
 
-/** The mandate of the integration key that sealed the document. */
-async function mandateOf(
+/** The mandates of the integration key that sealed the document. */
+async function mandatesOf(
   deps: RemovalDeps,
   { caller }: Asked,
-  { opened, mandate }: { readonly opened: SealedDocument; readonly mandate: StandingMandate | null },
-): Promise<StandingMandate | Refused> {
+  { opened, allowed }: Pick<RemovalGate, "allowed"> & { readonly opened: SealedDocument },
+): Promise<Mandates | Refused> {
   const { key_id } = opened.key;
-  if (key_id === caller.key.key_id && mandate !== null) return mandate;
+  if (key_id === caller.key.key_id && allowed !== null) return allowed.mandates;
   const { uuid } = caller.party;
   const facts = await deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id });
-  return findMandate(deps, uuid, { facts, nowMs: deps.clock.now() });
+  return findMandates(deps, uuid, { facts, nowMs: deps.clock.now() });
 }
 
-function sealedUnder({ sealed }: StandingMandate, { seal }: SealedDocument, uuid: string) {
+function allowedBy([{ sealed }]: Mandates, { seal }: SealedDocument, uuid: string) {
   return scopeAllows(sealed, {
     business_uuid: uuid,
     key_id: seal.key_id,

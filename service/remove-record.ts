@@ -94,9 +94,9 @@ async function admitNew(
 ): Promise<Refused | null> {
   const fallen = await judgeRemoval(deps, request, judged);
   if (fallen) return fallen;
-  if (judged.mandate === null) return null;
+  if (judged.allowed === null) return null;
   const { party, key } = request.caller;
-  const charge = { bytes: request.body.length, caps: judged.mandate.sealed.scope.caps };
+  const charge = { bytes: request.body.length, caps: judged.allowed.caps };
   const charged = await deps.actors.ask(keyRef(party.uuid, key.key_id), {
     type: "removal.charge",
     document_hash: judged.opened.hash,

@@ -7,11 +7,11 @@ import { problem } from "../protocol/problem.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
 import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
+import { type FindMandateDeps, findMandates } from "./find-mandate.ts";
 
 /**
- * Any live integration key of the business may read it. Besides the specified members it names the mandate that lets the
- * key publish now, null if there is none.
+ * Any live integration key of the business may read it. Besides the specified members it names the mandates that let
+ * the key publish now.
  */
 export async function sealContext(
   deps: FindMandateDeps & { readonly clock: Clock },
@@ -22,8 +22,7 @@ export async function sealContext(
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
-  const found = await findMandate(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
-  const mandate = isRefused(found) ? null : found.listed;
+  const found = await findMandates(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
   const body: SealContext = {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,
@@ -32,14 +31,11 @@ export async function sealContext(
     ai_policy_live_from: facts.policy.live_from,
     ai_policy_record_id: facts.policy.record_id,
     key_id: request.caller.key.key_id,
-    mandate: mandate
-      ? {
-          mandate_id: mandate.mandate_id,
-          scope: mandate.scope,
-          valid_from: mandate.valid_from,
-          valid_until: mandate.valid_until,
-        }
-      : null,
+    mandates: isRefused(found)
+      ? []
+      : found.map(({ listed: { mandate_id, scope, valid_from, valid_until } }) => {
+          return { mandate_id, scope, valid_from, valid_until };
+        }),
   };
   return answerJson(200, body);
 }

@@ -4,8 +4,8 @@
 import { businessRef, keyRef } from "../actors/messages/refs.ts";
 import { isRefused, type Refused, refusedAs } from "./answer.ts";
 import { capRefused } from "./charge-refused.ts";
-import { findMandate } from "./find-mandate.ts";
-import { checkType } from "./mandate-scope.ts";
+import { findMandates } from "./find-mandate.ts";
+import { capsOf, ofType } from "./mandate-scope.ts";
 import type { GateDeps } from "./publish-gate.ts";
 import { judgeVerified } from "./publish-standing.ts";
 
@@ -30,11 +30,11 @@ export async function judgeBearer(
 ): Promise<Allowance | Refused> {
   const { actors, clock } = deps;
   const facts = await actors.ask(businessRef(business), { type: "publishing.facts", key_id: keyId });
-  const mandate = await findMandate(deps, business, { facts, nowMs: clock.now() });
-  if (isRefused(mandate)) return mandate;
-  const outside = checkType(mandate.sealed, collection);
-  if (outside) return outside;
-  const { caps } = mandate.sealed.scope;
+  const inForce = await findMandates(deps, business, { facts, nowMs: clock.now() });
+  if (isRefused(inForce)) return inForce;
+  const mandates = ofType(inForce, collection);
+  if (isRefused(mandates)) return mandates;
+  const caps = capsOf(mandates);
   const capped = await actors.ask(keyRef(business, keyId), {
     type: "caps.check",
     digest: uploadId,

@@ -38,11 +38,12 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
   if (isRefused(claim)) return claim;
   const judged = await judgeBatch(deps, request);
   if (isRefused(judged)) return judged;
-  const newness = await judgeNewness(deps, request, judged.gate, judged.batch);
+  const offered = { sealed: judged.batch, bytes: request.body.length };
+  const newness = await judgeNewness(deps, request, judged.gate, offered);
   if (isRefused(newness)) return newness;
   if (newness.known !== null)
     return answerJson(200, await outcomeOfKnown(deps.actors, judged, newness.known));
-  const leaves = await leafJudge(deps, judged.gate)(judged.body.records);
+  const leaves = await leafJudge(deps, judged.gate, judged.batch.seal)(judged.body.records);
   const preview = await askPreview(deps, judged, leaves);
   if (preview.status !== "admitted") return admissionRefused(preview);
   const results = resultsOf(leaves, preview);
@@ -56,10 +57,10 @@ export async function validateBatch(deps: ValidateDeps, request: PublishRequest)
 /** Asks again while other pushes are admitted meanwhile, as an admission does. */
 async function askPreview(
   deps: ValidateDeps,
-  { batch, gate: { facts, mandate } }: JudgedBatch,
+  { batch, gate: { facts, mandates } }: JudgedBatch,
   leaves: readonly JudgedLeaf[],
 ): Promise<Exclude<PreviewReply, { status: "plan_stale" }>> {
-  const push = { businessUuid: mandate.sealed.business_uuid, pushId: batch.pushId };
+  const push = { businessUuid: mandates[0].sealed.business_uuid, pushId: batch.pushId };
   const listings = plannedOf(leaves);
   let { pending } = facts;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {

@@ -84,7 +84,7 @@ async function answer(
   const found = await findFile(deps.actors, caller.party.uuid, { ...asked, sealed });
   if (isRefused(found)) return found;
   if ("report" in found) return answerKnown(deps, sealed, { known: found.report, page });
-  const newness = await judgeNewness(deps, request, gate, sealed);
+  const newness = await judgeNewness(deps, request, gate, { sealed, bytes: found.file.bytes });
   if (isRefused(newness)) return newness;
   if (newness.known !== null) return answerKnown(deps, sealed, { known: newness.known, page });
   const { name, root } = found.file;
@@ -110,10 +110,10 @@ async function answerNew(
   sealed: SealedBatch,
   { gate, file, page }: { gate: Gate; file: JudgedFile["file"]; page: ResultsPage },
 ): Promise<Outcome> {
-  const { business_uuid } = gate.mandate.sealed;
+  const { business_uuid } = gate.mandates[0].sealed;
   const push = { business_uuid, push_id: sealed.pushId, records: sealed.seal.tree_size, file };
   try {
-    const forecast = await judgeFile(deps, { gate, push, page });
+    const forecast = await judgeFile(deps, { gate, seal: sealed.seal, push, page });
     if (isRefused(forecast)) return forecast;
     const { next_leaf, ...found } = forecast;
     const next_cursor = cursorAt(next_leaf);

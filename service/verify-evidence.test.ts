@@ -80,7 +80,7 @@ function mandateOf(
   // Its mandates are not envelopes: none of them gets as far as being verified.
   const receipt = receivedAt === undefined ? undefined : { received_at: receivedAt, isPublished: true };
   const facts = { claimed, standing, logged, at: seal.sealed_at };
-  return sealEvidence({} as Trust, input, facts, receipt).mandate?.envelope;
+  return sealEvidence({} as Trust, input, facts, receipt).mandates?.[0]?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {

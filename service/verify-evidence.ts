@@ -75,7 +75,7 @@ export async function findStanding(
 }
 
 /**
- * The evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the
+ * The evidence for {@link verifySeal}; the mandates are the one that the sidecar names, or those in force at the
  * sealing. `at` is when the verdict is given.
  */
 export function sealEvidence(
@@ -95,7 +95,7 @@ export function sealEvidence(
   receipt?: SealReceipt | null,
 ): SealEvidence {
   const receivedAt = receipt?.received_at ?? null;
-  const mandate = findMandate(trust, standing, claimed, { hash: input.hash, receivedAt });
+  const mandates = findMandates(trust, standing, claimed, { hash: input.hash, receivedAt });
   return {
     document: documentOf(claimed.seal, input.bytes),
     bytes: input.bytes,
@@ -105,10 +105,9 @@ export function sealEvidence(
     policies: standing.policies,
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
     ...(receipt === undefined ? {} : { received: { at: receivedAt } }),
-    mandate:
-      mandate === null
-        ? null
-        : { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at },
+    mandates: mandates.map(({ envelope, revoked_at }) => {
+      return { envelope: JSON.parse(envelope) as JsonValue, revoked_at };
+    }),
     keyEvent: { found: logged.keyEvent.kind === "proven", isRequired: input.keyEvents === "require" },
     judgedAt: at,
   };
@@ -131,35 +130,38 @@ function heldOf<T>(verdict: Verdict<T> | null): T | null {
   return verdict?.ok === true ? verdict.value : null;
 }
 
-function findMandate(
+function findMandates(
   trust: Trust,
   { mandates, keys }: Standing,
   { seal, sidecar }: Claimed,
   { hash, receivedAt }: { readonly hash: string; readonly receivedAt: string | null },
-): MandateFacts | null {
-  if (seal === null) return null;
+): readonly MandateFacts[] {
+  if (seal === null) return [];
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
   const stated = heldOf(sidecar);
   if (stated !== null && sidecarFault(stated, { hash, seal }) === null) {
     // If this register has not heard of that mandate, its authority is what the sidecar states.
-    return ofKey.find((mandate) => mandate.mandate_id === stated.scope.mandate_id) ?? null;
+    return ofKey.filter((mandate) => mandate.mandate_id === stated.scope.mandate_id);
   }
-  return mandateOf(trust, { mandates, keys }, { ...seal, receivedAt });
+  return mandatesThen(trust, { mandates, keys }, { ...seal, receivedAt });
 }
 
-/** The mandate under which a system sealed, where no sidecar names it: the one that publishing used then. Null for a key without any. */
-export function mandateOf(
+/**
+ * The mandates under which a system may have sealed, where no sidecar names one: those that publishing went by then, the newest first.
+ * None for a key without any.
+ */
+export function mandatesThen(
   trust: Trust,
   { mandates, keys }: Pick<Standing, "mandates" | "keys">,
   {
     receivedAt,
     ...seal
   }: Pick<Seal | BatchSeal, "key_id" | "sealed_at"> & { readonly receivedAt: string | null },
-): MandateFacts | null {
+): readonly MandateFacts[] {
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
-  // A batch is published under the mandate that started last (actors/business/facts.ts) and is valid (find-mandate.ts).
+  // Any that covered the sealing and stands may allow it (F1 in find-mandate.ts).
   const stands = ({ envelope }: MandateFacts): boolean =>
     verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
@@ -167,5 +169,7 @@ export function mandateOf(
   const wasKnown = ({ accepted_at: at }: MandateFacts): boolean => at <= (receivedAt ?? seal.sealed_at);
   const [known, later] = [newestFirst.filter(wasKnown), newestFirst.filter((each) => !wasKnown(each))];
   const covering = [...known, ...later].filter(covers);
-  return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
+  if (covering.length < 2) return covering.length === 0 ? newestFirst.slice(0, 1) : covering;
+  // What is said of a record that none allows is the reason of the first.
+  return [...covering.filter(stands), ...covering.filter((each) => !stands(each))];
 }

@@ -37,7 +37,7 @@ import type { Register } from "./register.ts";
 import { readPurgeOrder, readRemoval } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import { acceptedFault, registerReasons, type Standing, type Standings } from "./standing.ts";
-import { mandateOf } from "./verify-evidence.ts";
+import { mandatesThen } from "./verify-evidence.ts";
 
 export interface VerifyPageDeps {
   readonly records: RecordStore;
@@ -122,7 +122,7 @@ function removalSeal(
   const opened = envelope.ok ? openSeal(envelope.value) : envelope;
   if (!opened.ok) throw new Error(`The stored seal of the removal of ${record_id} cannot be read.`);
   const { key_id, cert_id, sealed_at } = opened.value;
-  const mandate = mandateOf(trust, standing, { key_id, sealed_at, receivedAt: received_at });
+  const [mandate] = mandatesThen(trust, standing, { key_id, sealed_at, receivedAt: received_at });
   const sealed = { key_id, cert_id, sealed_at, received_at, isStated: false };
   return { ...sealed, mandate_id: mandate?.mandate_id ?? null };
 }

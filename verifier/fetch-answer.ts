@@ -229,7 +229,9 @@ function recordSeal(
     seal: fetched.seal,
     sidecar: fetched.sidecar,
     ...(policies === null ? {} : { policies }),
-    ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
+    ...(evidence.mandate === undefined
+      ? {}
+      : { mandates: [{ envelope: evidence.mandate, revoked_at: null }] }),
   };
   return verifySeal(trust, withStatedHash(trust, given));
 }

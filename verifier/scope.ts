@@ -17,15 +17,22 @@ export interface ScopeEvidence {
   readonly by: string;
   /** The sealed record, used for its countries; null if it is not at hand. */
   readonly content: JsonObject | null;
-  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null } | null;
+  readonly mandates?: readonly MandateEvidence[];
   /** The verified sidecar. */
   readonly sidecar: Sidecar | null;
 }
 
+/** A mandate envelope of the sealing key, and when it was revoked. */
+export interface MandateEvidence {
+  readonly envelope: JsonValue;
+  readonly revoked_at: string | null;
+}
+
 /**
- * Judges the authority of the sealing key. For an integration key it is the mandate or, where that is not available,
- * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Refuses with
- * `out_of_scope` and the reasons of a mandate. Without either piece of evidence the state is `not_checked`, or it is refused if
+ * Judges the authority of the sealing key. For an integration key it is a mandate or, where none is available,
+ * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Of several mandates, one has to
+ * allow the record alone: the one that the sidecar names or, without a sidecar, any of them. Refuses with
+ * `out_of_scope` and the reasons of a mandate, those of the first one if there are several. Without either piece of evidence the state is `not_checked`, or it is refused if
  * there is known never to have been a mandate; it is `not_checked` too under a mandate that covers the rest if neither the
  * record nor a sidecar shows the countries.
  */
@@ -36,17 +43,32 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" 
     if (!stated.ok) return stated;
   }
   if (key.kind !== "system") return ok("ok");
-  if (evidence.mandate === undefined) return ok(sidecar === null ? "not_checked" : "ok");
-  if (evidence.mandate === null)
-    return sidecar === null ? outOfScope("No mandate was ever given to the key.") : ok("ok");
-  const mandate = verifyMandate(trust, evidence.keys, evidence.mandate.envelope);
+  if (evidence.mandates === undefined) return ok(sidecar === null ? "not_checked" : "ok");
+  let refusal: Verdict<never> | null = null;
+  for (const mandate of evidence.mandates) {
+    const allowed = judgeUnder(trust, evidence, mandate);
+    // Without the record, whether its countries are covered is only what the service stated.
+    if (allowed.ok) return ok(content === null && sidecar === null ? "not_checked" : "ok");
+    refusal ??= allowed;
+  }
+  if (refusal !== null) return refusal;
+  return sidecar === null ? outOfScope("No mandate was ever given to the key.") : ok("ok");
+}
+
+function judgeUnder(
+  trust: Trust,
+  evidence: ScopeEvidence,
+  { envelope, revoked_at: revokedAt }: MandateEvidence,
+): Verdict<void> {
+  const { payload, sidecar, content } = evidence;
+  const mandate = verifyMandate(trust, evidence.keys, envelope);
   if (!mandate.ok) return mandate;
-  const ended = mandateEndFault(evidence.mandate.revoked_at, evidence.by);
+  const ended = mandateEndFault(revokedAt, evidence.by);
   if (ended !== null) return ended;
   if (sidecar !== null && sidecar.scope.mandate_id !== mandate.value.mandate_id) {
     return outOfScope("The record was published under another mandate.");
   }
-  const allowed = scopeAllows(mandate.value, {
+  return scopeAllows(mandate.value, {
     business_uuid: evidence.keys.uuid,
     key_id: payload.key_id,
     record_type: payload.record_type,
@@ -54,9 +76,6 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" 
     at: payload.sealed_at,
     by: evidence.by,
   });
-  if (!allowed.ok) return allowed;
-  // Without the record, whether its countries are covered is only what the service stated.
-  return ok(content === null && sidecar === null ? "not_checked" : "ok");
 }
 
 const basisOf = { system: "mandate", passkey: "role", hosted: "standard_publishing" } as const;

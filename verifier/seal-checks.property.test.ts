@@ -113,7 +113,7 @@ const policy: readonly Fault<NonNullable<SealEvidence["policies"]>>[] = [
 ];
 
 const { scope } = business.mandate;
-const mandate: readonly Fault<NonNullable<SealEvidence["mandate"]>>[] = [
+const mandate: readonly Fault<NonNullable<SealEvidence["mandates"]>[number]>[] = [
   [{ envelope: sealedMandate(business), revoked_at: null }, null],
   [{ envelope: sealedMandate(business), revoked_at: sealedAt }, "out_of_scope"],
   [
@@ -195,7 +195,7 @@ function worldOf(drawn: Drawn): World {
       certificates: drawn.certificate[0],
       keys: keys(listed),
       policies: drawn.policy[0],
-      mandate: drawn.mandate[0],
+      mandates: [drawn.mandate[0]],
       ...(keyEvent === undefined ? {} : { keyEvent }),
       ...(drawn.hasSidecar ? { sidecar: sidecars[path] } : {}),
     },
@@ -239,7 +239,7 @@ it("a sidecar of another seal says nothing of this one, and neither does one of 
       certificates: certificates(issued.envelope),
       keys: keys(),
     },
-    mandate: { envelope: sealedMandate(business), revoked_at: null },
+    mandates: [{ envelope: sealedMandate(business), revoked_at: null }],
   };
   const scopeWith = (sidecar: SealEvidence["sidecar"]) => {
     const verdict = verifier.seal({ ...evidence, ...(sidecar === undefined ? {} : { sidecar }) });

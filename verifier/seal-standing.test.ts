@@ -32,7 +32,7 @@ const single: SealEvidence = {
 const pushed: SealEvidence = {
   ...single,
   seal: batchSeal(business, [bytes], 0),
-  mandate: { envelope: sealedMandate(business), revoked_at: null },
+  mandates: [{ envelope: sealedMandate(business), revoked_at: null }],
 };
 
 const code = (evidence: SealEvidence) => codeOf(verifier.seal(evidence));
@@ -41,7 +41,7 @@ describe("the scope of an integration key", () => {
   function under(facts: object, evidence: Partial<SealEvidence> = {}): string {
     return code({
       ...pushed,
-      mandate: { envelope: sealedMandate(business, facts), revoked_at: null },
+      mandates: [{ envelope: sealedMandate(business, facts), revoked_at: null }],
       ...evidence,
     });
   }
@@ -59,8 +59,8 @@ describe("the scope of an integration key", () => {
 
   it("ends with the revocation of the mandate", () => {
     const envelope = sealedMandate(business);
-    expect(code({ ...pushed, mandate: { envelope, revoked_at: sealedAt } })).toBe("out_of_scope");
-    expect(code({ ...pushed, mandate: { envelope, revoked_at: "2026-03-01T12:00:00.001Z" } })).toBe("ok");
+    expect(code({ ...pushed, mandates: [{ envelope, revoked_at: sealedAt }] })).toBe("out_of_scope");
+    expect(code({ ...pushed, mandates: [{ envelope, revoked_at: "2026-03-01T12:00:00.001Z" }] })).toBe("ok");
   });
 
   it("is nothing by a mandate over 92 days or with a member it does not have", () => {
@@ -74,12 +74,12 @@ describe("the scope of an integration key", () => {
       payload: string;
     };
     const envelope = asJson({ ...(sealedMandate(business) as object), payload: wide.payload });
-    expect(code({ ...pushed, mandate: { envelope, revoked_at: null } })).toBe("signature_invalid");
+    expect(code({ ...pushed, mandates: [{ envelope, revoked_at: null }] })).toBe("signature_invalid");
   });
 
   it("is not the key's own to grant: a mandate that the machine signed is key_unknown", () => {
     const own = sealedMandate({ ...business, passkey: business.system });
-    expect(code({ ...pushed, mandate: { envelope: own, revoked_at: null } })).toBe("key_unknown");
+    expect(code({ ...pushed, mandates: [{ envelope: own, revoked_at: null }] })).toBe("key_unknown");
   });
 
   it("is given by a person: a mandate by the key that the service holds counts only in the sandbox", () => {
@@ -99,15 +99,36 @@ describe("the scope of an integration key", () => {
           seal: batchSeal(world.business, [bytes], 0),
           certificates: world.certificates(world.business.issued.envelope),
           keys: world.keys(),
-          mandate: { envelope, revoked_at: null },
+          mandates: [{ envelope, revoked_at: null }],
         }),
       );
     });
     expect(codes).toEqual(["key_unknown", "ok"]);
   });
 
+  it("is that of one mandate alone where the key has several, or of the one that the sidecar names", () => {
+    const { scope } = business.mandate;
+    const of = (mandate_id: string, changes: object) => ({
+      envelope: sealedMandate(business, { mandate_id, scope: { ...scope, ...changes } }),
+      revoked_at: null,
+    });
+    const elsewhere = of("man_2", { countries: ["DE"] });
+    const otherType = of("man_3", { record_types: ["events"] });
+    const right = of("man_1", {});
+    const under = (mandates: NonNullable<SealEvidence["mandates"]>, changes: Partial<SealEvidence> = {}) =>
+      code({ ...pushed, mandates, ...changes });
+    expect(under([elsewhere, otherType, right])).toBe("ok");
+    // Together they would allow the record.
+    expect(under([elsewhere, otherType])).toBe("out_of_scope");
+    expect(under([])).toBe("out_of_scope");
+    const sidecar = sidecarEnvelope(service, sidecarFacts(business, bytes));
+    expect(under([elsewhere, right], { sidecar })).toBe("ok");
+    expect(under([elsewhere, of("man_4", {})], { sidecar })).toBe("out_of_scope");
+    expect(under([], { sidecar })).toBe("ok");
+  });
+
   it("is what the sidecar states where no mandate is at hand", () => {
-    const { mandate: _, ...bare } = pushed;
+    const { mandates: _, ...bare } = pushed;
     expect(verifier.seal(bare)).toMatchObject({ value: { checks: { scope: "not_checked" } } });
     const facts = sidecarFacts(business, bytes);
     const stated = (change: object) =>
@@ -212,12 +233,12 @@ describe("a seal that was received before its own sealed_at", () => {
     ["its key was revoked", { keys: revoked }, "key_not_valid"],
     [
       "its mandate was revoked",
-      { mandate: { envelope: sealedMandate(business), revoked_at: between } },
+      { mandates: [{ envelope: sealedMandate(business), revoked_at: between }] },
       "out_of_scope",
     ],
     [
       "its mandate ended",
-      { mandate: { envelope: sealedMandate(business, { valid_until: between }), revoked_at: null } },
+      { mandates: [{ envelope: sealedMandate(business, { valid_until: between }), revoked_at: null }] },
       "out_of_scope",
     ],
   ])("stands although %s in between, by the sidecar that says when", (_what, changes, refusal) => {

@@ -31,7 +31,7 @@ const single: SealEvidence = {
 const pushed: SealEvidence = {
   ...single,
   seal: batchSeal(business, batch, 1),
-  mandate: { envelope: sealedMandate(business), revoked_at: null },
+  mandates: [{ envelope: sealedMandate(business), revoked_at: null }],
 };
 
 const code = (evidence: SealEvidence) => codeOf(verifier.seal(evidence));
@@ -335,7 +335,7 @@ describe("a refused seal", () => {
     ["ai_policy_version_mismatch", { policies: { versions: [], isComplete: true } }, { ai_policy: "failed" }],
     [
       "out_of_scope",
-      { policies, mandate: { envelope: sealedMandate(business, { scope: outside }), revoked_at: null } },
+      { policies, mandates: [{ envelope: sealedMandate(business, { scope: outside }), revoked_at: null }] },
       { ai_policy: "ok", scope: "failed" },
     ],
     [

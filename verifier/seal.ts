@@ -27,7 +27,7 @@ import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
 import { instantOf } from "./instant.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyRecord, judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
-import { judgeScope } from "./scope.ts";
+import { judgeScope, type MandateEvidence } from "./scope.ts";
 import { ageFault } from "./seal-age.ts";
 import {
   type CheckState,
@@ -59,10 +59,9 @@ export interface SealEvidence {
    */
   readonly expectedHash?: string;
   /**
-   * The mandate envelope of an integration key, and when it was revoked; null if it is known never to have
-   * had one, or not the one that the sidecar names.
+   * The mandates of an integration key; empty if it is known never to have had one, or not the one that the sidecar names.
    */
-  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null } | null;
+  readonly mandates?: readonly MandateEvidence[];
   /** The sidecar envelope; see {@link verifySeal} for when it counts. */
   readonly sidecar?: JsonValue;
   /** If absent, the AI policy version is compared only with the sidecar. */

@@ -2,15 +2,15 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { Listings } from "../../protocol/listings.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
-import { refusedAssignment } from "./cancel.ts";
-import { nameDomains } from "./domains.ts";
-import { refusedRows } from "./record-texts.ts";
+import { refusedAssignment, selectCancelled } from "./cancel.ts";
+import { nameDomains, namingFiles, selectNamed } from "./domains.ts";
+import { nameRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
 import { restate } from "./serving.ts";
-import { pushFault, sealRows } from "./standing.ts";
+import { pushFault, sealRows, selectForFault } from "./standing.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -19,6 +19,19 @@ type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
 interface Tally {
   listings: number;
   live: number;
+}
+
+export function selectForAssign(
+  { push_id, chunk, leaves, seal }: AssignCommand,
+  { id: uuid, snapshot }: { readonly id: string; readonly snapshot: BusinessView["snapshot"] },
+): readonly RowSelection[] {
+  return [
+    answers.select([answerKey(push_id, chunk)]),
+    selectCancelled(push_id),
+    heads.select(leaves.map((leaf) => leaf.record_id)),
+    ...selectNamed(namingFiles(leaves), uuid),
+    ...selectForFault(seal, leaves, snapshot),
+  ];
 }
 
 export function assignChunk(
@@ -30,7 +43,7 @@ export function assignChunk(
   if (known) return { reply: known };
   const refused = refusedAssignment(command.push_id, view);
   if (refused) return { reply: refused };
-  const fault = pushFault(command.seal, view);
+  const fault = pushFault(command.seal, command.leaves, view);
   if (fault !== null) {
     const { code, detail } = fault;
     return { reply: { assigned_at_ms: view.nowMs, assignments: [], fallen: { code, detail } } };
@@ -44,7 +57,7 @@ export function assignChunk(
   puts.push(
     ...restated.puts,
     ...sealRows(command),
-    ...refusedRows(command.refused, view),
+    ...nameRows(command.refused, view),
     answers.write(asked, reply),
   );
   const named = nameDomains(domainsIn(command.leaves, assignments), view);
@@ -100,6 +113,7 @@ function assignLeaf(
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
     ...(head?.taken_down ? { taken_down: true } : {}),
+    ...(leaf.mandate === undefined ? {} : { mandate: leaf.mandate }),
     sealed_at_ms: Date.parse(command.seal.sealed_at),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };

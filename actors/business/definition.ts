@@ -22,7 +22,7 @@ import type { RemovalProtocol } from "../messages/removal.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush } from "./admit.ts";
-import { assignChunk } from "./assign.ts";
+import { assignChunk, selectForAssign } from "./assign.ts";
 import {
   endedRows,
   keepRefusal,
@@ -31,8 +31,8 @@ import {
   selectListed,
   selectRefusals,
 } from "./attempts.ts";
-import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
-import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
+import { cancelPush, selectForCancel } from "./cancel.ts";
+import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { decideDeletion, listHeld, selectHeld } from "./held-deletions.ts";
@@ -42,7 +42,14 @@ import { closeUpload, keepUpload, openUpload, selectOpenUploads } from "./open-u
 import { plannedRecords, previewPush, selectForPreview } from "./preview.ts";
 import { duePurges, finishPurges, selectDone, selectDue } from "./purge.ts";
 import { orderPurge, ordersOf } from "./purge-orders.ts";
-import { forgetRecord, readOwnIds, selectForget, selectOwnIds } from "./record-texts.ts";
+import {
+  forgetRecord,
+  keepNames,
+  readOwnIds,
+  selectForget,
+  selectForNames,
+  selectOwnIds,
+} from "./record-texts.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { listRemovals, removeRecord, selectForRemoval, selectRemovals } from "./remove.ts";
 import {
@@ -65,7 +72,6 @@ import {
   isReview,
   listLive,
   readStanding,
-  selectForFault,
   selectForReview,
 } from "./standing.ts";
 import type { BusinessView } from "./view.ts";
@@ -100,6 +106,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "holds.read": readHolds,
     "listings.read": readListings,
     "push.hold": holdPush,
+    "names.keep": keepNames,
     "chunk.assign": assignChunk,
     "standing.read": (command, view) => ({ reply: readStanding(command, view) }),
     "live.list": (command, view) => ({ reply: listLive(command, view) }),
@@ -194,14 +201,10 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
       return [admissions.select([command.push_id]), heads.select(command.record_ids)];
     case "push.hold":
       return [admissions.select([command.push_id])];
+    case "names.keep":
+      return selectForNames(command);
     case "chunk.assign":
-      return [
-        answers.select([answerKey(command.push_id, command.chunk)]),
-        selectCancelled(command.push_id),
-        heads.select(command.leaves.map((leaf) => leaf.record_id)),
-        ...selectNamed(namingFiles(command.leaves), uuid),
-        ...selectForFault(command.seal, now),
-      ];
+      return selectForAssign(command, { id: uuid, snapshot: now });
     case "push.cancel":
       return selectForCancel(command);
     case "push.finished":

@@ -1,7 +1,7 @@
 // What the pushes of a business say of its records, besides their published bytes: the business's own ids of records that were
-// rejected, and in which pushes a record is a reason of a hold.
+// rejected or held, and in which pushes a record is a reason of a hold.
 //   T1. A push keeps no text of a record in its journal, but codes, pointers and record ids. The own id of a record is known only
-//       here: from its head or, if it was rejected, for as long as attempts are listed.
+//       here: from its head or, if it was rejected or held, for as long as attempts are listed.
 //   T2. The listings of a hold's reasons are kept by the push, and here is where they can be found by their record.
 //   T3. A purge forgets both, and what the head of a deleted record says of its content.
 
@@ -9,7 +9,7 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { attemptsKeptDays } from "../../protocol/limits.ts";
 import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol, HeldReason, RefusedName } from "../messages/business.ts";
+import type { BusinessProtocol, HeldReason, NamedRecord, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { ForgetReply, Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
@@ -19,7 +19,7 @@ import { admissions, heads, pendingMax } from "./rows.ts";
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
 /** By record id. */
-const refusedNames = defineJsonTable<string>("own ids of rejected records", 54);
+const names = defineJsonTable<string>("own ids of rejected and held records", 54);
 /** By record and push; the value says nothing. */
 const heldBecause = defineJsonTable<null>("pushes held because of a record", 55);
 
@@ -29,13 +29,26 @@ const pushesMax = 100;
 /** Maximum number of records whose own ids are asked for at once. */
 const idsMax = 200;
 
-export function refusedRows(
-  refused: readonly RefusedName[],
+export function nameRows(
+  named: readonly NamedRecord[],
   { nowMs }: Pick<ActorView, "nowMs">,
 ): readonly PartitionRow[] {
-  const byRecord = new Map(refused.map((each) => [each.record_id, each.business_product_id]));
+  const byRecord = new Map(named.map((each) => [each.record_id, each.business_product_id]));
   const expiresAtMs = nowMs + namesKeptMs;
-  return [...byRecord].map(([recordId, ownId]) => refusedNames.write(recordId, ownId, { expiresAtMs }));
+  return [...byRecord].map(([recordId, ownId]) => names.write(recordId, ownId, { expiresAtMs }));
+}
+
+export function selectForNames({ names: named }: Asked<"names.keep">): readonly RowSelection[] {
+  return [heads.select(named.map(({ record_id }) => record_id))];
+}
+
+/** The head of a record that was published has its name already. */
+export function keepNames(
+  { names: named }: Asked<"names.keep">,
+  view: ActorView,
+): Decision<RegisterReply, BusinessEvent> {
+  const unknown = named.filter(({ record_id }) => (heads.read(view, record_id)?.bpid ?? null) === null);
+  return { reply: { status: "done" }, puts: nameRows(unknown, view) };
 }
 
 export function heldRows(pushId: string, reasons: readonly HeldReason[]): readonly PartitionRow[] {
@@ -45,7 +58,7 @@ export function heldRows(pushId: string, reasons: readonly HeldReason[]): readon
 
 export function selectOwnIds({ record_ids }: Asked<"own_ids.read">): readonly RowSelection[] {
   const ids = record_ids.slice(0, idsMax);
-  return [heads.select(ids), refusedNames.select(ids)];
+  return [heads.select(ids), names.select(ids)];
 }
 
 /** The business's own ids of records that it published or tried to publish, in the order asked for. */
@@ -54,7 +67,7 @@ export function readOwnIds(
   view: ActorView,
 ): { readonly own_ids: readonly (string | null)[] } {
   const ids = record_ids.slice(0, idsMax);
-  return { own_ids: ids.map((id) => heads.read(view, id)?.bpid ?? refusedNames.read(view, id) ?? null) };
+  return { own_ids: ids.map((id) => heads.read(view, id)?.bpid ?? names.read(view, id) ?? null) };
 }
 
 export function selectForget({ purge, after }: Asked<"purges.forget">): readonly RowSelection[] {
@@ -75,7 +88,7 @@ export function forgetRecord(
   return {
     reply: { push_ids: found.map(({ k2 }) => k2.slice(prefix.length)), more: found.length === pushesMax },
     puts: [...bareHead(purge, view), ...barePending(purge, view)],
-    deletes: [refusedNames.key(purge.record_id)],
+    deletes: [names.key(purge.record_id)],
   };
 }
 

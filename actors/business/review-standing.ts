@@ -13,30 +13,32 @@ import { standingFault } from "../../verifier/standing.ts";
 import type { KeyFacts, MandateFacts, PolicyFacts } from "../messages/business.ts";
 import type { IssuanceStanding } from "../messages/standing.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { certificatesOf, policyKey, reviewedAtOnce } from "./standing.ts";
+import { certificatesOf, policyKey, reviewedAtOnce, statedSeal } from "./standing.ts";
 
 type Context = Pick<ActivityContext<"business">, "actor" | "ask">;
 
 export async function reviewStanding(context: Context): Promise<null> {
   const entries = registerEntries(context);
   await reviewPolicies(context, entries);
-  const fallen = await fallenPushes(context, entries);
+  const fallen = await fallenSeals(context, entries);
   for (let after: string | null = fallen.size === 0 ? null : ""; after !== null; ) {
     const page = await context.ask(context.actor, { type: "live.list", after, limit: reviewedAtOnce });
-    const records = page.records.filter(({ number }) => fallen.has(number));
+    const records = page.records.filter(({ number, mandate = 0 }) => fallen.has(`${number}/${mandate}`));
     if (records.length > 0) await context.ask(context.actor, { type: "records.fall", records });
     after = page.next;
   }
   return null;
 }
 
-/** The numbers of the pushes that do not stand. */
-async function fallenPushes(context: Context, entries: Entries): Promise<ReadonlySet<number>> {
-  const fallen = new Set<number>();
+/** What does not stand: the numbers of pushes, each with the place of one of its mandates. */
+async function fallenSeals(context: Context, entries: Entries): Promise<ReadonlySet<string>> {
+  const fallen = new Set<string>();
   for (let [after, more] = [0, true]; more; ) {
     const page = await context.ask(context.actor, { type: "standing.read", after, limit: reviewedAtOnce });
     for (const { number, seal } of page.seals)
-      if (!(await stands({ ...seal, isStated: true }, page.issuances, entries))) fallen.add(number);
+      for (const [at, mandate] of (seal.mandates.length === 0 ? [null] : seal.mandates).entries())
+        if (!(await stands(statedSeal(seal, mandate), page.issuances, entries)))
+          fallen.add(`${number}/${at}`);
     more = page.more;
     after = page.seals.at(-1)?.number ?? after;
   }

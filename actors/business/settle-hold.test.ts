@@ -53,7 +53,7 @@ const admit = (business: Business, push_id: string, jump: string | null) =>
           },
   });
 
-const held = { key_id: "k", mandate_id: "m", cert_id: "c", ai_policy_version: 0 };
+const held = { key_id: "k", mandate_ids: ["m"], cert_id: "c", ai_policy_version: 0 };
 const settle = (business: Business, confirmed: boolean, changes: Parameters<typeof holdSettlement>[2] = {}) =>
   business.send(holdSettlement("p", confirmed, { held, ...changes }));
 

@@ -21,8 +21,8 @@ type SettleCommand = CommandOf<BusinessProtocol, "hold.settle">;
 
 /** Selects what {@link settleHold} reads, besides the admissions. */
 export function selectForSettlement({ push_id, held }: SettleCommand): readonly RowSelection[] {
-  const mandate = held.mandate_id === null ? [] : [`${mandatePrefix}${held.mandate_id}`];
-  return [holdDecisions.select([push_id]), ...selectRegister([`key/${held.key_id}`, ...mandate])];
+  const mandates = held.mandate_ids.map((id) => `${mandatePrefix}${id}`);
+  return [holdDecisions.select([push_id]), ...selectRegister([`key/${held.key_id}`, ...mandates])];
 }
 
 export function settleHold(command: SettleCommand, view: BusinessView): Decision<HoldReply, BusinessEvent> {
@@ -87,10 +87,10 @@ function faultOf(held: HeldPush, view: BusinessView): HoldFault | null {
   const key = registerOf(view, `key/${held.key_id}`);
   if (key === undefined || keyStatus(factsIn("key", key)) === "revoked")
     return { code: "key_revoked", detail: "The key that sealed the push was revoked while it was held." };
-  if (held.mandate_id !== null) {
-    const mandate = registerOf(view, `${mandatePrefix}${held.mandate_id}`);
+  for (const id of held.mandate_ids) {
+    const mandate = registerOf(view, `${mandatePrefix}${id}`);
     if (mandate === undefined || factsIn("mandate", mandate).revoked_at !== null)
-      return { code: "mandate_revoked", detail: "The mandate of the push was revoked while it was held." };
+      return { code: "mandate_revoked", detail: "A mandate of the push was revoked while it was held." };
   }
   if (certificate?.cert_id !== held.cert_id) {
     const detail = "Another certificate came into force while the push was held.";

@@ -116,7 +116,7 @@ describe("a push under way (S1)", () => {
     const mandate = mandateFacts({ envelope: `{"signatures":[{"keyid":"owner","sig":""}]}` });
     business.send({ type: "mandate.accept", mandate });
     compromise(business, "owner", day(1));
-    const seal = sealedOn(5, { mandate_id: "m", mandate_sealed_by: "owner" });
+    const seal = sealedOn(5, { mandates: [{ mandate_id: "m", sealed_by: "owner" }] });
     expect(publish(business, 1, ["a"], seal)).toMatchObject({ code: "key_compromised" });
     expect(publish(business, 2, ["a"], sealedOn(5))).toEqual(["accepted"]);
   });

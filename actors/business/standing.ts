@@ -12,14 +12,20 @@ import type { BusinessEvent, PolicyInForce } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import { type StandingFacts, type StandingFault, standingFault } from "../../verifier/standing.ts";
-import type { BusinessProtocol, PolicyFacts, RegisterCommand } from "../messages/business.ts";
+import {
+  type AcceptedSeal,
+  type StandingFacts,
+  type StandingFault,
+  standingFault,
+} from "../../verifier/standing.ts";
+import type { BusinessProtocol, LeafClaim, PolicyFacts, RegisterCommand } from "../messages/business.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import type { RemovedRecord } from "../messages/removal.ts";
 import type {
   IssuanceStanding,
   LivePage,
   PushSeal,
+  SealMandate,
   StandingPage,
   StandingProtocol,
 } from "../messages/standing.ts";
@@ -70,25 +76,47 @@ function numberKey(number: number): string {
 
 /** What {@link pushFault} reads: nothing for a business of which nothing ever ended. */
 export function selectForFault(
-  { key_id, mandate_id, mandate_sealed_by: sealer }: PushSeal,
+  seal: PushSeal,
+  leaves: readonly Pick<LeafClaim, "mandate">[],
   { context }: Pick<BusinessView["snapshot"], "context">,
 ): readonly RowSelection[] {
   if (context.endings === 0) return [];
-  const mandate = mandate_id === null ? [] : [`${mandatePrefix}${mandate_id}`];
-  const keys = [`key/${key_id}`, ...(sealer === undefined ? [] : [`key/${sealer}`])];
-  return [...selectRegister([...keys, ...mandate]), issuances.selectPage(issuancesMax)];
+  const used = usedMandates(seal, leaves).filter((each) => each !== null);
+  const names = [
+    `key/${seal.key_id}`,
+    ...used.flatMap(({ mandate_id, sealed_by }) => [`key/${sealed_by}`, `${mandatePrefix}${mandate_id}`]),
+  ];
+  return [...selectRegister([...new Set(names)]), issuances.selectPage(issuancesMax)];
 }
 
-/** Why the seal of a push does not stand, by the rows that were selected; null while it stands. */
-export function pushFault(seal: PushSeal, view: BusinessView): StandingFault | null {
-  const { key_id, cert_id, mandate_id, mandate_sealed_by: sealedBy } = seal;
+/** The mandates of a push under which these leaves are published; null where none is needed. */
+function usedMandates(
+  { mandates }: PushSeal,
+  leaves: readonly Pick<LeafClaim, "mandate">[],
+): readonly (SealMandate | null)[] {
+  const used = [...new Set(leaves.map(({ mandate = 0 }) => mandate))].flatMap((at) => mandates[at] ?? []);
+  return used.length === 0 ? [null] : used;
+}
+
+/** Why the seal of a push does not stand for these leaves, by the rows that were selected; null while it stands. */
+export function pushFault(
+  seal: PushSeal,
+  leaves: readonly Pick<LeafClaim, "mandate">[],
+  view: BusinessView,
+): StandingFault | null {
+  const faults = usedMandates(seal, leaves).map((mandate) => faultUnder(seal, mandate, view));
+  return faults.find((fault) => fault !== null) ?? null;
+}
+
+function faultUnder(seal: PushSeal, used: SealMandate | null, view: BusinessView): StandingFault | null {
+  const { key_id, cert_id } = seal;
   const certificates = certificatesOf(issuancesNewestFirst(view));
   // Where something ended for the first time in this very turn, nothing was selected: the review of that judges this push as well.
   if (certificates.issuances.every(({ certId }) => certId !== cert_id)) return null;
   const key = registerOf(view, `key/${key_id}`);
   if (key === undefined) return null;
-  const mandate = mandate_id === null ? undefined : registerOf(view, `${mandatePrefix}${mandate_id}`);
-  const sealer = sealedBy === undefined ? undefined : registerOf(view, `key/${sealedBy}`);
+  const mandate = used === null ? undefined : registerOf(view, `${mandatePrefix}${used.mandate_id}`);
+  const sealer = used === null ? undefined : registerOf(view, `key/${used.sealed_by}`);
   const facts: StandingFacts = {
     ...{ key: factsIn("key", key), certificates },
     mandate:
@@ -96,7 +124,12 @@ export function pushFault(seal: PushSeal, view: BusinessView): StandingFault | n
         ? null
         : { ...factsIn("mandate", mandate), sealer: factsIn("key", sealer) },
   };
-  return standingFault({ ...seal, isStated: true }, facts);
+  return standingFault(statedSeal(seal, used), facts);
+}
+
+/** The seal of a push as the rule judges it for what was published under one of its mandates. */
+export function statedSeal({ mandates: _, ...seal }: PushSeal, used: SealMandate | null): AcceptedSeal {
+  return { ...seal, mandate_id: used?.mandate_id ?? null, isStated: true };
 }
 
 /** The issuances in the form in which the rule judges them. */
@@ -161,7 +194,10 @@ export function listLive({ limit }: Asked<"live.list">, view: BusinessView): Liv
   const known = heads.readAll(view);
   const live = known.filter(({ value }) => value.live);
   return {
-    records: live.map(({ k2, value: { number } }) => ({ record_id: k2, number })),
+    records: live.map(({ k2, value: { number, mandate } }) => ({
+      ...{ record_id: k2, number },
+      ...(mandate === undefined ? {} : { mandate }),
+    })),
     next: known.length === limit ? (known.at(-1)?.k2 ?? null) : null,
   };
 }

@@ -6,6 +6,7 @@ import { integrationKeyActor } from "./definition.ts";
 
 const open = () => driveActor(integrationKeyActor, "key");
 const caps = { records_per_hour: 100, bytes_per_day: 1_000 };
+const small = { records: 1, bytes: 1, caps };
 const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
   type: "push.charge" as const,
   seq,
@@ -77,7 +78,9 @@ describe("seq and charges (Q2)", () => {
 
   it("takes any seq first, zero too, for none was accepted that it must exceed", () => {
     const key = open();
-    expect(key.send({ type: "seq.check", seq: 0, push_id: "p0" })).toEqual({ status: "accepted" });
+    expect(key.send({ type: "seq.check", seq: 0, push_id: "p0", charge: small })).toEqual({
+      status: "accepted",
+    });
     expect(key.send(charge(0, "p0"))).toEqual({ status: "accepted" });
     expect(key.send(charge(0, "p0"))).toEqual({ status: "known" });
     expect(key.send(charge(0, "other"))).toEqual({ status: "seq_not_increasing", last_seq: 0 });
@@ -90,8 +93,10 @@ describe("seq and charges (Q2)", () => {
     expect(key.send(charge(4, "p4"))).toEqual({ status: "seq_not_increasing", last_seq: 5 });
     expect(key.send(charge(9, "p9"))).toEqual({ status: "accepted" });
     expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
-    expect(key.send({ type: "seq.check", seq: 5, push_id: "p5" })).toEqual({ status: "known" });
-    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" })).toEqual({
+    expect(key.send({ type: "seq.check", seq: 5, push_id: "p5", charge: small })).toEqual({
+      status: "known",
+    });
+    expect(key.send({ type: "seq.check", seq: 9, push_id: "x", charge: small })).toEqual({
       status: "seq_not_increasing",
       last_seq: 9,
     });
@@ -107,7 +112,7 @@ describe("caps", () => {
     key.send(charge(1, "p1", 100, 1));
     expect(check(key, "new", 1)).toEqual({
       status: "over",
-      cap: "records_per_hour",
+      ...{ cap: "records_per_hour", left: 0 },
       retry_after_seconds: 3_600,
     });
     key.nowMs += 3_599_999;
@@ -123,17 +128,23 @@ describe("caps", () => {
     expect(check(key, "new", 101)).toMatchObject({ status: "over", cap: "bytes_per_day" });
   });
 
-  it("are judged again when a push is charged: of batches checked together one overshoots at most", () => {
+  it("are exact: what has no room in them is refused whole, before and when it is charged, and charges nothing", () => {
     const key = open();
     for (const digest of ["a", "b", "c"]) expect(check(key, digest, 400)).toMatchObject({ status: "within" });
+    const judged = (records: number, bytes: number) =>
+      key.send({ type: "seq.check", seq: 9, push_id: "p9", charge: { records, bytes, caps } });
     const charged = (seq: number, records: number, bytes: number) =>
       key.send({ ...charge(seq, `p${seq}`, records, bytes), caps });
     expect(charged(1, 99, 400)).toEqual({ status: "accepted" });
-    expect(charged(2, 99, 400)).toEqual({ status: "accepted" });
-    expect(charged(3, 1, 100)).toMatchObject({ status: "over", cap: "records_per_hour" });
+    for (const asked of [charged, (_seq: number, ...of: [number, number]) => judged(...of)])
+      expect(asked(2, 2, 400)).toMatchObject({ status: "over", cap: "records_per_hour", left: 1 });
+    expect(judged(1, 600)).toEqual({ status: "accepted" });
+    expect(charged(2, 1, 400)).toEqual({ status: "accepted" });
+    expect(charged(3, 1, 100)).toMatchObject({ status: "over", cap: "records_per_hour", left: 0 });
     expect(charged(1, 99, 400)).toEqual({ status: "known" });
     key.nowMs += 3_600_000;
-    expect(charged(3, 1, 201)).toMatchObject({ status: "over", cap: "bytes_per_day" });
+    expect(charged(3, 101, 1)).toMatchObject({ status: "over", cap: "records_per_hour", left: 100 });
+    expect(charged(3, 1, 201)).toMatchObject({ status: "over", cap: "bytes_per_day", left: 200 });
     expect(charged(3, 1, 200)).toEqual({ status: "accepted" });
   });
 

@@ -171,35 +171,40 @@ type CapsCheck = Asked<"caps.check">;
 
 function checkCaps(command: CapsCheck, view: View): CapsReply {
   const known_push_id = chargedOf(view, digestKey(command.digest)) ?? null;
-  const over = usedUp(view, command.caps, command.content_length);
+  // How many records the body has is not known before it is parsed; it has one at least.
+  const over = usedUp(view, { records: 1, bytes: command.content_length, caps: command.caps });
   if (known_push_id === null && over !== null) return over;
   const { used } = usageAt(view.snapshot.context.bytesToday, view.nowMs, dayMs);
   return { status: "within", known_push_id, bytes_left: command.caps.bytes_per_day - used };
 }
 
-/** The cap that has no room left for a body of this many bytes; null if every cap has room. */
-function usedUp(view: View, caps: CapsCheck["caps"], bytes: number): CapUsedUp | null {
+type Charge = Pick<Asked<"push.charge">, "records" | "bytes" | "caps">;
+
+/** The cap that has no room left for this; null if every cap has room. */
+function usedUp(view: View, { records, bytes, caps }: Charge): CapUsedUp | null {
   const { context } = view.snapshot;
-  const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
-  if (hour.used >= caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
-  const day = usageAt(context.bytesToday, view.nowMs, dayMs);
-  if (day.used >= caps.bytes_per_day || day.used + bytes > caps.bytes_per_day)
-    return over("bytes_per_day", view.nowMs, dayMs);
-  return null;
+  const { nowMs } = view;
+  const inHour = caps.records_per_hour - usageAt(context.recordsThisHour, nowMs, hourMs).used;
+  if (records > inHour) return over("records_per_hour", inHour, { nowMs, windowMs: hourMs });
+  const inDay = caps.bytes_per_day - usageAt(context.bytesToday, nowMs, dayMs).used;
+  return bytes > inDay || inDay <= 0 ? over("bytes_per_day", inDay, { nowMs, windowMs: dayMs }) : null;
 }
 
-function over(cap: CapUsedUp["cap"], nowMs: number, windowMs: number): CapUsedUp {
-  return {
-    status: "over",
-    cap,
-    retry_after_seconds: Math.max(1, Math.ceil((windowMs - (nowMs % windowMs)) / 1000)),
-  };
+function over(
+  cap: CapUsedUp["cap"],
+  left: number,
+  { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
+): CapUsedUp {
+  const retry_after_seconds = Math.max(1, Math.ceil((windowMs - (nowMs % windowMs)) / 1000));
+  // A mandate with lower caps may have replaced the one under which more was published.
+  return { status: "over", cap, left: Math.max(0, left), retry_after_seconds };
 }
 
-function checkSeq(command: Asked<"seq.check">, view: View): SeqReply {
+function checkSeq(command: Asked<"seq.check">, view: View): SeqReply | CapUsedUp {
   if (chargedOf(view, pushKey(command.push_id)) !== undefined) return { status: "known" };
   const lastSeq = lastSeqOf(view);
-  return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
+  if (command.seq <= lastSeq) return { status: "seq_not_increasing", last_seq: lastSeq };
+  return usedUp(view, command.charge) ?? { status: "accepted" };
 }
 
 /** The value that a seq must exceed: the last accepted one, or below every seq if there is none yet. */
@@ -213,8 +218,8 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
   if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
-  // The caps had room when they were checked; if several batches were checked together, only those that fit are charged.
-  const over = usedUp(view, command.caps, command.bytes);
+  // The caps had room when they were checked; of several batches that were checked together, only those that fit are charged.
+  const over = usedUp(view, command);
   if (over) return { reply: over };
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {
@@ -241,7 +246,7 @@ function chargeRemoval(command: Asked<"removal.charge">, view: View): Decided<Re
   const { document_hash, digest, bytes, caps } = command;
   if (chargedOf(view, removalKey(document_hash)) !== undefined) return { reply: { status: "known" } };
   if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
-  const over = usedUp(view, caps, bytes);
+  const over = usedUp(view, { records: 1, bytes, caps });
   if (over) return { reply: over };
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {

@@ -135,10 +135,12 @@ export interface LeafClaim {
   readonly listings: Listings;
   /** The domains of a business file's endpoints; absent on other types. */
   readonly domains?: readonly string[];
+  /** Which of the mandates of its push it is published under; absent for the first. */
+  readonly mandate?: number;
 }
 
-/** A leaf that does not pass its own checks, and names a record. */
-export type RefusedName = Pick<LeafClaim, "record_id"> & { readonly business_product_id: string };
+/** A record by both of its ids, as a leaf that is rejected or held names it. */
+export type NamedRecord = Pick<LeafClaim, "record_id"> & { readonly business_product_id: string };
 
 export type { HeldReason, Listings };
 
@@ -252,6 +254,8 @@ export interface BusinessProtocol
     readonly push_id: string;
     readonly held_reasons: readonly HeldReason[];
   }): RegisterReply;
+  /** The business's own ids of records that a push which is to be held names; repeatable. */
+  "names.keep"(command: { readonly names: readonly NamedRecord[] }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
@@ -260,7 +264,7 @@ export interface BusinessProtocol
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
     /** What its other leaves name. */
-    readonly refused: readonly RefusedName[];
+    readonly refused: readonly NamedRecord[];
     /** The seal of the push. */
     readonly seal: PushSeal;
   }): AssignReply;
@@ -328,6 +332,8 @@ export interface RecordHeadFacts {
   readonly sealed_at_ms: number;
   /** Whether a deletion took the record out of serving, and nothing was published since. */
   readonly deleted?: true;
+  /** Which of the mandates of its push it was published under; absent for the first. */
+  readonly mandate?: number;
   /** Whether operators took the record down; its later versions as well. */
   readonly taken_down?: true;
   /** Whether serving was told last that the record is not served although it is live. */

@@ -36,6 +36,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "push.preview": "ask",
   "hold.settle": "ask",
   "holds.read": "ask",
+  "names.keep": "ask",
   "chunk.assign": "ask",
   "standing.read": "never",
   "live.list": "never",
@@ -89,6 +90,8 @@ const keyLimits: Readonly<Record<keyof KeyLimitsProtocol, Crossing>> = {
 const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "push.accept": "ask",
   "push.references": "ask",
+  "chunk.judge": "ask",
+  "chunk.findings": "ask",
   "chunk.reject": "ask",
   "push.status": "ask",
   "push.await": "ask",
@@ -98,6 +101,7 @@ const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "chunk.settle": "never",
   "chunk.indexed": "never",
   "push.prepared": "never",
+  "push.judged": "never",
   "push.forget": "ask",
   "push.fail": "deliver",
 };

@@ -3,7 +3,7 @@
 /** What a held push was sealed with, which is judged again when its hold is confirmed. */
 export interface HeldPush {
   readonly key_id: string;
-  readonly mandate_id: string | null;
+  readonly mandate_ids: readonly string[];
   readonly cert_id: string;
   readonly ai_policy_version: number;
 }

@@ -1,7 +1,7 @@
 // The commands of an integration-key actor. There is one for each registered key.
 // Id `<keyid>` at home: seq, caps and idempotency. Id `<keyid>@<region>` in each region: nonce claims.
 
-import type { Commands, DoneReply } from "./protocol.ts";
+import type { CommandOf, Commands, DoneReply } from "./protocol.ts";
 
 export interface IdempotentAnswer {
   readonly status: number;
@@ -38,8 +38,12 @@ export interface IntegrationKeyProtocol {
     readonly content_length: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): CapsReply;
-  /** Read-only: whether this seq is acceptable for this push. */
-  "seq.check"(command: { readonly seq: number; readonly push_id: string }): SeqReply;
+  /** Read-only: whether this seq is acceptable for this push, and whether the caps have room for it. */
+  "seq.check"(command: {
+    readonly seq: number;
+    readonly push_id: string;
+    readonly charge: Pick<CommandOf<IntegrationKeyProtocol, "push.charge">, "records" | "bytes" | "caps">;
+  }): SeqReply | CapUsedUp;
   /**
    * Commits (seq, push_id) and charges the caps, which other pushes may have used up in the meantime; the same pair again
    * gets the same answer.
@@ -80,6 +84,8 @@ export type IdempotencyReply =
 export interface CapUsedUp {
   readonly status: "over";
   readonly cap: "records_per_hour" | "bytes_per_day";
+  /** What is left of it until then. */
+  readonly left: number;
   readonly retry_after_seconds: number;
 }
 

@@ -25,6 +25,14 @@ export interface StagedFileFacts {
   readonly root: string;
 }
 
+/** A mandate as its push keeps it. */
+export interface PushMandate {
+  readonly mandate_id: string;
+  /** The key that sealed it. */
+  readonly sealed_by: string;
+  readonly countries: readonly string[];
+}
+
 /** The facts of a push that never change. They are small and kept in the machine's context. */
 export interface PushFacts {
   readonly push_id: string;
@@ -44,11 +52,11 @@ export interface PushFacts {
   readonly ai_policy_version: number;
   readonly sealed_at: string;
   readonly received_at: string;
-  readonly mandate_id: string | null;
-  /** The key that sealed the mandate; absent without one. */
-  readonly mandate_sealed_by?: string;
-  /** The countries that the mandate allows; null for no limit (path B). */
-  readonly countries: readonly string[] | null;
+  /**
+   * The mandates that allow the type and the source, the newest first: a record needs one that alone allows its countries. Null on
+   * path B, where nothing is limited.
+   */
+  readonly mandates: readonly PushMandate[] | null;
   /**
    * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded,
    * because they are part of the machine's context.
@@ -130,6 +138,12 @@ export interface PushProtocol {
     /** Absent for a chunk that was given up. */
     readonly times?: ChunkWork;
   }): DoneReply;
+  /** All leaves of a chunk of a push that is to be held: each is `held`, or rejected with its reasons. Repeating it replaces them. */
+  "chunk.judge"(command: { readonly chunk: number; readonly outcomes: readonly SettledOutcome[] }): DoneReply;
+  /** The result of the activity that judges a push before it is held: how many leaves of each chunk are rejected. */
+  "push.judged"(command: { readonly rejected: readonly number[] }): DoneReply;
+  /** Read-only: what is known of the leaves of a chunk that is not settled. */
+  "chunk.findings"(command: { readonly chunk: number }): FindingsReply;
   /**
    * The leaves of a chunk that are rejected, before anything of the chunk is stored. They keep their reasons, however the
    * chunk ends; repeating it changes nothing.
@@ -205,6 +219,10 @@ export interface PushReport {
 /** The rows of a settled chunk whose indexes must be notified again; empty once all have confirmed. */
 export interface ReferencesReply extends DoneReply {
   readonly references: readonly RowReference[];
+}
+
+export interface FindingsReply extends DoneReply {
+  readonly outcomes: readonly SettledOutcome[];
 }
 
 export type AcceptReply =

@@ -8,10 +8,14 @@ export interface PushSeal {
   readonly cert_id: string;
   readonly sealed_at: string;
   readonly received_at: string;
-  /** Null where no mandate is needed. */
-  readonly mandate_id: string | null;
-  /** The key that sealed the mandate; absent without one. */
-  readonly mandate_sealed_by?: string;
+  /** The mandates of the push, of which each record was published under one; none where none is needed. */
+  readonly mandates: readonly SealMandate[];
+}
+
+export interface SealMandate {
+  readonly mandate_id: string;
+  /** The key that sealed it. */
+  readonly sealed_by: string;
 }
 
 /** The seal of a push whose records got versions, by the number of the push. */
@@ -61,6 +65,8 @@ export interface StandingPage {
 export interface LiveRecord {
   readonly record_id: string;
   readonly number: number;
+  /** Which of the mandates of its push it was published under; absent for the first. */
+  readonly mandate?: number;
 }
 
 export interface LivePage {

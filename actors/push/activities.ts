@@ -10,7 +10,9 @@ import { bulkUploadRef, businessRef, partsOf } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createChunkFailures } from "./chunk-failures.ts";
 import { createChunkPipelines } from "./chunk-pipeline.ts";
+import { judgeHeld } from "./judge-held.ts";
 import type { PushPorts, StalledPush } from "./ports.ts";
+import type { ChunkWorkload } from "./prepare-chunk.ts";
 import { preparePush } from "./prepare-push.ts";
 import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
@@ -18,18 +20,23 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   const failures = createChunkFailures();
   const deps = { ports, pipelines, failures };
-  const publishChunk = async (params: ChunkParams, context: ActivityContext<"push">) => {
+  const publishChunk = async (params: ChunkWorkload, context: ActivityContext<"push">) => {
     const command = await processChunk(deps, params, context);
     ports.stalled?.forget(params.facts.push_id);
     return command;
   };
+  // Whether background processing is on or not: who sent the push is answered that it is held.
+  const judge = (params: { facts: PushFacts }, context: ActivityContext<"push">) =>
+    judgeHeld(deps, params.facts, context);
   return {
-    processChunk: async (params: ChunkParams, context: ActivityContext<"push">) => {
+    processChunk: async (params: ChunkWorkload, context: ActivityContext<"push">) => {
       if (ports.background?.isOn === false && params.facts.mode === "queued") throw switchedOff();
       return publishChunk(params, context);
     },
     // The same work in a pool of its own: callers wait for it, however many chunks of queued pushes wait.
     processInlineChunk: publishChunk,
+    judgeHeld: judge,
+    judgeInlineHeld: judge,
     reportStalled: async (push: StalledPush) => {
       ports.stalled?.note(push);
       return null;
@@ -44,11 +51,6 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
     finishPush: (params: FinishedPush, context: ActivityContext<"push">) =>
       finishPush(ports, params, context),
   };
-}
-
-interface ChunkParams {
-  readonly facts: PushFacts;
-  readonly chunk: number;
 }
 
 /** The activity is repeated until a node that processes queued pushes has the actor. */

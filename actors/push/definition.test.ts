@@ -6,6 +6,7 @@ import type { HeldReason } from "../messages/business.ts";
 import type { PublishOutcome, PushCommand, PushReport, RecordOutcome } from "../messages/push.ts";
 import type { ActorView } from "../system/definition.ts";
 import { pushActor } from "./definition.ts";
+import { judgeAsHeld } from "./held.fixture.ts";
 
 const facts = (records: number) => pushFacts({ records });
 
@@ -21,6 +22,7 @@ const accept = (records: number, held_reasons: readonly HeldReason[] = []) =>
 const open = (records: number, held: readonly HeldReason[] = []) => {
   const push = driveActor(pushActor, "bat_0");
   push.send(accept(records, held));
+  if (held.length > 0) judgeAsHeld(push, records);
   return push;
 };
 
@@ -96,14 +98,15 @@ describe("a queued push", () => {
     ]);
   });
 
-  it.each<readonly [string, readonly HeldReason[]]>([
-    ["queued", []],
-    ["held", [{ code: "price_jump", detail: "d", count: 1 }]],
-  ])("that is %s says with its acceptance what its status says then", (state, held) => {
+  it("says with its acceptance what its status says then, unless it is to be held", () => {
     const push = driveActor(pushActor, "bat_0");
-    const said = push.send(accept(450, held));
-    expect(said).toEqual({ status: "accepted", state, report: status(push) });
+    const said = push.send(accept(450));
+    expect(said).toEqual({ status: "accepted", state: "queued", report: status(push) });
     expect(status(push).results.length).toBe(100);
+    const held = driveActor(pushActor, "bat_0");
+    expect(held.send(accept(450, [{ code: "price_jump", detail: "d", count: 1 }]))).toEqual({
+      ...{ status: "accepted", state: "queued" },
+    });
   });
 
   it("is accepted once, whoever accepts it again (U1)", () => {
@@ -248,9 +251,9 @@ describe("a held push", () => {
       counts: { held: 10, pending: 0 },
     });
     expect(status(push).results[0]?.outcome).toBe("held");
-    expect(activities(push)).toEqual([]);
+    expect(activities(push)).toEqual([["judgeHeld", undefined]]);
     push.send({ type: "hold.release", confirmed: true, decision: holdDecided });
-    expect(activities(push)).toEqual([["processChunk", 0]]);
+    expect(activities(push).slice(1)).toEqual([["processChunk", 0]]);
     settle(push, 0, 10);
     expect(status(push).state).toBe("complete");
   });
@@ -259,7 +262,7 @@ describe("a held push", () => {
     const push = open(10, reasons);
     push.send({ type: "hold.release", confirmed: false, decision: holdDecided });
     expect(status(push)).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
-    expect(activities(push)).toEqual([["finishPush", undefined]]);
+    expect(activities(push).slice(1)).toEqual([["finishPush", undefined]]);
   });
 
   it("says of every record that it will not be published, once rejected", () => {
@@ -281,8 +284,10 @@ describe("what the state of a push does not allow", () => {
   it("fails when its time is over, is told to its business, and takes no decision any more (P5)", () => {
     const push = driveActor(pushActor, "bat_0");
     push.send({ ...accept(10, reasons), hold_ms: 2 * day, seal_leaf: "sha256:s" });
-    expect([...push.timers.values()]).toEqual([2 * day]);
     const hold_expires_at = new Date(push.nowMs + 2 * day).toISOString();
+    push.nowMs += 1_000;
+    judgeAsHeld(push, 10);
+    expect([...push.timers.values()]).toEqual([2 * day - 1_000]);
     expect(status(push)).toMatchObject({ state: "held", hold_expires_at, hold_decision: null });
     push.fireTimers();
     const over = status(push);
@@ -290,7 +295,7 @@ describe("what the state of a push does not allow", () => {
       ...{ state: "failed", error: { code: "hold_expired" }, hold_expires_at: null },
       ...{ completed_at: hold_expires_at, counts: { rejected: 10 } },
     });
-    expect(activities(push)).toEqual([["finishPush", undefined]]);
+    expect(activities(push).slice(1)).toEqual([["finishPush", undefined]]);
     for (const confirmed of [true, false])
       push.send({ type: "hold.release", confirmed, decision: { decision: "confirm", ...decided } });
     expect(status(push)).toEqual(over);
@@ -312,7 +317,7 @@ describe("what the state of a push does not allow", () => {
     const error = { code: "key_revoked", detail: "d" };
     fallen.send({ type: "hold.release", confirmed: false, decision, error });
     expect(status(fallen)).toMatchObject({ state: "failed", error, hold_decision: decision });
-    expect(activities(fallen)).toEqual([["finishPush", undefined]]);
+    expect(activities(fallen).slice(1)).toEqual([["finishPush", undefined]]);
   });
 
   it("answers who waits for the decision once it was taken", () => {

@@ -1,5 +1,5 @@
 // The push actor: one accepted batch until every record is settled and searchable.
-// Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is rejected of an open one. 19 is one row
+// Keyed rows, one of each for every chunk: 16 outcomes, 17 row references, and 18 what is known of an open one. 19 is one row
 // with the reasons of the hold. 20 to 22 say when each step was made (times.ts).
 //   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
@@ -29,16 +29,16 @@ import { bulkUploadRef, logRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
 import { noticeEffects } from "./notice.ts";
-import { chunksOfPage } from "./pages.ts";
+import { chunksOfPage, type KeptOutcome } from "./pages.ts";
 import type { StalledPush } from "./ports.ts";
 import {
+  findings,
   heldReasonRows,
   heldReasons,
   journaled,
   outcomes,
   type PushView,
   references,
-  rejections,
   reportAccepted,
   reportedState,
   reportPush,
@@ -49,8 +49,8 @@ import { acceptedRow, chunkRow, lateIndexes } from "./times.ts";
 /** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
-/** Maximum number of open chunks of which something may be rejected: the current one and those that are prefetched. */
-const rejectedAhead = 16;
+/** Maximum number of open chunks whose leaves are judged for their publication: the current one and those that are prefetched. */
+const judgedAhead = 16;
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
 type Decided<R> = Decision<R, PushEvent>;
@@ -68,6 +68,11 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.prepared": prepared,
     "push.forget": forget,
     "chunk.settle": settleChunk,
+    "chunk.judge": judgeChunk,
+    "push.judged": ({ rejected }, view) => takeUp(view, { type: "push.judged", rejected, at_ms: view.nowMs }),
+    "chunk.findings": ({ chunk }, view) => ({
+      reply: { status: "done", outcomes: (findings.read(view, "j", chunk) ?? []).map(unstamped) },
+    }),
     "chunk.reject": rejectLeaves,
     "chunk.indexed": noteIndexed,
     "push.references": (command, view) => ({
@@ -103,10 +108,16 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     prepare: (_params, view: PushView) => [
       { kind: "activity", name: "preparePush", params: { facts: factsOf(view) } },
     ],
+    judge: (_params, view: PushView) => {
+      const facts = factsOf(view);
+      const name = facts.mode === "inline" ? "judgeInlineHeld" : "judgeHeld";
+      return [{ kind: "activity", name, params: { facts } }];
+    },
     processChunk: ({ chunk }: { chunk: number }, view: PushView) => {
       const facts = factsOf(view);
       const name = facts.mode === "inline" ? "processInlineChunk" : "processChunk";
-      return [{ kind: "activity", name, params: { facts, chunk } }];
+      const judged = view.snapshot.context.judgedRejected?.length ? { judged: true } : {};
+      return [{ kind: "activity", name, params: { facts, chunk, ...judged } }];
     },
     indexChunk: (params: { chunk: number; regions: readonly string[] }, view: PushView) =>
       params.regions.map((region) => ({
@@ -161,18 +172,20 @@ function rowsFor(
   switch (command.type) {
     case "push.status":
       return [
-        ...chunksOfPage(context, command).map(({ first, chunks }) =>
+        ...chunksOfPage(context, command).flatMap(({ first, chunks }) => [
           outcomes.selectPage(chunks, beforeChunk(first)),
-        ),
-        rejections.selectPage(rejectedAhead, beforeChunk(context.chunksSettled)),
+          ...(context.judgedRejected === undefined ? [] : [findings.selectPage(chunks, beforeChunk(first))]),
+        ]),
+        findings.selectPage(judgedAhead, beforeChunk(context.chunksSettled)),
         ...selectHeldReasons(context),
       ];
     case "chunk.settle":
     case "chunk.reject":
-      return [rejections.selectPage(1, beforeChunk(command.chunk))];
+    case "chunk.findings":
+      return [findings.selectPage(1, beforeChunk(command.chunk))];
     case "push.await":
     case "hold.await":
-      return [outcomes.selectPage(3), rejections.selectPage(rejectedAhead), ...selectHeldReasons(context)];
+      return [outcomes.selectPage(3), findings.selectPage(judgedAhead), ...selectHeldReasons(context)];
     case "push.forget":
       return [heldReasons.selectPage(1)];
     case "push.references":
@@ -233,11 +246,12 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
     return isOver(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
   if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
-  const state = command.held_reasons.length > 0 ? "held" : "queued";
-  // The caller that has a queued push accepted answers with its status, so it need not ask for it.
-  const report = command.facts.mode === "queued" ? { report: reportAccepted(view, command, firstPage) } : {};
+  // The caller that has a queued push accepted answers with its status, so it need not ask for it; one that is to be held has no
+  // status to answer with until it was judged.
+  const isReported = command.facts.mode === "queued" && command.held_reasons.length === 0;
+  const report = isReported ? { report: reportAccepted(view, command, firstPage) } : {};
   return {
-    reply: { status: "accepted", state, ...report },
+    reply: { status: "accepted", state: "queued", ...report },
     events: [
       {
         type: "push.accepted",
@@ -281,26 +295,37 @@ function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<Do
     at_ms: view.nowMs,
   });
   if (decided.events?.length === 0) return decided;
-  const rejected = rejections.read(view, "j", command.chunk);
-  const [first, ...others] =
-    rejected === undefined ? command.outcomes : withReasons(command.outcomes, rejected);
-  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
-  const settled = outcomes.write("o", stamped, { k: command.chunk });
+  const found = findings.read(view, "j", command.chunk);
+  const settled = found === undefined ? command.outcomes : withReasons(command.outcomes, found);
   const told = references.write("r", command.references, { k: command.chunk });
   return {
     ...decided,
-    puts: [settled, chunkRow(command, view.nowMs), ...(command.unindexed.length > 0 ? [told] : [])],
-    ...(rejected === undefined ? {} : { deletes: [rejections.key("j", command.chunk)] }),
+    puts: [
+      outcomes.write("o", stamped(settled, view.nowMs), { k: command.chunk }),
+      chunkRow(command, view.nowMs),
+      ...(command.unindexed.length > 0 ? [told] : []),
+    ],
+    ...(found === undefined ? {} : { deletes: [findings.key("j", command.chunk)] }),
   };
 }
 
 /** A leaf that was rejected keeps the reasons that were given first. */
 function withReasons(
   settled: readonly SettledOutcome[],
-  rejected: readonly SettledOutcome[],
+  found: readonly SettledOutcome[],
 ): readonly SettledOutcome[] {
-  const first = new Map(rejected.map((each) => [each.leaf_index, each]));
-  return settled.map((each) => (each.outcome === "rejected" ? (first.get(each.leaf_index) ?? each) : each));
+  const first = new Map(found.map((each) => [each.leaf_index, each]));
+  return settled.map((each) => {
+    const known = first.get(each.leaf_index);
+    return each.outcome === "rejected" && known?.outcome === "rejected" ? known : each;
+  });
+}
+
+/** All leaves of a chunk of a push that is to be held; judging it again replaces what was found. */
+function judgeChunk({ chunk, outcomes: found }: Asked<"chunk.judge">, view: PushView): Decided<DoneReply> {
+  const isJudging = view.snapshot.matches({ working: "judging" });
+  const puts = isJudging ? [findings.write("j", stamped(found, view.nowMs), { k: chunk })] : [];
+  return { reply: { status: "done" }, puts };
 }
 
 /** Only for a chunk that is still to be settled; the first reasons stay. */
@@ -310,11 +335,24 @@ function rejectLeaves(
 ): Decided<DoneReply> {
   const { snapshot } = view;
   const isOpen = snapshot.matches("working") && chunk >= snapshot.context.chunksSettled;
-  const [first, ...others] = rejected;
-  const isNew = first !== undefined && rejections.read(view, "j", chunk) === undefined;
-  const stamped = first === undefined ? [] : [{ ...first, settled_at_ms: view.nowMs }, ...others];
-  const puts = isOpen && isNew ? [rejections.write("j", stamped, { k: chunk })] : [];
-  return { reply: { status: "done" }, puts };
+  const found = findings.read(view, "j", chunk) ?? [];
+  const known = new Set(found.flatMap((each) => (each.outcome === "rejected" ? [each.leaf_index] : [])));
+  const further = rejected.filter(({ leaf_index }) => !known.has(leaf_index));
+  if (!isOpen || further.length === 0) return { reply: { status: "done" } };
+  const replaced = new Set(further.map(({ leaf_index }) => leaf_index));
+  const all = [...found.filter(({ leaf_index }) => !replaced.has(leaf_index)), ...further];
+  const inOrder = all.map(unstamped).sort((a, b) => a.leaf_index - b.leaf_index);
+  const [{ settled_at_ms: at_ms = view.nowMs } = {}] = found;
+  return { reply: { status: "done" }, puts: [findings.write("j", stamped(inOrder, at_ms), { k: chunk })] };
+}
+
+/** The instant is stored once for all of them. */
+function stamped([first, ...others]: readonly SettledOutcome[], at_ms: number): readonly KeptOutcome[] {
+  return first === undefined ? [] : [{ ...first, settled_at_ms: at_ms }, ...others];
+}
+
+function unstamped({ settled_at_ms: _, ...outcome }: KeptOutcome): SettledOutcome {
+  return outcome;
 }
 
 function tallyOf(outcomes: readonly PublishOutcome[]) {

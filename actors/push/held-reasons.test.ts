@@ -3,6 +3,7 @@ import { driveActor } from "../actor.fixture.ts";
 import { holdDecided, pushFacts } from "../facts.fixture.ts";
 import type { HeldReason } from "../messages/business.ts";
 import { pushActor } from "./definition.ts";
+import { judgeAsHeld } from "./held.fixture.ts";
 
 const listing = (record_id: string) => ({
   ...{ record_id, business_product_id: `own ${record_id}`, country: "US", change: "-5.50" },
@@ -18,6 +19,7 @@ function open(held: readonly HeldReason[] = reasons, number = 4) {
   const push = driveActor(pushActor, "bat_0");
   const accept = { facts: pushFacts({ records: 2, number }), accept_by_ms: Number.POSITIVE_INFINITY };
   push.send({ type: "push.accept", ...accept, held_reasons: held, seal_leaf: "sha256:s" });
+  judgeAsHeld(push, 2);
   return push;
 }
 type Push = ReturnType<typeof open>;
@@ -40,6 +42,7 @@ describe("the reasons of a hold (U7)", () => {
     const accept = { facts: pushFacts({ records: 2, file }), accept_by_ms: Number.POSITIVE_INFINITY };
     push.send({ type: "push.accept", ...accept, held_reasons: [], seal_leaf: "sha256:s" });
     push.send({ type: "push.prepared", held_reasons: reasons });
+    judgeAsHeld(push, 2);
     expect(said(push)).toEqual(reasons);
     expect(push.snapshot.context.heldReasons).toEqual(without(reasons));
     push.send({ type: "hold.release", confirmed: false, decision: holdDecided });

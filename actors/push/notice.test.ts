@@ -4,6 +4,7 @@ import { pushFacts } from "../facts.fixture.ts";
 import type { PushNotice } from "../messages/notices.ts";
 import type { PushFacts } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
+import { judgeAsHeld } from "./held.fixture.ts";
 import type { StalledPush } from "./ports.ts";
 
 const reasons = [{ code: "price_jump" as const, detail: "d", count: 1 }];
@@ -15,6 +16,7 @@ function open(changes: Partial<PushFacts>, held = false) {
     ...{ held_reasons: held ? reasons : [], accept_by_ms: Number.POSITIVE_INFINITY },
     seal_leaf: "sha256:s",
   });
+  if (held) judgeAsHeld(push, changes.records ?? 250, (leaf) => leaf < 2);
   return push;
 }
 
@@ -78,7 +80,7 @@ describe("a push gives notice", () => {
     const queued = open({}, true);
     const { push_id } = pushFacts({});
     expect(sent<PushNotice>(queued, "mailNotice")).toMatchObject([
-      { state: "held", held_reasons: ["price_jump"], counts: { held: 250, rejected: 0 } },
+      { state: "held", held_reasons: ["price_jump"], counts: { held: 248, rejected: 2 } },
     ]);
     queued.send({ type: "push.cancelled" });
     expect(noticesOf(queued)).toEqual(both(`${push_id}.held`, `${push_id}.failed`));

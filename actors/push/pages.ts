@@ -1,6 +1,8 @@
 // Pages of a push's outcomes: which chunks a page needs, and what it shows of them.
 //   G1. A page reads a bounded number of chunks, however large the push is and wherever the page begins: the tallies in the
 //       context tell which chunks have an outcome. It may be shorter than was asked for while more follow.
+//   G2. What was found of a leaf before its chunk is settled is kept by chunk as well: of a push that was judged for its hold all
+//       leaves, of any other those of the next chunks that are rejected.
 
 import {
   type ChunkTally,
@@ -9,7 +11,7 @@ import {
   chunksPerPage,
   type PushContext,
 } from "../../machines/push.ts";
-import type { PushState, RecordOutcome, SettledOutcome } from "../messages/push.ts";
+import type { RecordOutcome, SettledOutcome } from "../messages/push.ts";
 
 /** An outcome as it is kept. */
 export interface KeptOutcome extends SettledOutcome {
@@ -37,16 +39,18 @@ const tallied = ["accepted", "updated", "rejected"] as const;
 /** Where the tallies are not kept one by one, any chunk may have any outcome. */
 const anything: ChunkTally = [1, 1, 1];
 
-/** The chunks whose outcomes a page needs. */
-export function chunksOfPage(
-  context: Pick<PushContext, "chunksSettled" | "chunkTallies">,
-  { outcome, from_leaf, limit }: Page,
-): readonly ChunkRange[] {
+type Known = Pick<
+  PushContext,
+  "facts" | "error" | "chunksSettled" | "chunkTallies" | "holdDecision" | "judgedRejected" | "completedAtMs"
+>;
+
+/** The chunks whose rows a page needs. */
+export function chunksOfPage(context: Known, { outcome, from_leaf, limit }: Page): readonly ChunkRange[] {
   const from = Math.floor(from_leaf / chunkSize);
   if (outcome === null) return [{ first: from, chunks: Math.max(chunksUnfiltered, chunkCount(limit) + 1) }];
   const ranges: ChunkRange[] = [];
   let [chunks, found] = [0, 0];
-  for (let chunk = from; chunk < context.chunksSettled; chunk += 1) {
+  for (let chunk = from; hasRow(context, chunk); chunk += 1) {
     const has = tallyOf(context, chunk, outcome);
     if (has === 0) continue;
     if (chunks === chunksPerPage || found >= limit) break;
@@ -61,25 +65,60 @@ export function chunksOfPage(
   return ranges;
 }
 
-/** How many leaves of a settled chunk have the outcome, as far as is known. */
-function tallyOf(
-  { chunkTallies }: Pick<PushContext, "chunkTallies">,
-  chunk: number,
-  outcome: RecordOutcome,
-): number {
-  const place = (tallied as readonly RecordOutcome[]).indexOf(outcome);
-  return place < 0 ? 0 : ((chunkTallies?.[chunk] ?? anything)[place] ?? 0);
+/** Whether all leaves of the chunk are in a row: it is settled, or was judged. */
+function hasRow({ facts, chunksSettled, judgedRejected }: Known, chunk: number): boolean {
+  return (
+    chunk < chunksSettled || (judgedRejected !== undefined && chunk < chunkCount(facts?.records ?? chunkSize))
+  );
 }
+
+/** How many leaves of the chunk have the outcome, as far as the context says. */
+function tallyOf(context: Known, chunk: number, outcome: RecordOutcome): number {
+  const place = (tallied as readonly RecordOutcome[]).indexOf(outcome);
+  if (chunk < context.chunksSettled)
+    return place < 0 ? 0 : ((context.chunkTallies?.[chunk] ?? anything)[place] ?? 0);
+  const rejected = context.judgedRejected?.[chunk] ?? 0;
+  const others = leavesOf(context, chunk) - rejected;
+  return (outcome === "rejected" ? rejected : 0) + (outcome === openOutcome(context) ? others : 0);
+}
+
+function leavesOf({ facts }: Known, chunk: number): number {
+  return Math.min(chunkSize, (facts?.records ?? 0) - chunk * chunkSize);
+}
+
+/** What becomes of a leaf that is not settled and was not rejected: it waits, or is never published because the push failed. */
+function openOutcome({ error, judgedRejected, holdDecision }: Known): "rejected" | "held" | "pending" {
+  if (error !== null) return "rejected";
+  return judgedRejected !== undefined && holdDecision === undefined ? "held" : "pending";
+}
+
+/** What is known of the leaves of an open chunk, by leaf index (G2). */
+export type Found = ReadonlyMap<number, KeptOutcome>;
 
 /** What a page is made from. */
 export interface Paged {
-  readonly context: Pick<PushContext, "error" | "completedAtMs" | "chunksSettled" | "chunkTallies">;
+  readonly context: Known;
   readonly records: number;
-  readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
-  /** What is rejected of the open chunks, by leaf index: of a bounded number of them, right behind the settled ones. */
-  readonly rejected: ReadonlyMap<number, KeptOutcome>;
+  /** By open chunk. */
+  readonly found: ReadonlyMap<number, Found>;
+}
+
+/** How many leaves of the open chunks are rejected already. */
+export function rejectedAhead({ context, records, found }: Paged): number {
+  let rejected = 0;
+  for (let chunk = context.chunksSettled; chunk < chunkCount(records); chunk += 1) {
+    const known = found.get(chunk);
+    rejected += known === undefined ? (context.judgedRejected?.[chunk] ?? 0) : rejectedOf(known.values());
+  }
+  return rejected;
+}
+
+export function rejectedOf(outcomes: Iterable<KeptOutcome>): number {
+  let rejected = 0;
+  for (const { outcome } of outcomes) if (outcome === "rejected") rejected += 1;
+  return rejected;
 }
 
 export interface PageOfOutcomes {
@@ -88,47 +127,39 @@ export interface PageOfOutcomes {
   readonly nextLeaf: number | null;
 }
 
-export function pageOf(paged: Paged, page: Page): PageOfOutcomes {
+export function pageOf(paged: Paged, { outcome, limit, from_leaf }: Page): PageOfOutcomes {
   const { context, records } = paged;
-  const { outcome, limit } = page;
   const results: KeptOutcome[] = [];
-  const settled = Math.min(context.chunksSettled * chunkSize, records);
-  let leaf = page.from_leaf;
-  while (leaf < settled && results.length < limit) {
+  let leaf = from_leaf;
+  while (leaf < records && results.length < limit) {
     const chunk = Math.floor(leaf / chunkSize);
-    const end = Math.min((chunk + 1) * chunkSize, settled);
-    if (outcome !== null && tallyOf(context, chunk, outcome) === 0) {
+    const end = Math.min((chunk + 1) * chunkSize, records);
+    if (outcome !== null && !paged.found.has(chunk) && tallyOf(context, chunk, outcome) === 0) {
       leaf = end;
       continue;
     }
-    const known = paged.chunks.get(chunk);
-    if (known === undefined) return { results, nextLeaf: leaf };
+    if (hasRow(context, chunk) && !paged.chunks.has(chunk) && !paged.found.has(chunk))
+      return { results, nextLeaf: leaf };
     for (; leaf < end && results.length < limit; leaf += 1) {
-      const entry = known[leaf % chunkSize];
-      if (entry && (outcome === null || outcome === entry.outcome)) results.push(entry);
+      const entry = entryOf(paged, chunk, leaf);
+      if (outcome === null || outcome === entry.outcome) results.push(entry);
     }
   }
-  const end = Math.max(settled, ...paged.rejected.keys()) + 1;
-  for (; leaf < Math.min(end, records) && results.length < limit; leaf += 1) {
-    const entry = paged.rejected.get(leaf) ?? openOutcome(leaf, paged);
-    if (outcome === null || outcome === entry.outcome) results.push(entry);
-  }
-  // All further leaves have one outcome.
-  const open = leaf < records && results.length < limit ? openOutcome(leaf, paged) : null;
-  if (open !== null && outcome !== null && outcome !== open.outcome) return { results, nextLeaf: null };
-  for (; leaf < records && results.length < limit; leaf += 1) results.push(openOutcome(leaf, paged));
   return { results, nextLeaf: leaf < records ? leaf : null };
 }
 
-/** The outcome of a leaf that is not settled: it waits, or will never be published because the push failed. */
-function openOutcome(leafIndex: number, { state, context: { error, completedAtMs } }: Paged): KeptOutcome {
-  const failed = state === "failed" && error !== null;
+function entryOf({ context, chunks, found }: Paged, chunk: number, leafIndex: number): KeptOutcome {
+  const settled = chunks.get(chunk)?.[leafIndex % chunkSize];
+  if (settled !== undefined) return settled;
+  const known = found.get(chunk)?.get(leafIndex);
+  if (known?.outcome === "rejected") return known;
+  const { error, completedAtMs } = context;
   return {
     leaf_index: leafIndex,
-    outcome: failed ? "rejected" : state === "held" ? "held" : "pending",
-    record_id: null,
+    outcome: openOutcome(context),
+    record_id: known?.record_id ?? null,
     version: null,
-    errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
-    ...(failed && completedAtMs !== null ? { settled_at_ms: completedAtMs } : {}),
+    errors: error === null ? [] : [{ code: error.code, pointer: "", detail: error.detail }],
+    ...(error !== null && completedAtMs !== null ? { settled_at_ms: completedAtMs } : {}),
   };
 }

@@ -11,10 +11,12 @@ import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { BusinessProtocol, LeafAssignment } from "../messages/business.ts";
 import type { CommandOf, Message } from "../messages/protocol.ts";
-import type { PushFacts } from "../messages/push.ts";
+import type { PushFacts, SettledOutcome } from "../messages/push.ts";
 import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { assignChunk, signChunk } from "./prepare-chunk.ts";
+
+const actor = { kind: "push", id: "u.bat_0" } as const;
 
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
@@ -23,7 +25,7 @@ describe("a chunk whose leaves are not all there", () => {
     const ports = part<PushPorts>({ leaves: part({ load }) });
     const ask: Ask = async (to) => rubbish(asked.push(to));
     const work = { facts: pushFacts({ records: 203 }), chunk: 1 };
-    const prepared = assignChunk(ports, work, { ask, nowMs: () => 0 });
+    const prepared = assignChunk(ports, work, { actor, ask, nowMs: () => 0 });
     await expect(prepared).rejects.toThrow("A leaf of chunk 2 of bat_0 is not staged.");
     expect(asked).toEqual([]);
   });
@@ -53,6 +55,8 @@ interface PreparedBy {
   readonly version?: number;
   readonly judgedBy?: number;
   readonly pause?: () => Promise<void>;
+  /** What was found before the push was held. */
+  readonly found?: readonly SettledOutcome[];
 }
 
 const leavesOf = ({ records: count }: PushFacts): readonly Uint8Array[] =>
@@ -64,7 +68,7 @@ async function prepare(
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
-  { version, judgedBy, pause }: PreparedBy = {},
+  { version, judgedBy, pause, found = [] }: PreparedBy = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
@@ -82,12 +86,14 @@ async function prepare(
     sidecar: () => signer,
   });
   const ask: Ask = async (_to, message: Message) => {
+    if (message.type === "chunk.findings") return rubbish({ status: "done", outcomes: found });
     const { leaves } = message as CommandOf<BusinessProtocol, "chunk.assign">;
     asked.push(...leaves.map((leaf) => leaf.leaf_index));
     const assignments = remembered ?? asked.map(assignmentOf);
     return rubbish({ assigned_at_ms: 0, assignments });
   };
-  const assigned = await assignChunk(ports, { facts: of, chunk: 0 }, { ask, nowMs: () => 0 });
+  const work = { facts: of, chunk: 0, judged: found.length > 0 };
+  const assigned = await assignChunk(ports, work, { actor, ask, nowMs: () => 0 });
   const prepared = await signChunk(ports, of, assigned);
   return {
     asked,
@@ -126,6 +132,19 @@ describe("a chunk that is judged again after its rules changed", () => {
       asked: [0, 1, 2],
       outcomes: [["rejected", "refused_before"], ["accepted"], ["accepted"]],
       published: [versionOf(1), versionOf(2)],
+    });
+  });
+
+  it("rejects what was rejected before its push was held, although today's rules take it (P2)", async () => {
+    const errors = [{ code: "scope_violation", pointer: "/product_name", detail: "d" }];
+    const found = (["held", "rejected", "held"] as const).map((outcome, leaf_index) => ({
+      ...{ leaf_index, outcome, record_id: null, version: null },
+      errors: outcome === "rejected" ? errors : [],
+    }));
+    expect(await prepare([], undefined, named, noCertifiedNames, { found })).toEqual({
+      asked: [0, 2],
+      outcomes: [["accepted"], ["rejected", "scope_violation"], ["accepted"]],
+      published: [versionOf(0), versionOf(2)],
     });
   });
 

@@ -2,6 +2,7 @@
 // stored here, and all of it can be repeated: the business gives the same answer and signatures are deterministic.
 //   P1. Which leaves are published was decided when the chunk was first judged, and the business remembers it: a leaf that
 //       it gave a generation is published, and no other, whatever today's rules say.
+//   P2. A leaf that was rejected before its push was held stays rejected.
 
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -10,17 +11,17 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
-import { judgeRecord } from "../../protocol/records/judge-record.ts";
+import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
 import { withoutQuotes } from "../../protocol/records/record-fault.ts";
 import type { SignedVersion } from "../../protocol/signed-version.ts";
 import { duplicateInBatch } from "../../protocol/wire/push.ts";
-import type { AssignReply, LeafAssignment, LeafClaim, RefusedName } from "../messages/business.ts";
+import type { AssignReply, LeafAssignment, LeafClaim, NamedRecord } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault, SettledOutcome } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { PushSeal } from "../messages/standing.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
-import { signVersions, type UnsignedVersion } from "./sign-versions.ts";
+import { mandateAt, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
 /** Leaves judged, and versions signed, before other work gets its turn: about two milliseconds of this thread each. */
 const stepLeaves = 20;
@@ -37,6 +38,15 @@ export interface PreparedLeaf {
   readonly assignment: LeafAssignment;
   readonly signed: SignedVersion;
 }
+
+/** A chunk that is to be judged or published; `judged` if some leaves of its push were rejected before it was held. */
+export interface ChunkWorkload {
+  readonly facts: PushFacts;
+  readonly chunk: number;
+  readonly judged?: boolean;
+}
+
+export type Judging = Pick<PushPorts, "leaves" | "lists" | "parsed" | "recordIdOf" | "crypto" | "pause">;
 
 /** A chunk whose records were judged, and whose leaves have their generations from the business. */
 export interface AssignedChunk extends AssignReply {
@@ -83,31 +93,20 @@ export function assertPublished(assigned: AssignReply): void {
 }
 
 /** What the business has to know of the seal of a push. */
-export function sealOf({ mandate_sealed_by: sealer, ...facts }: PushFacts): PushSeal {
-  const { key_id, cert_id, sealed_at, received_at, mandate_id } = facts;
-  const seal = { key_id, cert_id, sealed_at, received_at, mandate_id };
-  return sealer === undefined ? seal : { ...seal, mandate_sealed_by: sealer };
+export function sealOf({ key_id, cert_id, sealed_at, received_at, mandates }: PushFacts): PushSeal {
+  const named = mandates?.map(({ mandate_id, sealed_by }) => ({ mandate_id, sealed_by })) ?? [];
+  return { key_id, cert_id, sealed_at, received_at, mandates: named };
 }
 
 /** Judges the records and has the business assign their generations. */
 export async function assignChunk(
   ports: PushPorts,
-  { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  { ask, nowMs }: Pick<ActivityContext, "ask" | "nowMs">,
+  { facts, chunk, judged: wasJudged = false }: ChunkWorkload,
+  { actor, ask, nowMs }: Pick<ActivityContext<"push">, "actor" | "ask" | "nowMs">,
 ): Promise<AssignedChunk> {
   const begunAtMs = nowMs();
-  const first = chunk * chunkSize;
-  const count = Math.min(chunkSize, facts.records - first);
-  const bytes = await ports.leaves.load(facts, first, count);
-  // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
-  // Words count chunks from 1, as everywhere; the numbers of the API begin with 0.
-  if (bytes.length < count)
-    throw new Error(`A leaf of chunk ${chunk + 1} of ${facts.push_id} is not staged.`);
-  const judged: JudgedLeaf[] = [];
-  for (const [offset, leaf] of bytes.entries()) {
-    if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
-    judged.push(judge(ports, facts, first + offset, leaf));
-  }
+  const found = wasJudged ? (await ask(actor, { type: "chunk.findings", chunk })).outcomes : [];
+  const judged = await judgeChunk(ports, { facts, chunk }, found);
   const judgedAtMs = nowMs();
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
@@ -117,6 +116,41 @@ export async function assignChunk(
   const assigned = await ask(businessRef(facts.business_uuid), command);
   assertPublished(assigned);
   return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
+}
+
+/** The leaves of a chunk, in their order; one that is rejected in `found` is not judged again (P2). */
+export async function judgeChunk(
+  ports: Judging,
+  { facts, chunk }: Pick<ChunkWorkload, "facts" | "chunk">,
+  found: readonly SettledOutcome[] = [],
+): Promise<readonly JudgedLeaf[]> {
+  const first = chunk * chunkSize;
+  const count = Math.min(chunkSize, facts.records - first);
+  const bytes = await ports.leaves.load(facts, first, count);
+  // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
+  // Words count chunks from 1, as everywhere; the numbers of the API begin with 0.
+  if (bytes.length < count)
+    throw new Error(`A leaf of chunk ${chunk + 1} of ${facts.push_id} is not staged.`);
+  const rejected = new Map(
+    found.flatMap((each) => (each.outcome === "rejected" ? [[each.leaf_index, each] as const] : [])),
+  );
+  const judged: JudgedLeaf[] = [];
+  for (const [offset, leaf] of bytes.entries()) {
+    if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
+    const leafIndex = first + offset;
+    const known = rejected.get(leafIndex);
+    judged.push(
+      known === undefined
+        ? judge(ports, facts, leafIndex, leaf)
+        : { leafIndex, bytes: leaf, record: null, claim: null, names: null, faults: known.errors },
+    );
+  }
+  return judged;
+}
+
+/** The countries that each mandate of the push allows. */
+export function countriesOf({ mandates }: Pick<PushFacts, "mandates">): RecordRules["countries"] {
+  return mandates?.map(({ countries }) => countries) ?? null;
 }
 
 /** Processing within a request lets nothing else go first: its caller waits. */
@@ -177,7 +211,7 @@ function leafOf(ports: PushPorts, { leafIndex, bytes, record, claim }: JudgedLea
   return { hash: claim?.hash ?? hashOf(bytes, ports.crypto.sha256), bytes, record };
 }
 
-function refusalOf({ leafIndex, claim, names, faults }: JudgedLeaf): SettledOutcome {
+export function refusalOf({ leafIndex, claim, names, faults }: JudgedLeaf): SettledOutcome {
   const refused = rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
   return names === null ? refused : { ...refused, names: names.record_id };
 }
@@ -200,7 +234,7 @@ function unsignedOf({ leaf, assignment }: KeptLeaf): UnsignedVersion {
   };
 }
 
-interface JudgedLeaf {
+export interface JudgedLeaf {
   readonly leafIndex: number;
   readonly bytes: Uint8Array;
   /** Null if the bytes are not a JSON object. */
@@ -208,15 +242,15 @@ interface JudgedLeaf {
   /** The request to the business; null for a record that is refused today. */
   readonly claim: LeafClaim | null;
   /** What a record that is refused today names, if that can be read. */
-  readonly names: RefusedName | null;
+  readonly names: NamedRecord | null;
   readonly faults: readonly RecordFault[];
 }
 
-function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
+function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
   const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
-  const { countries, own_names: ownNames } = facts;
-  const rules = { collection, countries, lists: ports.lists, ownNames };
+  const { own_names: ownNames } = facts;
+  const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames };
   // What was judged by lists that have been replaced since is judged again.
   const isCurrent = known?.listsVersion === ports.lists.version;
   const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
@@ -227,6 +261,7 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   }
   // Every record type has the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);
+  const mandate = mandateAt(facts, judged.record);
   const claim: LeafClaim = {
     leaf_index: leafIndex,
     record_id: known?.recordId ?? ports.recordIdOf(facts.business_uuid, collection, ownId),
@@ -234,15 +269,16 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
     business_product_id: ownId,
     listings: listingsOf(judged.record),
     ...(collection === "business_files" ? { domains: endpointDomains(judged.record) } : {}),
+    ...(mandate === 0 ? {} : { mandate }),
   };
   return { leafIndex, bytes, record, claim, names: null, faults: [] };
 }
 
 function namesOf(
-  ports: PushPorts,
+  ports: Pick<Judging, "recordIdOf">,
   { business_uuid, collection }: PushFacts,
   record: JsonObject | null,
-): RefusedName | null {
+): NamedRecord | null {
   const ownId = record?.["business_product_id"];
   if (typeof ownId !== "string" || ownId === "" || [...ownId].length > ownIdLengthMax) return null;
   const record_id = ports.recordIdOf(business_uuid, collection, ownId);

@@ -21,6 +21,7 @@ import { bulkUploadRef, businessRef } from "../messages/refs.ts";
 import type { ActivityContext, Ask } from "../system/definition.ts";
 import type { ChunkFailures } from "./chunk-failures.ts";
 import type { PushPorts } from "./ports.ts";
+import { countriesOf } from "./prepare-chunk.ts";
 import { failureOf, unfit } from "./process-chunk.ts";
 
 /** Leaves read and compared at a time. */
@@ -167,8 +168,8 @@ async function planPiece(
   facts: PushFacts,
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
-  const { collection, countries, own_names: ownNames } = facts;
-  const rules = { collection, countries, lists, ownNames };
+  const { collection, own_names: ownNames } = facts;
+  const rules = { collection, countries: countriesOf(facts), lists, ownNames };
   const planned: (readonly [ListedLeaf, Listings])[] = [];
   for (const [index, leaf] of leaves.entries()) {
     if (index % stepLeaves === 0) await pause();

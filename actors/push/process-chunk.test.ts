@@ -86,7 +86,7 @@ function activitiesOf(
 }
 
 const factsOf = (mode: string) => ({
-  ...{ push_id: "bat_0", business_uuid: "u", collection: "products", records: 1, countries: null },
+  ...{ push_id: "bat_0", business_uuid: "u", collection: "products", records: 1, mandates: null },
   ...{ path: "A", mode, cert_id: "c", own_names: [] },
 });
 

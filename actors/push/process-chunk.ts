@@ -29,6 +29,7 @@ import type { PushPorts } from "./ports.ts";
 import {
   type AssignedChunk,
   assignChunk,
+  type ChunkWorkload,
   type PreparedChunk,
   PushCancelled,
   PushFallen,
@@ -63,7 +64,7 @@ export interface ProcessDeps {
 /** Returns the settlement of the chunk. The chunks behind it are published meanwhile (C4). */
 export async function processChunk(
   deps: ProcessDeps,
-  work: { readonly facts: PushFacts; readonly chunk: number },
+  work: ChunkWorkload,
   context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   try {
@@ -78,7 +79,7 @@ export async function processChunk(
 
 async function publishOrGiveUp(
   { ports, pipelines, failures }: ProcessDeps,
-  { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
+  { facts, chunk, judged = false }: ChunkWorkload,
   context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   const { id } = pushRef(facts.business_uuid, facts.push_id);
@@ -86,7 +87,7 @@ async function publishOrGiveUp(
   const name = { push: id, chunk };
   try {
     const published = await pipelines.take(id, place, {
-      begin: (each) => assignChunk(ports, { facts, chunk: each }, context),
+      begin: (each) => assignChunk(ports, { facts, chunk: each, judged }, context),
       finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
     });
     failures.forget(name);

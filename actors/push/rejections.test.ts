@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import { pushFacts } from "../facts.fixture.ts";
+import { holdDecided, pushFacts } from "../facts.fixture.ts";
 import type { RecordOutcome, SettledOutcome } from "../messages/push.ts";
 import { pushActor } from "./definition.ts";
+import { judgeAsHeld } from "./held.fixture.ts";
 
 const outcome = (leaf_index: number, code: string | null, names?: string): SettledOutcome => ({
   ...{ leaf_index, record_id: null, version: code === null ? 1 : null },
@@ -99,5 +100,103 @@ describe("what an open chunk rejects", () => {
       [3, "money_not_string"],
       [4, "cancelled"],
     ]);
+  });
+});
+
+describe("what is known of a push that is held", () => {
+  const records = 5_000;
+  const faulty = (leaf: number): boolean => leaf === 3 || (leaf >= 400 && leaf < 600) || leaf % 1_000 === 999;
+  const decision = holdDecided;
+
+  function held() {
+    const push = driveActor(pushActor, "bat_0");
+    push.send({
+      ...{ type: "push.accept", facts: pushFacts({ records }), accept_by_ms: Number.POSITIVE_INFINITY },
+      ...{ held_reasons: [{ code: "price_jump", detail: "d", count: 1 }], seal_leaf: "sha256:s" },
+    });
+    return push;
+  }
+
+  function whole(push: Push, asked: RecordOutcome | null) {
+    const results: SettledOutcome[] = [];
+    let pages = 0;
+    for (let from: number | null = 0; from !== null; pages += 1) {
+      const page = status(push, asked, from);
+      results.push(...page.results);
+      from = page.next_leaf;
+    }
+    return { results, leaves: results.map(({ leaf_index }) => leaf_index), pages };
+  }
+
+  const leaves = (wanted: (leaf: number) => boolean) =>
+    Array.from({ length: records }, (_, leaf) => leaf).filter(wanted);
+
+  it("is not shown while it is judged, and may be found again otherwise until then", () => {
+    const push = held();
+    push.send({ type: "chunk.judge", chunk: 0, outcomes: [outcome(0, "x")] });
+    expect(status(push)).toMatchObject({ state: "queued", counts: { rejected: 0, pending: records } });
+    expect(push.send({ type: "push.await" })).toBeUndefined();
+    judgeAsHeld(push, records, faulty);
+    expect(push.send({ type: "push.await" })?.state).toBe("held");
+    expect(shown(push, "rejected")[0]).toEqual([3, "money_not_string"]);
+    push.send({ type: "chunk.judge", chunk: 0, outcomes: [outcome(0, "x")] });
+    expect(shown(push, "rejected")[0]).toEqual([3, "money_not_string"]);
+  });
+
+  it("is counted and listed whole: what is rejected with its reasons, and the records of the others", () => {
+    const push = held();
+    judgeAsHeld(push, records, faulty);
+    const count = leaves(faulty).length;
+    expect(status(push).counts).toMatchObject({ rejected: count, held: records - count, pending: 0 });
+    expect(whole(push, "rejected").leaves).toEqual(leaves(faulty));
+    expect(whole(push, "rejected").pages).toBeLessThan(6);
+    const found = whole(push, "held");
+    expect(found.leaves).toEqual(leaves((leaf) => !faulty(leaf)));
+    expect(found.results.every(({ leaf_index, record_id }) => record_id === `svc_${leaf_index}`)).toBe(true);
+    expect(whole(push, null).leaves).toHaveLength(records);
+    expect(status(push, "held").details?.[0]).toEqual({ names: null, settled_at_ms: null });
+    expect(status(push, "rejected").details?.[0]).toEqual({ names: "svc_3", settled_at_ms: push.nowMs });
+  });
+
+  it("stays rejected for its own reasons when the hold is rejected, and names its records", () => {
+    const push = held();
+    judgeAsHeld(push, records, faulty);
+    push.send({ type: "hold.release", confirmed: false, decision });
+    expect(status(push).counts).toMatchObject({ rejected: records, held: 0 });
+    const { results } = whole(push, "rejected");
+    expect(results).toHaveLength(records);
+    for (const { leaf_index, errors, record_id } of results)
+      expect([leaf_index, errors[0]?.code, record_id]).toEqual(
+        faulty(leaf_index)
+          ? [leaf_index, "money_not_string", null]
+          : [leaf_index, "hold_rejected", `svc_${leaf_index}`],
+      );
+  });
+
+  it("stays rejected when the hold is confirmed, and the rest is pending until it is settled", () => {
+    const push = held();
+    judgeAsHeld(push, records, faulty);
+    push.send({ type: "hold.release", confirmed: true, decision });
+    const count = leaves(faulty).length;
+    expect(status(push).counts).toMatchObject({ rejected: count, held: 0, pending: records - count });
+    expect(whole(push, "pending").leaves).toEqual(leaves((leaf) => !faulty(leaf)));
+    const chunks = push.effects.flatMap((effect) =>
+      effect.kind === "activity" && effect.name === "processChunk" ? [effect.params] : [],
+    );
+    expect(chunks).toMatchObject([{ chunk: 0, judged: true }]);
+    expect(push.send({ type: "chunk.findings", chunk: 0 }).outcomes[3]).toMatchObject({
+      ...{ leaf_index: 3, outcome: "rejected", names: "svc_3" },
+    });
+    // What a chunk rejects besides is added to what was found.
+    reject(push, 0, [outcome(2, "superseded"), outcome(3, "refused_before")]);
+    expect(shown(push, "rejected").slice(0, 2)).toEqual([
+      [2, "superseded"],
+      [3, "money_not_string"],
+    ]);
+    expect(status(push).counts.rejected).toBe(count + 1);
+    settle(push, 0, [outcome(2, "superseded"), outcome(3, "refused_before")]);
+    expect(shown(push, "rejected")[1]).toEqual([3, "money_not_string"]);
+    expect(status(push).counts).toMatchObject({ accepted: 198, rejected: count + 1 });
+    expect(whole(push, "pending").leaves).toEqual(leaves((leaf) => leaf >= 200 && !faulty(leaf)));
   });
 });

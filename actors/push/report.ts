@@ -1,6 +1,6 @@
 // What a push reports about itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
-import { chunkSize, holdEnds, type PushContext, type pushMachine } from "../../machines/push.ts";
+import { chunkSize, type PushContext, type pushMachine } from "../../machines/push.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { HeldReason } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
@@ -18,7 +18,7 @@ import type {
 } from "../messages/push.ts";
 import type { ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable, type RowCodec } from "../system/row-table.ts";
-import { type KeptOutcome, type Page, pageOf } from "./pages.ts";
+import { type Found, type KeptOutcome, type Page, pageOf, rejectedAhead } from "./pages.ts";
 
 export type PushView = ViewOf<typeof pushMachine>;
 
@@ -46,8 +46,8 @@ const outcomesCodec: RowCodec<readonly KeptOutcome[]> = {
   },
 };
 export const outcomes = defineTable(outcomesCodec);
-/** What is rejected of a chunk that is not settled yet; the key is the chunk's number. */
-export const rejections: typeof outcomes = defineTable({ ...outcomesCodec, name: "rejections", rt: 18 });
+/** What is known of the leaves of a chunk that is not settled yet (G2 in pages.ts); the key is the chunk's number. */
+export const findings: typeof outcomes = defineTable({ ...outcomesCodec, name: "findings", rt: 18 });
 /** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
 
@@ -78,8 +78,8 @@ interface Reported {
   readonly state: PushState;
   /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly KeptOutcome[]>;
-  /** What is rejected of the open chunks, by leaf index. */
-  readonly rejected: ReadonlyMap<number, KeptOutcome>;
+  /** What is known of the open chunks. */
+  readonly found: ReadonlyMap<number, Found>;
 }
 
 /** Returns null if no such push was accepted. */
@@ -87,35 +87,37 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   const { context } = view.snapshot;
   if (!context.facts) return null;
   const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
-  const open = rejections.readAll(view).filter(({ k }) => k >= context.chunksSettled);
-  const rejected = new Map(
-    open.flatMap(({ value }) => value.map((each) => [each.leaf_index, each] as const)),
+  // While the push is being judged, what was found may be found again otherwise.
+  const open = view.snapshot.matches({ working: "judging" })
+    ? []
+    : findings.readAll(view).filter(({ k }) => k >= context.chunksSettled);
+  const found = new Map(
+    open.map(({ k, value }) => [k, new Map(value.map((each) => [each.leaf_index, each]))]),
   );
   // The context has the reasons without what they name.
   const [kept] = heldReasons.readAll(view);
   const reported = kept === undefined ? context : { ...context, heldReasons: kept.value };
   return reportOf(
-    { context: reported, facts: context.facts, state: reportedState(view), chunks, rejected },
+    { context: reported, facts: context.facts, state: reportedState(view), chunks, found },
     page,
   );
 }
 
-/** The report of a push that has just been accepted, of which nothing is settled. */
+/** The report of a push that has just been accepted and is not held: nothing of it is settled. */
 export function reportAccepted(
   view: PushView,
-  { facts, held_reasons, hold_ms }: CommandOf<PushProtocol, "push.accept">,
+  { facts }: CommandOf<PushProtocol, "push.accept">,
   page: Page,
 ): PushReport {
-  const state = held_reasons.length > 0 ? "held" : "queued";
-  const times = { updatedAtMs: view.nowMs, ...(state === "held" ? holdEnds(view.nowMs, hold_ms) : {}) };
-  const context = { ...view.snapshot.context, facts, heldReasons: held_reasons, ...times };
-  return reportOf({ context, facts, state, chunks: new Map(), rejected: new Map() }, page);
+  const context = { ...view.snapshot.context, facts, updatedAtMs: view.nowMs };
+  return reportOf({ context, facts, state: "queued", chunks: new Map(), found: new Map() }, page);
 }
 
 function reportOf(reported: Reported, page: Page): PushReport {
   const { context, facts, state } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf({ ...reported, records: facts.records }, page);
+  const paged = { ...reported, records: facts.records };
+  const { results, nextLeaf } = pageOf(paged, page);
   return {
     facts,
     state,
@@ -123,7 +125,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
     hold_expires_at:
       state === "held" && context.holdEndsAtMs !== undefined ? timestamp(context.holdEndsAtMs) : null,
     hold_decision: context.holdDecision ?? null,
-    counts: countsOf(reported, settled),
+    counts: countsOf(reported, facts.records - settled, rejectedAhead(paged)),
     settled,
     stalled: context.stalled,
     updated_at: timestamp(context.updatedAtMs),
@@ -137,7 +139,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
 
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
-  if (typeof value === "object") return value.working === "preparing" ? "queued" : value.working;
+  if (typeof value === "object") return value.working === "processing" ? "processing" : "queued";
   // `settled` is a transient state, left as soon as it is entered.
   return value === "indexing" || value === "settled" ? "processing" : value;
 }
@@ -146,14 +148,13 @@ function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function countsOf({ context, facts, state, rejected: early }: Reported, settled: number): PushCounts {
-  const open = facts.records - settled;
+function countsOf({ context, state }: Reported, open: number, early: number): PushCounts {
   const { rejected } = context.tally;
   return {
     ...context.tally,
-    rejected: rejected + (state === "failed" ? open : early.size),
-    held: state === "held" ? open : 0,
-    pending: state === "held" || state === "failed" ? 0 : open - early.size,
+    rejected: rejected + (state === "failed" ? open : early),
+    held: state === "held" ? open - early : 0,
+    pending: state === "held" || state === "failed" ? 0 : open - early,
   };
 }
 

@@ -70,7 +70,7 @@ function sidecarOf(facts: PushFacts, version: UnsignedVersion, publishedAt: stri
     record_id: version.recordId,
     record_type: facts.collection,
     record_version: 1,
-    scope: scopeOf(facts),
+    scope: scopeOf(facts, version.record),
     seal_ok: true,
     sealed_at: facts.sealed_at,
     sealed_by_key_id: facts.key_id,
@@ -79,18 +79,28 @@ function sidecarOf(facts: PushFacts, version: UnsignedVersion, publishedAt: stri
   };
 }
 
-function scopeOf(facts: PushFacts): SidecarScope {
+function scopeOf(facts: PushFacts, record: JsonObject): SidecarScope {
   const permissions = [`publish:${facts.collection}`];
   if (facts.path === "A") {
     return {
       basis: "mandate",
       key_id: facts.key_id,
       kind: "system",
-      mandate_id: facts.mandate_id,
+      mandate_id: facts.mandates?.[mandateAt(facts, record)]?.mandate_id ?? null,
       permissions,
     };
   }
   return facts.sealer === "hosted"
     ? { basis: "standard_publishing", key_id: facts.key_id, kind: "hosted", mandate_id: null, permissions }
     : { basis: "role", key_id: facts.key_id, kind: "passkey", mandate_id: null, permissions };
+}
+
+/** The place of the newest mandate that allows the record: every verifier judges the record by the one that its sidecar names. */
+export function mandateAt({ mandates }: Pick<PushFacts, "mandates">, record: JsonObject): number {
+  const countries = Array.isArray(record["countries"]) ? record["countries"] : [];
+  const at = mandates?.findIndex((each) =>
+    countries.every((country) => each.countries.includes(String(country))),
+  );
+  // A record that no mandate covers any more, although it has a generation, was judged under the same mandates.
+  return Math.max(0, at ?? 0);
 }

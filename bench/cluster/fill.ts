@@ -135,8 +135,7 @@ function factsOf({ businessUuid, certId, keyId, records, batch }: FillBatch, now
     ai_policy_version: 0,
     sealed_at: batch.sealed_at,
     received_at: formatTimestamp(nowMs),
-    mandate_id: null,
-    countries: null,
+    mandates: null,
     own_names: [],
     number: 1,
   };

@@ -14,6 +14,8 @@ export const pushWaits: Waits<PushContext> = {
       "preparation",
       "It waits until its whole file was read and it is known whether it is held.",
     ),
+  "working.judging": (view) =>
+    stalling(view, "judgement", "It is to be held, and waits until all its records are judged."),
   "working.processing": (view) => working(view, nextChunk(view)),
   indexing: (view) => indexing(view),
   held: (view) => held(view),

@@ -190,7 +190,7 @@ describe("a node shows its operators", () => {
       expect.arrayContaining(["", "received", "working.processing", "complete"]),
     );
     expect(machine.transitions).toContainEqual(
-      expect.objectContaining({ from: "received", event: "push.accepted", guard: "isHeld", to: ["held"] }),
+      expect.objectContaining({ from: "working.judging", event: "push.judged", to: ["held"] }),
     );
     for (const kind of ["business", "integration-key"]) {
       const found = (await read(`/ops/search?q=${encodeURIComponent(`${kind}/${business.party.uuid}`)}`)).json

@@ -22,7 +22,10 @@ function faultsOf(record: JsonValue): readonly string[] {
 
 function judged(
   record: JsonValue,
-  rules: { readonly countries?: readonly string[]; readonly protectedNames?: readonly string[] } = {},
+  rules: {
+    readonly countries?: readonly (readonly string[])[];
+    readonly protectedNames?: readonly string[];
+  } = {},
 ): readonly string[] {
   const { countries = null, protectedNames = [] } = rules;
   const found = judgeAd(utf8(JSON.stringify(record)), {
@@ -140,6 +143,6 @@ describe("an ad", () => {
     expect(judged(ad({ display_domain: "www.harrier.example" }))).toEqual([
       "display_domain_mismatch /display_domain",
     ]);
-    expect(judged(sampleAd, { countries: ["US"] })).toEqual(["out_of_scope /countries/1"]);
+    expect(judged(sampleAd, { countries: [["US"]] })).toEqual(["out_of_scope /countries/1"]);
   });
 });

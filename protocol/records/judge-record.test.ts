@@ -7,7 +7,7 @@ import { sampleRecords } from "./records.fixture.ts";
 
 const rules = {
   collection: "products",
-  countries: ["US", "CA"],
+  countries: [["US", "CA"]],
   lists: { protectedNames: ["Fellside"], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
   ownNames: [],
 } as const;
@@ -82,4 +82,19 @@ it("looks only at the countries of a record that it took before", () => {
     faults: [{ code: "out_of_scope", pointer: "/countries/1" }],
   });
   expect(judgeRecord(utf8("{"), { ...rules, countries: null }, known)).toEqual({ ok: true, record: known });
+});
+
+it("needs one set of countries that has all of the record's, and tells what the nearest lacks", () => {
+  const judge = (countries: readonly string[], allowed: readonly (readonly string[])[]) => {
+    const judged = judgeRecord(utf8("{"), { ...rules, countries: allowed }, changed({ countries }));
+    return judged.ok ? [] : judged.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
+  };
+  const allowed = [["DE"], ["US", "CA"], ["US", "GB"]];
+  expect(judge(["CA", "US"], allowed)).toEqual([]);
+  expect(judge(["GB", "US"], allowed)).toEqual([]);
+  expect(judge(["US", "CA", "GB"], allowed)).toEqual([
+    "/countries/2 No mandate covers GB with the record's other countries.",
+  ]);
+  expect(judge(["US", "FR"], allowed)).toEqual(["/countries/1 No mandate covers FR."]);
+  expect(judge(["FR"], [["US"]])).toEqual(["/countries/0 The mandate does not cover FR."]);
 });

@@ -1,7 +1,7 @@
 // Reports every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
 // (specification, «Publish behaviour» 5: each rejects only the record, never the batch).
 
-import type { JsonObject } from "../canonical-json.ts";
+import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName, ShownType } from "../identifiers.ts";
 import type { ContentLists } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
@@ -11,8 +11,8 @@ import { isArray } from "./record-validator.ts";
 
 export interface RecordRules<T extends ShownType = CollectionName> {
   readonly collection: T;
-  /** Countries that the mandate allows; null means no limit. */
-  readonly countries: readonly string[] | null;
+  /** The countries that each mandate allows, of which one must allow all of the record's; null means no limit. */
+  readonly countries: readonly (readonly string[])[] | null;
   readonly lists: ContentLists;
   /** Names that the business may use although they are protected; null allows every name. */
   readonly ownNames: readonly string[] | null;
@@ -61,21 +61,39 @@ function judged(record: JsonObject, faults: readonly RecordFault[]): JudgedRecor
     : { ok: true, record };
 }
 
-/** Reports countries outside the mandate, except values already reported as not being a country. */
+/**
+ * Reports countries outside the mandate, except values already reported as not being a country. Of several mandates, where none
+ * allows all countries, it reports what the one that lacks the fewest does not allow.
+ */
 function scopeFaults(
-  record: JsonObject,
-  allowed: readonly string[] | null,
+  { countries }: JsonObject,
+  allowed: RecordRules["countries"],
   ofForm: readonly RecordFault[],
 ): readonly RecordFault[] {
-  const { countries } = record;
   if (allowed === null || !isArray(countries)) return [];
-  const faults: RecordFault[] = [];
-  for (const [index, country] of countries.entries()) {
+  const isCovered = (each: readonly JsonValue[]): boolean =>
+    countries.every((country) => each.includes(country));
+  if (allowed.some(isCovered)) return [];
+  const named = countries.flatMap((country, index): readonly NamedCountry[] => {
     const pointer = `/countries/${index}`;
-    if (typeof country !== "string" || allowed.includes(country)) continue;
-    if (ofForm.some((fault) => fault.pointer === pointer)) continue;
-    faults.push({ code: "out_of_scope", pointer, detail: `The mandate does not cover ${country}.` });
-    if (faults.length === recordFaultsMax) break;
+    return typeof country !== "string" || ofForm.some((fault) => fault.pointer === pointer)
+      ? []
+      : [{ country, pointer }];
+  });
+  let missing = named;
+  for (const each of allowed) {
+    const outside = named.filter(({ country }) => !each.includes(country));
+    if (outside.length === 0) return [];
+    if (outside.length < missing.length) missing = outside;
   }
-  return faults;
+  return missing.slice(0, recordFaultsMax).map(({ country, pointer }) => {
+    const others = allowed.some((each) => each.includes(country)) ? " with the record's other countries" : "";
+    const which = allowed.length === 1 ? "The mandate does not cover" : "No mandate covers";
+    return { code: "out_of_scope", pointer, detail: `${which} ${country}${others}.` };
+  });
+}
+
+interface NamedCountry {
+  readonly country: string;
+  readonly pointer: string;
 }

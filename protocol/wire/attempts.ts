@@ -47,7 +47,7 @@ export const pushAttempt = named(
     record_id: nullable(recordId),
     business_product_id: described(
       nullable(text(ownIdLengthMax)),
-      "Null until the record is settled, and where it cannot be read.",
+      "Null until the record is held or settled, and where it cannot be read.",
     ),
     version: described(nullable(count), "Generation published; null where nothing was."),
     errors: listOf(attemptError),

@@ -232,8 +232,8 @@ export const sealContext = named(
     ai_policy_live_from: nullable(timestamp),
     ai_policy_record_id: nullable(recordId),
     key_id: described(keyId, "The key that signed the request."),
-    mandate: described(
-      nullable(
+    mandates: described(
+      listOf(
         object({
           mandate_id: text(128),
           scope: mandateScope,
@@ -241,7 +241,7 @@ export const sealContext = named(
           valid_until: timestamp,
         }),
       ),
-      "The mandate by which the key publishes now; null where there is none.",
+      "The mandates by which the key publishes now, the newest first. A record needs one that alone allows it; of their caps the largest count.",
     ),
   }),
 );

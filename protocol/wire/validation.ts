@@ -41,7 +41,7 @@ export const validationOutcome = named(
     ...common,
     results: described(
       list(publishOutcome, { min: 0, max: batchRecordsMax }),
-      "One result per record, in the order sent; `version` is the generation that it would get.",
+      "One result per record, in the order sent; `version` is the generation that it would get, null where it would be held or rejected.",
     ),
   }),
 );
@@ -54,7 +54,7 @@ export const fileValidation = named(
     ...common,
     results: described(
       list(publishOutcome, { min: 0, max: validatedPageMax }),
-      "A page of results, one per line, in the order of the file; `version` is the generation that it would get.",
+      "A page of results, one per line, in the order of the file; `version` is the generation that it would get, null where it would be held or rejected.",
     ),
     next_cursor: described(nullable(anyText), "For the next page; null on the last."),
   }),

@@ -177,6 +177,7 @@ function checkPushes(
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
       checkListedHost(world, batch, outcome);
+      checkJudged(world, batch, report, outcome);
       if (outcome.version === null || outcome.record_id === null) continue;
       if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
         observed.violate("names-are-protected", `${batch.pushId} published another company's name`);
@@ -186,6 +187,24 @@ function checkPushes(
     }
   }
   return published;
+}
+
+/** What is faulty in a held push is rejected for its own reasons, however the hold ends, and what is held names its record. */
+function checkJudged(
+  { observed }: World,
+  { pushId, leaves }: SentBatch,
+  { state, error }: PushReport,
+  { leaf_index, outcome, record_id, errors }: PublishOutcome,
+): void {
+  const wasHeld = state === "held" || error?.code === "hold_rejected" || error?.code === "hold_expired";
+  const leaf = leaves[leaf_index];
+  if (!wasHeld || leaf === undefined) return;
+  const isForHold = outcome === "held" || errors.some(({ code }) => code === error?.code);
+  if (leaf.choice.fault !== null) observed.mark("held.faulty");
+  if (leaf.choice.fault !== null && isForHold)
+    observed.violate("held-is-judged", `leaf ${leaf_index} of ${pushId} is faulty and waits for the hold`);
+  if (isForHold && record_id !== leaf.recordId)
+    observed.violate("held-is-named", `leaf ${leaf_index} of ${pushId} is held as ${record_id}`);
 }
 
 /** Generations are gapless, each is assigned to one leaf only, and they reach the owner's current generation. */
@@ -347,10 +366,7 @@ function nameRow(world: World, recordId: string, row: string | undefined): strin
 function checkKeys(world: World, journal: Journal, truth: Truth): void {
   const { observed } = world;
   const bySeq = new Map<string, string>();
-  const records = new Map<
-    string,
-    { total: number; greatest: number; cap: number; bytes: number; bytesCap: number }
-  >();
+  const records = new Map<string, { total: number; cap: number; bytes: number; bytesCap: number }>();
   for (const batch of journal.batches.values()) {
     const report = truth.reports.get(batch.pushId) ?? null;
     if (report === null) continue;
@@ -363,7 +379,6 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     const { caps } = batch.business;
     const used = records.get(keyId) ?? {
       total: 0,
-      greatest: 0,
       cap: caps.records_per_hour,
       bytes: 0,
       bytesCap: caps.bytes_per_day,
@@ -372,11 +387,9 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     used.total += batch.leaves.length;
     // A push is charged once. The request that charged it need not be the one that had it accepted, and files are smaller.
     used.bytes += journal.imported.has(batch.pushId) ? fileOf(batch).length : batch.body.length;
-    used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {
-    // The specification charges on acceptance, so one batch may exceed the cap.
-    if (used.total - used.greatest >= used.cap)
+    if (used.total > used.cap)
       observed.violate("caps-hold", `${keyId} pushed ${used.total} records, cap ${used.cap}`);
     if (used.bytes > used.bytesCap)
       observed.violate("caps-hold", `${keyId} pushed ${used.bytes} bytes, cap ${used.bytesCap}`);

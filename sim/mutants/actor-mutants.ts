@@ -50,7 +50,25 @@ const keys: readonly Mutant[] = [
     "caps refuse nothing",
     deciding("integration-key", (truly, command, view) => {
       const caps = { records_per_hour: 1e12, bytes_per_day: 1e12 };
+      if (command.type === "seq.check") {
+        const { charge } = command as CommandOf<IntegrationKeyProtocol, "seq.check">;
+        return truly(withMembers(command, { charge: { ...charge, caps } }), view);
+      }
       return truly("caps" in command ? withMembers(command, { caps }) : command, view);
+    }),
+  ),
+  mutant(
+    "batchOvershootsTheHour",
+    "a batch is let in whole where the cap has room for one record",
+    deciding("integration-key", (truly, command, view) => {
+      if (command.type === "push.charge") {
+        const decision = truly(withMembers(command, { records: 1 }), view);
+        const { records } = command as CommandOf<IntegrationKeyProtocol, "push.charge">;
+        return { ...decision, events: (decision.events ?? []).map((each) => withMembers(each, { records })) };
+      }
+      if (command.type !== "seq.check") return truly(command, view);
+      const { charge } = command as CommandOf<IntegrationKeyProtocol, "seq.check">;
+      return truly(withMembers(command, { charge: { ...charge, records: 1 } }), view);
     }),
   ),
   mutant(

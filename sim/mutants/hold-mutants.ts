@@ -1,6 +1,8 @@
 // Mutants of holds: what is held is published, what changed meanwhile is not judged, the second decision counts, or nothing
 // ever ends.
 
+import type { CommandOf } from "../../actors/messages/protocol.ts";
+import type { PushProtocol } from "../../actors/messages/push.ts";
 import type { Message } from "../../actors/system/definition.ts";
 import { deciding, type Mutant, mutant, withMembers } from "./mutant.ts";
 
@@ -11,6 +13,17 @@ export const holdMutants: readonly Mutant[] = [
     deciding("push", (truly, command, view) =>
       truly(command.type === "push.accept" ? withMembers(command, { held_reasons: [] }) : command, view),
     ),
+  ),
+  mutant(
+    "heldIsNotJudged",
+    "what is faulty in a push that is held waits for the hold like the rest",
+    deciding("push", (truly, command, view) => {
+      if (command.type !== "chunk.judge") return truly(command, view);
+      const { outcomes } = command as CommandOf<PushProtocol, "chunk.judge">;
+      const held = outcomes.map((each) => ({ ...each, outcome: "held", errors: [] }));
+      return truly(withMembers(command, { outcomes: held }), view);
+    }),
+    { seedsMax: 1_500 },
   ),
   mutant(
     "confirmationIsNotJudged",

@@ -375,7 +375,7 @@ func (t *trust) sealed(f *fetched, in object, found outcomes, business sealInput
 	of.document, of.bytes, of.seal, of.policies = "record", f.record, answer["seal"], policies
 	of.sidecar, of.hasSidecar = answer["sidecar"], true
 	if mandate, there := in["mandate"]; there {
-		of.mandate = object{"envelope": mandate}
+		of.mandates, of.hasMandates = []any{object{"envelope": mandate}}, true
 	}
 	seal, reason := t.seal(of)
 	found.note("seal", reason)

@@ -277,8 +277,9 @@ func (t *trust) sealInput(in object) (*sealInput, refusal) {
 		document = "record"
 	}
 	sidecar, hasSidecar := in["sidecar"]
+	_, hasMandates := in["mandates"]
 	return &sealInput{
-		document: document, bytes: decode64(in["bytes_base64"]), seal: in["seal"], history: history, keys: keys, mandate: sub(in, "mandate"),
+		document: document, bytes: decode64(in["bytes_base64"]), seal: in["seal"], history: history, keys: keys, mandates: list(in, "mandates"), hasMandates: hasMandates,
 		sidecar: sidecar, hasSidecar: hasSidecar, expectedHash: text(in, "expected_hash"), policies: sub(in, "policies"), keyEvent: sub(in, "key_event"),
 	}, ""
 }

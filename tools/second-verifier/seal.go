@@ -32,7 +32,8 @@ type sealInput struct {
 	seal         any
 	history      []*certificate
 	keys         *businessKeys
-	mandate      object
+	mandates     []any
+	hasMandates  bool
 	sidecar      any
 	hasSidecar   bool
 	expectedHash string
@@ -253,12 +254,30 @@ func statesAuthority(stated, payload object, kind, path string) bool {
 	return scope["kind"] == kind && scope["basis"] == basis && stated["path"] == path && oneOf(texts(list(scope, "permissions"))...)("publish:"+text(payload, "record_type"))
 }
 
-// scope says whether an integration key was allowed to publish this record.
+// scope says whether an integration key was allowed to publish this record: by one mandate alone, or else why the first does not.
 func (t *trust) scope(in sealInput, payload, stated, content object, by string) refusal {
-	if in.mandate == nil {
+	if !in.hasMandates {
 		return ""
 	}
-	mandate, reason := t.mandate(in.keys, in.mandate["envelope"])
+	first := refusal("")
+	for _, each := range in.mandates {
+		given, _ := each.(object)
+		reason := t.scopeUnder(given, in, payload, stated, content, by)
+		if reason == "" {
+			return ""
+		}
+		if first == "" {
+			first = reason
+		}
+	}
+	if first == "" && stated == nil {
+		return "out_of_scope"
+	}
+	return first
+}
+
+func (t *trust) scopeUnder(given object, in sealInput, payload, stated, content object, by string) refusal {
+	mandate, reason := t.mandate(in.keys, given["envelope"])
 	if reason != "" {
 		return reason
 	}
@@ -266,7 +285,7 @@ func (t *trust) scope(in sealInput, payload, stated, content object, by string) 
 		return "out_of_scope"
 	}
 	scope := sub(mandate, "scope")
-	revoked := text(in.mandate, "revoked_at")
+	revoked := text(given, "revoked_at")
 	covers := text(mandate, "key_id") == text(payload, "key_id") && oneOf(texts(list(scope, "record_types"))...)(payload["record_type"]) &&
 		oneOf(texts(list(scope, "directions"))...)("publish") && text(mandate, "valid_from") <= text(payload, "sealed_at") && by < text(mandate, "valid_until") &&
 		(revoked == "" || by < revoked)

@@ -14,7 +14,7 @@ interface SealInput {
   readonly seal: JsonValue;
   readonly certificates: readonly JsonValue[];
   readonly business_keys: JsonValue;
-  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
+  readonly mandates?: NonNullable<SealEvidence["mandates"]>;
   readonly sidecar?: JsonValue;
   readonly expected_hash?: string;
   readonly policies?: {
@@ -33,13 +33,13 @@ export function sealEvidenceOf(verifier: Verifier, input: JsonObject): Verdict<S
   if (!certificates.ok) return certificates;
   const keys = verifier.businessKeys(given.uuid, given.business_keys);
   if (!keys.ok) return keys;
-  const { document, mandate, sidecar, received, policies, key_event: event } = given;
+  const { document, mandates, sidecar, received, policies, key_event: event } = given;
   return ok({
     ...{ bytes: bytesOf(input, "bytes_base64"), seal: given.seal },
     ...{ certificates: certificates.value, keys: keys.value },
     ...(document === undefined ? {} : { document }),
     ...(given.expected_hash === undefined ? {} : { expectedHash: given.expected_hash }),
-    ...(mandate === undefined ? {} : { mandate }),
+    ...(mandates === undefined ? {} : { mandates }),
     ...(sidecar === undefined ? {} : { sidecar }),
     ...(received === undefined ? {} : { received }),
     ...(event === undefined ? {} : { keyEvent: { found: event.found, isRequired: event.required } }),

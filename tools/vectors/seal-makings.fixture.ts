@@ -28,13 +28,13 @@ export function makings(world: World) {
     ...common,
     ...changes,
   });
-  const mandate = { envelope: sealedMandate(business), revoked_at: null };
+  const mandates = [{ envelope: sealedMandate(business), revoked_at: null }];
   return {
-    ...{ service, business, of, mandate },
+    ...{ service, business, of, mandates },
     keys: (...listed: Parameters<typeof publishedKeys>[2] & {}) => ({
       business_keys: publishedKeys(service, business, listed),
     }),
     single: (changes: object = {}) => of(bytes, passkeySeal(business, bytes), changes),
-    pushed: (changes: object = {}) => of(bytes, batchSeal(business, batch, 1), { mandate, ...changes }),
+    pushed: (changes: object = {}) => of(bytes, batchSeal(business, batch, 1), { mandates, ...changes }),
   };
 }

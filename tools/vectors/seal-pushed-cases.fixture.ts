@@ -24,16 +24,16 @@ export function pushedCases(world: World): readonly VectorCase[] {
   const alone = batchSeal(business, [bytes], 0);
   const sidecar = sidecarEnvelope(service, sidecarFacts(business, bytes));
   const terms = { v: 1, ai_policy_version: undefined, terms_version: 4 };
-  const { mandate } = makings(world);
+  const { mandates } = makings(world);
   return [
     ...batch.map((record, at) =>
       good(
         `pushed: leaf ${at}`,
         `Record ${at} of a batch of five, with its path to the root.`,
-        of(record, batchSeal(business, batch, at), { mandate }),
+        of(record, batchSeal(business, batch, at), { mandates }),
       ),
     ),
-    good("pushed: batch of one", "A batch of one record has an empty path.", of(bytes, alone, { mandate })),
+    good("pushed: batch of one", "A batch of one record has an empty path.", of(bytes, alone, { mandates })),
     good(
       "pushed: format 1",
       "Format 1 of a batch seal.",
@@ -57,7 +57,7 @@ export function pushedCases(world: World): readonly VectorCase[] {
       "hash_mismatch",
       "pushed: altered, batch of one",
       "The path is empty, so it is the bytes that differ.",
-      of(altered(bytes), alone, { mandate }),
+      of(altered(bytes), alone, { mandates }),
     ),
     bad(
       "inclusion_invalid",
@@ -160,11 +160,19 @@ export function scopeCases(world: World): readonly VectorCase[] {
   const { good, bad } = casesOf("seal");
   const { scope } = business.mandate;
   const under = (facts: object, revoked_at: string | null = null) =>
-    pushed({ mandate: { envelope: sealedMandate(business, facts), revoked_at } });
+    pushed({ mandates: [{ envelope: sealedMandate(business, facts), revoked_at }] });
+  /** Mandates `man_1`, `man_2` and so on. */
+  const several = (scopes: readonly object[]) =>
+    pushed({
+      mandates: scopes.map((changes, at) => ({
+        envelope: sealedMandate(business, { mandate_id: `man_${at + 1}`, scope: { ...scope, ...changes } }),
+        revoked_at: null,
+      })),
+    });
   const facts = sidecarFacts(business, bytes);
   const withSidecar = (changes: object) => ({
     ...pushed({ sidecar: sidecarEnvelope(service, { ...facts, ...changes }) }),
-    mandate: undefined,
+    mandates: undefined,
   });
   const stated = (changes: object) => ({ scope: { ...facts.scope, ...changes } });
   return [
@@ -209,6 +217,35 @@ export function scopeCases(world: World): readonly VectorCase[] {
       "It ends a millisecond later.",
       under({ valid_until: "2026-03-01T12:00:00.001Z" }),
     ),
+    good(
+      "scope: one of several mandates",
+      "Of three mandates of the key, the last allows the record alone.",
+      several([{ countries: ["DE"] }, { record_types: ["events"] }, {}]),
+    ),
+    bad(
+      "out_of_scope",
+      "scope: only together",
+      "One mandate is for the type and another country, the other for the country and another type.",
+      several([{ countries: ["DE"] }, { record_types: ["events"] }]),
+    ),
+    good(
+      "scope: the named one of several mandates",
+      "Of two mandates that allow the record, the sidecar names the second.",
+      {
+        ...several([{}, {}]),
+        sidecar: sidecarEnvelope(service, { ...facts, ...stated({ mandate_id: "man_2" }) }),
+      },
+      { sidecar: "ok" },
+    ),
+    bad(
+      "out_of_scope",
+      "scope: the named one of several mandates does not allow it",
+      "The sidecar names the second mandate, and only the first allows the record.",
+      {
+        ...several([{}, { countries: ["DE"] }]),
+        sidecar: sidecarEnvelope(service, { ...facts, ...stated({ mandate_id: "man_2" }) }),
+      },
+    ),
     bad("out_of_scope", "scope: revoked", "The mandate was revoked at that instant.", under({}, sealedAt)),
     good(
       "scope: before the revocation",
@@ -223,7 +260,7 @@ export function scopeCases(world: World): readonly VectorCase[] {
     ),
     bad("key_unknown", "scope: its own mandate", "The machine's key sealed its own mandate.", {
       ...pushed({
-        mandate: { envelope: sealedMandate({ ...business, passkey: business.system }), revoked_at: null },
+        mandates: [{ envelope: sealedMandate({ ...business, passkey: business.system }), revoked_at: null }],
       }),
     }),
     good(

@@ -62,7 +62,13 @@ async function opsDocument(): Promise<unknown> {
   };
   const absent = {
     ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}) },
-    ...{ blocks: rubbish({}), cluster: rubbish({}), inspection: rubbish({ past: {} }), acting: rubbish({}) },
+    ...{
+      blocks: rubbish({}),
+      brands: rubbish({}),
+      cluster: rubbish({}),
+      inspection: rubbish({ past: {} }),
+      acting: rubbish({}),
+    },
   } as const;
   return (await buildOps({ ...deps, ...absent, audit: { record: () => {} } }).inject("/openapi.json")).json();
 }

@@ -6,6 +6,7 @@ import type { KeptAct } from "../actors/messages/business.ts";
 import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { Brands } from "../service/brands.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import type { ActorActing } from "./actor-acts.ts";
@@ -79,6 +80,8 @@ export const noBlocks: Blocks = {
   joinGroup: nothing,
 };
 
+export const noBrands: Brands = { ofBusiness: nothing, confirm: nothing };
+
 const never = async () => refuse("unknown", "This actor does not exist.");
 
 /** The only actor is that of {@link report}. */
@@ -118,6 +121,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     revocations: noRevocations,
     ledgers: noLedgers,
     blocks: noBlocks,
+    brands: noBrands,
     audit: { record: () => {} },
     cluster: null,
     ...changes,

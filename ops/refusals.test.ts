@@ -7,7 +7,7 @@ import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
-import { noActing, noBlocks, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
+import { noActing, noBlocks, noBrands, noInspection, noLedgers, noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 import { signedIn } from "./sign-in.fixture.ts";
 
@@ -29,6 +29,7 @@ const server = buildOps({
   revocations: noRevocations,
   ledgers: noLedgers,
   blocks: noBlocks,
+  brands: noBrands,
   audit: { record: () => {} },
   cluster: rubbish({}),
 });

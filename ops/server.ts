@@ -21,12 +21,13 @@ import {
 } from "../api/platform-answers.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { Brands } from "../service/brands.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
 import { type AuditLog, addAudit, rightFor } from "./acts.ts";
-import { addBlockRoutes } from "./blocks.ts";
+import { addBlockRoutes, addBrandRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
 import { addInspectionRoutes, type Inspection } from "./inspection.ts";
@@ -64,6 +65,7 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
+  readonly brands: Brands;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
   /** What operators may do to the cluster; null if the node is standalone. */
@@ -137,6 +139,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addRevocationRoutes(server, deps.revocations);
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
+  addBrandRoutes(server, deps.brands);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   addPages(server, deps);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));

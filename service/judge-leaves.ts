@@ -42,6 +42,7 @@ export function leafJudge(
     countries: mandate.sealed.scope.countries,
     lists: deps.lists,
     ownNames: decideOwnNames(deps.lists, uuid, facts),
+    brands: deps.lists.certified.brandsOf(uuid),
   };
   const seen = new Set<string>();
   const judge = (bytes: Uint8Array): JudgedLeaf => {

@@ -6,9 +6,9 @@ import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { refusedAssignment } from "./cancel.ts";
-import { nameDomains } from "./domains.ts";
 import { refusedRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
+import { nameInFiles, type ServedFile } from "./served-files.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -34,7 +34,7 @@ export function assignChunk(
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
   puts.push(...refusedRows(command.refused, view), answers.write(asked, reply));
-  const named = nameDomains(domainsIn(command.leaves, assignments), view);
+  const named = nameInFiles(filesIn(command.leaves, assignments), view);
   return {
     reply,
     events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live }, ...named.events],
@@ -43,14 +43,15 @@ export function assignChunk(
   };
 }
 
-/** The domains that the versions just assigned name, by their records. */
-function domainsIn(
+/** What the business files among the versions just assigned name. */
+function filesIn(
   leaves: readonly LeafClaim[],
   assignments: readonly LeafAssignment[],
-): ReadonlyMap<string, readonly string[]> {
-  const files = new Map<string, readonly string[]>();
-  for (const [at, { record_id, domains }] of leaves.entries())
-    if (domains !== undefined && (assignments[at]?.generation ?? 0) > 0) files.set(record_id, domains);
+): ReadonlyMap<string, ServedFile> {
+  const files = new Map<string, ServedFile>();
+  for (const [at, { record_id, domains, brands = null }] of leaves.entries())
+    if (domains !== undefined && (assignments[at]?.generation ?? 0) > 0)
+      files.set(record_id, { domains, brands });
   return files;
 }
 

@@ -26,7 +26,7 @@ import {
   selectRefusals,
 } from "./attempts.ts";
 import { cancelPush, selectCancelled, selectForCancel } from "./cancel.ts";
-import { dueDomains, namingFiles, noteProbes, readDomains, selectDomains, selectNamed } from "./domains.ts";
+import { dueDomains, noteProbes, readDomains, selectDomains } from "./domains.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { selectFairUse } from "./fair-use.ts";
 import { holdPush, readListings } from "./later-hold.ts";
@@ -47,6 +47,7 @@ import {
   removals,
   selectRegister,
 } from "./rows.ts";
+import { namingFiles, selectNamed } from "./served-files.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -68,6 +69,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "custody.state": changeRegister,
     "group.block": changeRegister,
     "group.unblock": changeRegister,
+    "brand.confirm": changeRegister,
     "group.join": changeRegister,
     "directory.choose": changeRegister,
     "terms.agree": changeRegister,

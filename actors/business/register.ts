@@ -3,6 +3,7 @@
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { brandWords } from "../../protocol/records/company-name-rule.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
@@ -19,6 +20,7 @@ import { personRole } from "../messages/person-role.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
+import { isSameBrand, noBrands } from "./brands.ts";
 import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import {
@@ -36,6 +38,8 @@ import type { BusinessView } from "./view.ts";
 export const blockedGroupsMax = 1_000;
 /** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
 export const formerGroupsMax = 100;
+/** Maximum number of confirmed brands of one business; every node keeps them in memory. */
+export const confirmedBrandsMax = 100;
 /** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
 export const agreementsMax = 100;
 
@@ -54,6 +58,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "group.block":
     case "group.unblock":
     case "group.join":
+    case "brand.confirm":
     case "directory.choose":
     case "terms.agree":
       return [`party/${uuid}`];
@@ -151,6 +156,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return changeBlock(command, context, known);
     case "group.join":
       return joinGroup(command.group, context);
+    case "brand.confirm":
+      return confirmBrand(command, context, known);
     case "directory.choose":
       return chooseListing(command.listed, context);
     case "terms.agree":
@@ -233,6 +240,32 @@ function changeBlock(
     // The rest of the entry stays as it is, its domains among it.
     body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
+  };
+}
+
+/** A name is one brand however it is written. What served files name stays as it is. */
+function confirmBrand(
+  { name, confirmed }: Extract<RegisterCommand, { type: "brand.confirm" }>,
+  { uuid, party }: BusinessContext,
+  known: RegisterRow | undefined,
+): Answer {
+  if (party?.kind !== "business" || known === undefined)
+    return refusal("role_not_allowed", "Only a business has brands.");
+  const facts = factsIn("party", known);
+  const brands = facts.brands ?? noBrands;
+  const others = brands.confirmed.filter((each) => !isSameBrand(each, name));
+  const isConfirmed = others.length < brands.confirmed.length;
+  if (confirmed && brandWords(name).length === 0)
+    return refusal(
+      "brand_not_protectable",
+      "The name is an everyday word or a term of a vocabulary, or has fewer than three letters; nobody is kept from using it.",
+    );
+  if (confirmed && others.length >= confirmedBrandsMax)
+    return refusal("too_many_brands", `A business may have at most ${confirmedBrandsMax} confirmed brands.`);
+  if (isConfirmed === confirmed) return done;
+  return {
+    key: `party/${uuid}`,
+    body: { ...facts, brands: { ...brands, confirmed: confirmed ? [...others, name] : others } },
   };
 }
 

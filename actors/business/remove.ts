@@ -11,10 +11,10 @@ import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { nameDomains, selectNamed } from "./domains.ts";
 import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, removalOrder, removals } from "./rows.ts";
+import { nameInFiles, selectNamed, unserved } from "./served-files.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -64,7 +64,7 @@ function apply(
     removalOrder.write(document_hash, document_hash, { k: number }),
   ];
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
-  const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
+  const named = nameInFiles(new Map(collection === "business_files" ? [[record_id, unserved]] : []), view);
   return {
     reply: removed(place, false),
     events: [

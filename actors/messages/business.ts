@@ -3,6 +3,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
+import type { DeclaredBrands } from "../../protocol/records/business-files.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
@@ -39,10 +40,22 @@ export interface PartyFacts {
   readonly blocked_groups: readonly string[];
   /** The domains of the endpoints in its served business files; absent before the first. */
   readonly domains?: readonly DomainFacts[];
+  /** Absent until one of its served business files names a brand, or an operator confirmed one. */
+  readonly brands?: BrandFacts;
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
   /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
   readonly agreements?: readonly TermsAgreement[];
+}
+
+/** The brands of a business, each name once. */
+export interface BrandFacts {
+  /** Those that its served business files name in `brands_owned`. */
+  readonly owned: readonly string[];
+  /** Those that its served business files name in `brands_sold`. */
+  readonly sold: readonly string[];
+  /** Those that an operator confirmed as its own, whether a file names them or not. */
+  readonly confirmed: readonly string[];
 }
 
 export interface KeyFacts {
@@ -133,6 +146,8 @@ export interface LeafClaim {
   readonly listings: Listings;
   /** The domains of a business file's endpoints; absent on other types. */
   readonly domains?: readonly string[];
+  /** The brands that a business file declares; absent on other types. */
+  readonly brands?: DeclaredBrands;
 }
 
 /** A leaf that does not pass its own checks, and names a record. */
@@ -200,6 +215,12 @@ export interface BusinessProtocol
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
   "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
   "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
+  /** Confirms a brand as this business's own, or takes the confirmation back. */
+  "brand.confirm"(command: {
+    readonly name: string;
+    readonly confirmed: boolean;
+    readonly act?: RegisterAct;
+  }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides whether it is held; repeatable by push_id. */
@@ -298,6 +319,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
+      | "brand.confirm"
       | keyof CompanyProtocol;
   }
 >;

@@ -28,6 +28,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "terms.agree": "ask",
   "group.block": "ask",
   "group.unblock": "ask",
+  "brand.confirm": "ask",
   "group.join": "ask",
   "publishing.facts": "ask",
   "push.admit": "ask",

@@ -117,7 +117,7 @@ interface Version {
   readonly status: Findings["status"];
   readonly certId: string;
   readonly published: PublishedVersion;
-  /** What keeps the record out of serving. */
+  /** What deleted this version, or keeps the record out of serving. */
   readonly removal: Removal | null;
   readonly endpoints: Findings["endpoints"];
 }
@@ -133,7 +133,10 @@ async function findVersion(
   const { head } = published;
   const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
-  const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
+  const { generation } = published;
+  const removal = isCurrent
+    ? null
+    : await readRemoval(actors, businessUuid, { record_id: recordId, generation });
   return {
     businessUuid,
     type: type as CollectionName,
@@ -148,15 +151,18 @@ async function findVersion(
   };
 }
 
-/** Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are withdrawn. */
+/**
+ * A version that was deleted stays so, whatever came after. Only the document tells that; until it is at hand, the version counts as
+ * withdrawn, or as superseded once the record is published again.
+ */
 function statusOf(
   { head, isPurged }: PublishedVersion,
   { isCurrent, removal }: Pick<Version, "removal"> & { readonly isCurrent: boolean },
 ): Version["status"] {
   if (isCurrent) return "current";
   if (isPurged) return "purged";
-  if (head.live) return "superseded";
-  return removal?.action === "delete" ? "deleted" : "withdrawn";
+  if (removal?.action === "delete") return "deleted";
+  return head.live ? "superseded" : "withdrawn";
 }
 
 /** The endpoints of these bytes, with what is known of their domains; null once other bytes are served. */

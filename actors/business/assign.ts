@@ -83,6 +83,7 @@ function assignLeaf(
     bpid: leaf.business_product_id,
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
+    ...(head?.deletions === undefined ? {} : { deletions: head.deletions }),
     sealed_at_ms: command.sealed_at_ms,
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };

@@ -9,7 +9,12 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { attemptsKeptDays } from "../../protocol/limits.ts";
 import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol, HeldReason, RefusedName } from "../messages/business.ts";
+import {
+  type BusinessProtocol,
+  deletionOf,
+  type HeldReason,
+  type RefusedName,
+} from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { ForgetReply, Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
@@ -82,7 +87,8 @@ export function forgetRecord(
 /** The head of a record that was not published again keeps nothing that its bytes said. */
 function bareHead({ record_id, generation }: Purge, view: ActorView): readonly PartitionRow[] {
   const head = heads.read(view, record_id);
-  if (!head?.deleted || head.generation > generation) return [];
+  if (head === undefined || head.live || head.generation > generation) return [];
+  if (deletionOf(head, head.generation) === undefined) return [];
   const { former: _former, ...kept } = head;
   return [heads.write(record_id, { ...kept, bpid: null, listings: {} })];
 }

@@ -2,11 +2,12 @@
 // is already out of serving is numbered as well, because a pending push may be about to bring the record back.
 //   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
+//   X3. A version that a deletion covers stays deleted, whatever is published, withdrawn or deleted after it.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol } from "../messages/business.ts";
+import { type BusinessProtocol, deletionOf } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
@@ -18,6 +19,8 @@ import { nameInFiles, selectNamed, unserved } from "./served-files.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
+/** Deletions that a head names; of a record that was deleted more often, a later one stands for those before. */
+const deletionsMax = 4;
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
@@ -55,11 +58,9 @@ function apply(
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
   const place = { collection, number, change, generation, hash };
-  const { deleted: wasDeleted, ...kept } = head;
-  const isDeleted = action === "delete" || wasDeleted === true;
-  const out = { ...kept, live: false, change, number, removed_by: document_hash };
+  const out = { ...head, live: false, change, number, removed_by: document_hash };
   const puts = [
-    heads.write(record_id, isDeleted ? { ...out, deleted: true } : out),
+    heads.write(record_id, action === "delete" ? withDeletion(out, document_hash) : out),
     removals.write(document_hash, { record_id, action, document_hash, ...sealed, ...place, ...due }),
     removalOrder.write(document_hash, document_hash, { k: number }),
   ];
@@ -82,6 +83,13 @@ function apply(
     deletes: named.deletes,
     effects: sealed === undefined ? [] : [logSeal(sealed.seal, view)],
   };
+}
+
+/** Of a version that is deleted already, the first deletion counts (X3). */
+function withDeletion(head: HeadRow, documentHash: string): HeadRow {
+  if (deletionOf(head, head.generation) !== undefined) return head;
+  const deletions = [...(head.deletions ?? []), [head.generation, documentHash] as const];
+  return { ...head, deletions: deletions.slice(-deletionsMax) };
 }
 
 function removed(

@@ -20,7 +20,7 @@ const head: fc.Arbitrary<HeadRow> = fc.record(
     }),
     removed_by: text,
     sealed_at_ms: count,
-    deleted: fc.constant(true),
+    deletions: fc.array(fc.tuple(count, text)),
   },
   {
     noNullPrototype: true,

@@ -12,6 +12,7 @@ import type {
   AssignReply,
   CertificateFacts,
   CustodyFacts,
+  Deletion,
   HeldReason,
   KeptAct,
   KeyFacts,
@@ -77,29 +78,29 @@ type PackedHead = readonly [
   listings: Listings,
   sealedAtMs: number,
   removedBy?: string | null,
-  deleted?: 1 | null,
+  deletions?: readonly Deletion[] | null,
   former?: Listings,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
   const { collection, generation, change, number, hash, bpid, listings, sealed_at_ms: sealedAtMs } = head;
-  const { removed_by: removedBy, deleted, former } = head;
+  const { removed_by: removedBy, deletions, former } = head;
   const live = head.live ? 1 : 0;
   const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
-  const rest = [removedBy ?? null, deleted ? 1 : null, former] as const;
-  const kept = former ? rest : deleted ? rest.slice(0, 2) : removedBy === undefined ? [] : rest.slice(0, 1);
+  const rest = [removedBy ?? null, deletions ?? null, former] as const;
+  const kept = former ? rest : deletions ? rest.slice(0, 2) : removedBy === undefined ? [] : rest.slice(0, 1);
   return JSON.stringify([...packed, ...kept]);
 }
 
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as PackedHead;
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
-  const [, , , , , , , , , removedBy = null, deleted = null, former] = stored;
+  const [, , , , , , , , , removedBy = null, deletions = null, former] = stored;
   return {
     ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
-    ...(deleted === 1 ? { deleted: true } : {}),
+    ...(deletions === null ? {} : { deletions }),
     ...(former === undefined ? {} : { former }),
   };
 }

@@ -343,8 +343,19 @@ export interface RecordHeadFacts {
   readonly removed_by?: string;
   /** When the newest version was sealed, in Unix milliseconds. */
   readonly sealed_at_ms: number;
-  /** Whether a deletion took the record out of serving, and nothing was published since. */
-  readonly deleted?: true;
+  /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
+  readonly deletions?: readonly Deletion[];
+}
+
+/** A deletion covers every version up to a generation. */
+export type Deletion = readonly [generation: number, documentHash: string];
+
+/** The deletion that covers a version; undefined for one that was not deleted. */
+export function deletionOf(
+  { deletions = [] }: Pick<RecordHeadFacts, "deletions">,
+  generation: number,
+): Deletion | undefined {
+  return deletions.find(([covered]) => covered >= generation);
 }
 
 /** A push as the hold rule sees it: the listings that it would leave for each record. */

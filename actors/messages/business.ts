@@ -278,7 +278,7 @@ export interface BusinessProtocol
     readonly leaves: readonly LeafClaim[];
     /** What its other leaves name. */
     readonly refused: readonly RefusedName[];
-    /** When the push was sealed, in Unix milliseconds. */
+    /** When the push was sealed, or received if that was earlier, in Unix milliseconds. */
     readonly sealed_at_ms: number;
   }): AssignReply;
   /** Ends a push of which nothing is published yet, at its business's request or by the act of an operator; repeatable. */
@@ -341,7 +341,7 @@ export interface RecordHeadFacts {
   readonly former?: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
-  /** When the newest version was sealed, in Unix milliseconds. */
+  /** When the newest version was sealed, or received if that was earlier, in Unix milliseconds. */
   readonly sealed_at_ms: number;
   /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
   readonly deletions?: readonly Deletion[];

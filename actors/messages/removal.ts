@@ -131,7 +131,7 @@ export type RemoveReply =
       readonly live: boolean;
     }
   | { readonly status: "unknown_record" }
-  /** The version that is served was sealed no earlier than `at`. */
+  /** The version that is served was sealed, and received, no earlier than `at`. */
   | { readonly status: "not_later"; readonly sealed_at_ms: number };
 
 /** What serving and the indexes learn about a record that is out of serving. */

@@ -10,7 +10,7 @@ import type { PublishOutcome, PushFacts, RecordFault, RowReference } from "../me
 import { businessRef } from "../messages/refs.ts";
 import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
-import { PushCancelled } from "./prepare-chunk.ts";
+import { PushCancelled, sealedAtMs } from "./prepare-chunk.ts";
 import type { PublishedChunk } from "./process-chunk.ts";
 
 export const processingFailed = "processing_failed";
@@ -22,8 +22,7 @@ export async function giveUpChunk(
   ask: Ask,
 ): Promise<PublishedChunk> {
   const { push_id, number, collection, business_uuid } = facts;
-  const sealed_at_ms = Date.parse(facts.sealed_at);
-  const place = { push_id, number, chunk, collection, sealed_at_ms };
+  const place = { push_id, number, chunk, collection, sealed_at_ms: sealedAtMs(facts) };
   const command = { type: "chunk.assign", ...place, leaves: [], refused: [] } as const;
   const assigned = await ask(businessRef(business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled(assigned);

@@ -87,13 +87,18 @@ export async function assignChunk(
   const judgedAtMs = nowMs();
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
   const { push_id, number, collection } = facts;
-  const sealed_at_ms = Date.parse(facts.sealed_at);
+  const sealed_at_ms = sealedAtMs(facts);
   const place = { push_id, number, chunk, collection };
   const refused = judged.flatMap(({ names }) => names ?? []);
   const command = { type: "chunk.assign", ...place, leaves, refused, sealed_at_ms } as const;
   const assigned = await ask(businessRef(facts.business_uuid), command);
   if (assigned.cancelled === true) throw new PushCancelled(assigned);
   return { chunk, judged, begunAtMs, judgedAtMs, ...assigned };
+}
+
+/** When the push was sealed, in Unix milliseconds: it was not after it was received, whatever the clock of its sealer said. */
+export function sealedAtMs({ sealed_at, received_at }: Pick<PushFacts, "sealed_at" | "received_at">): number {
+  return Math.min(Date.parse(sealed_at), Date.parse(received_at));
 }
 
 /** Processing within a request lets nothing else go first: its caller waits. */

@@ -88,6 +88,12 @@ const keyEvents: fc.Arbitrary<IntegrationKeyEvent> = fc.oneof(
       ...{ type: constant("push.charged"), seq: small, push_id: id, records: small, bytes: small, at_ms },
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...{ type: constant("push.uncharged"), push_id: id, records: small, bytes: small, at_ms },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: constant("key.retired"), at_ms }) },
 );
 

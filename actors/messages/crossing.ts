@@ -68,6 +68,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
+  "push.uncharge": "ask",
   "removal.charge": "ask",
   "key.retire": "deliver",
 };

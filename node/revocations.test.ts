@@ -209,6 +209,23 @@ describe("an operator ends a certificate", () => {
     });
   });
 
+  it("for a graver reason once it has ended, from the same moment, and neither for a lesser one nor from a later one", async () => {
+    const { uuid } = (await newBusiness(node)).party;
+    const closed = await end(uuid, "--status", "closed", "--status-reason", "business_closed");
+    const { since } = JSON.parse(closed.printed) as { readonly since: string };
+    const withdrawn = await end(uuid, "--status", "withdrawn", "--status-reason", "approval_reversed");
+    expect(JSON.parse(withdrawn.printed)).toMatchObject({ changed: true, since });
+    expect(await end(uuid, "--status", "closed", "--status-reason", "ended")).toMatchObject({
+      ...{ code: 3, said: expect.stringContaining("The certificate is already withdrawn") },
+    });
+    const later = new Date(Date.parse(since) + 1).toISOString();
+    const revoked = ["--status", "revoked", "--status-reason", "fraud"];
+    expect(await end(uuid, ...revoked, "--effective-from", later)).toMatchObject({
+      ...{ code: 3, said: expect.stringContaining(`has ended from ${since} on`) },
+    });
+    expect(JSON.parse((await end(uuid, ...revoked)).printed)).toMatchObject({ changed: true, since });
+  });
+
   it("that two operators end at once: the issuances stay one history", async () => {
     const { uuid } = (await newBusiness(node)).party;
     const runs = await Promise.all(

@@ -2,6 +2,7 @@
 // Each change writes the whole entry with a higher `change` and requests its projection into every region.
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
+import { transitionFault } from "../../protocol/certificate.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { brandWords } from "../../protocol/records/company-name-rule.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
@@ -317,7 +318,10 @@ function agreeToTerms(
   };
 }
 
-/** Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. */
+/**
+ * Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. An end is never
+ * taken back in part.
+ */
 function issueCertificate(
   { certificate, follows }: Extract<RegisterCommand, { type: "certificate.issue" }>,
   key: string,
@@ -325,6 +329,8 @@ function issueCertificate(
 ): Answer {
   if (follows !== (current?.cert_id ?? null))
     return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
+  const fault = current && transitionFault(current, certificate);
+  if (fault !== null) return refusal("certificate_transition", fault);
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {
     key,

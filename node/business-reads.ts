@@ -13,6 +13,7 @@ export function businessReadsOf(
   services: NodeServices,
 ): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains"> {
   const common = { ...services, crypto: nativeCrypto };
+  const areDomainsChecked = services.config.domains.areChecked;
   const catalogue = {
     ...common,
     regions: servingRegions(services),
@@ -24,6 +25,6 @@ export function businessReadsOf(
       read: (request) => readCatalogueRecord(catalogue, request),
     },
     readAttempts: (request) => readPushAttempts(common, request),
-    readDomains: (businessUuid) => readOwnDomains(common, businessUuid),
+    readDomains: (businessUuid) => readOwnDomains({ ...common, areDomainsChecked }, businessUuid),
   };
 }

@@ -282,7 +282,7 @@ describe("every state", () => {
   it("of a business is reached by commands", () => {
     const open = { type: "party.open", party: partyFacts({ uuid: "x" }) } as const;
     const lives = [
-      [open, issue("active"), issue("revoked", "active"), issue("closed", "revoked")],
+      [open, issue("active"), issue("closed", "active"), issue("revoked", "closed")],
       [open, issue("withdrawn")],
     ];
     expect(statesOf(businessActor, lives)).toEqual(expect.arrayContaining([...restingStates(businessActor)]));

@@ -337,10 +337,6 @@ async function operations(pushId: string, grant: string): Promise<void> {
   const group = { group: companyUuid, ...act };
   await askOps(`/ops/blocks/${uuid}/block`, "/ops/blocks/:business_uuid/block", group);
   await askOps(`/ops/blocks/${uuid}/unblock`, "/ops/blocks/:business_uuid/unblock", group);
-  await askOps(`/ops/brands/${uuid}`, "/ops/brands/:business_uuid");
-  const brand = { name: "Lindqvist & Rowe", ...act };
-  await askOps(`/ops/brands/${uuid}/confirm`, "/ops/brands/:business_uuid/confirm", brand);
-  await askOps(`/ops/brands/${uuid}/unconfirm`, "/ops/brands/:business_uuid/unconfirm", brand);
   await askOps(`/ops/groups/${companyUuid}`, "/ops/groups/:company_uuid");
   const joined = { group: "answers-group", ...act };
   await askOps(`/ops/groups/${companyUuid}/join`, "/ops/groups/:company_uuid/join", joined);

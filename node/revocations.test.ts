@@ -209,20 +209,17 @@ describe("an operator ends a certificate", () => {
     });
   });
 
-  it("for a graver reason once it has ended, from the same moment, and neither for a lesser one nor from a later one", async () => {
+  it("for a graver reason once it has ended, from the same moment, never for a lesser one or from a later one", async () => {
     const { uuid } = (await newBusiness(node)).party;
-    const closed = await end(uuid, "--status", "closed", "--status-reason", "business_closed");
-    const { since } = JSON.parse(closed.printed) as { readonly since: string };
+    const [since, later] = ["2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"];
+    await end(uuid, "--status", "closed", "--status-reason", "ended", "--effective-from", since);
     const withdrawn = await end(uuid, "--status", "withdrawn", "--status-reason", "approval_reversed");
     expect(JSON.parse(withdrawn.printed)).toMatchObject({ changed: true, since });
-    expect(await end(uuid, "--status", "closed", "--status-reason", "ended")).toMatchObject({
-      ...{ code: 3, said: expect.stringContaining("The certificate is already withdrawn") },
-    });
-    const later = new Date(Date.parse(since) + 1).toISOString();
+    const closed = await end(uuid, "--status", "closed", "--status-reason", "ended");
+    expect([closed.code, closed.said]).toEqual([3, expect.stringContaining("is already withdrawn")]);
     const revoked = ["--status", "revoked", "--status-reason", "fraud"];
-    expect(await end(uuid, ...revoked, "--effective-from", later)).toMatchObject({
-      ...{ code: 3, said: expect.stringContaining(`has ended from ${since} on`) },
-    });
+    const refused = await end(uuid, ...revoked, "--effective-from", later);
+    expect([refused.code, refused.said]).toEqual([3, expect.stringContaining(`has ended from ${since} on`)]);
     expect(JSON.parse((await end(uuid, ...revoked)).printed)).toMatchObject({ changed: true, since });
   });
 

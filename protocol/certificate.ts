@@ -59,7 +59,7 @@ const weight: Readonly<Record<CertificateStatus, number>> = {
 /**
  * Why an issuance must not follow another one; null if it may. A certificate that has ended can end for a graver reason, closed, withdrawn
  * and revoked in this order, and from an earlier moment, never for a lesser one or from a later moment: nothing that was said of the business
- * is unsaid. Only a new verification begins anew.
+ * is unsaid. Only a new verification starts over.
  */
 export function transitionFault(before: Standing, next: Standing): string | null {
   if (next.status === "active" || before.status === "active") return null;

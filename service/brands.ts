@@ -3,7 +3,8 @@
 //       active (service/certified-names.ts); the business itself may use it from its confirmation on.
 //   Q2. The party's actor decides and keeps who asked for it and why; it is in force in every region within `freshMs` of its register.
 
-import type { BrandFacts, RegisterAct } from "../actors/messages/business.ts";
+import type { BrandFacts } from "../actors/messages/brands.ts";
+import type { RegisterAct } from "../actors/messages/business.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import type { Parties } from "./parties.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BrandFacts } from "../actors/messages/business.ts";
+import type { BrandFacts } from "../actors/messages/brands.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";

@@ -135,6 +135,12 @@ export interface Parties {
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
 }
 
+async function readParty({ actors }: Pick<PartiesDeps, "actors">, uuid: string): Promise<PartyFacts | null> {
+  const command = { type: "register.read", keys: [`party/${uuid}`] } as const;
+  const [entry] = (await actors.ask(businessRef(uuid), command)).entries;
+  return entry === undefined ? null : (JSON.parse(entry.body) as PartyFacts);
+}
+
 export function createParties(deps: PartiesDeps): Parties {
   const change = async (uuid: string, command: RegisterCommand): Promise<boolean> => {
     const reply = await deps.actors.ask(businessRef(uuid), command);
@@ -179,14 +185,7 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     setBlocked: ({ uuid, blocked, ...asked }) =>
       change(uuid, { type: blocked ? "group.block" : "group.unblock", ...asked }),
-    party: async (uuid) => {
-      const { entries } = await deps.actors.ask(businessRef(uuid), {
-        type: "register.read",
-        keys: [`party/${uuid}`],
-      });
-      const [entry] = entries;
-      return entry === undefined ? null : (JSON.parse(entry.body) as PartyFacts);
-    },
+    party: (uuid) => readParty(deps, uuid),
     confirmBrand: ({ uuid, ...asked }) => change(uuid, { type: "brand.confirm", ...asked }),
     joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),

@@ -1,8 +1,7 @@
 // The removal that ended a version of a record, as the business's own actor has it.
 
-import { deletionOf } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { Removal } from "../actors/messages/removal.ts";
+import { deletionOf, type Removal } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { failureAnswer } from "./failure.ts";
 

@@ -9,14 +9,9 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import { attemptsKeptDays } from "../../protocol/limits.ts";
 import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import {
-  type BusinessProtocol,
-  deletionOf,
-  type HeldReason,
-  type RefusedName,
-} from "../messages/business.ts";
+import type { BusinessProtocol, HeldReason, RefusedName } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { ForgetReply, Purge } from "../messages/removal.ts";
+import { deletionOf, type ForgetReply, type Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { admissions, heads, pendingMax } from "./rows.ts";

@@ -4,7 +4,6 @@
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { transitionFault } from "../../protocol/certificate.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
-import { brandWords } from "../../protocol/records/company-name-rule.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
@@ -16,14 +15,14 @@ import type {
   RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
-import type { CompanyProtocol } from "../messages/company.ts";
 import { personRole } from "../messages/person-role.ts";
-import type { CommandOf } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
-import { isSameBrand, noBrands } from "./brands.ts";
+import { confirmBrand } from "./brands.ts";
+import { agreeToTerms, chooseListing, joinGroup } from "./company.ts";
 import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
+import { type Answer, type Change, done, refusal } from "./register-answer.ts";
 import {
   factsIn,
   mandatePrefix,
@@ -37,13 +36,6 @@ import type { BusinessView } from "./view.ts";
 
 /** Maximum number of groups that one business may block; they are part of its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
-/** Maximum number of former groups of one AI company, for the same reason; none is dropped, since its blocks follow the company. */
-export const formerGroupsMax = 100;
-/** Maximum number of confirmed brands of one business; every node keeps them in memory. */
-export const confirmedBrandsMax = 100;
-/** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
-export const agreementsMax = 100;
-
 /** Selects the rows that a command reads or writes. */
 export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
   return [
@@ -79,17 +71,6 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
       return [`custody/${command.custody.statement_id}`, `key/${command.custody.key_id}`];
   }
 }
-
-interface Change {
-  readonly key: string;
-  /** The facts of the entry. */
-  readonly body: unknown;
-  /** Set for a mandate, which has rows of its own. */
-  readonly mandate?: MandateFacts;
-  readonly events?: readonly BusinessEvent[];
-}
-
-type Answer = Change | RegisterReply;
 
 export function changeRegister(
   command: RegisterCommand,
@@ -128,17 +109,11 @@ function rowsOf(
     : { puts: [registerEntries.write(key, row)] };
 }
 
-const done: RegisterReply = { status: "done" };
-
 /** A closed party opens nothing: no key, no mandate, no AI policy. It may still end what it has. */
 function closedFault({ snapshot }: BusinessView): RegisterReply | null {
   return snapshot.matches("closed")
     ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
     : null;
-}
-
-function refusal(code: string, detail: string): RegisterReply {
-  return { status: "refused", code, detail };
 }
 
 function decideChange(command: RegisterCommand, view: BusinessView, context: BusinessContext): Answer {
@@ -241,80 +216,6 @@ function changeBlock(
     // The rest of the entry stays as it is, its domains among it.
     body: { ...(known ? factsIn("party", known) : context.party), blocked_groups: groups },
     events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
-  };
-}
-
-/** A name is one brand however it is written. What served files name stays as it is. */
-function confirmBrand(
-  { name, confirmed }: Extract<RegisterCommand, { type: "brand.confirm" }>,
-  { uuid, party }: BusinessContext,
-  known: RegisterRow | undefined,
-): Answer {
-  if (party?.kind !== "business" || known === undefined)
-    return refusal("role_not_allowed", "Only a business has brands.");
-  const facts = factsIn("party", known);
-  const brands = facts.brands ?? noBrands;
-  const others = brands.confirmed.filter((each) => !isSameBrand(each, name));
-  const isConfirmed = others.length < brands.confirmed.length;
-  if (confirmed && brandWords(name).length === 0)
-    return refusal(
-      "brand_not_protectable",
-      "The name is an everyday word or a term of a vocabulary, or has fewer than three letters; nobody is kept from using it.",
-    );
-  if (confirmed && others.length >= confirmedBrandsMax)
-    return refusal("too_many_brands", `A business may have at most ${confirmedBrandsMax} confirmed brands.`);
-  if (isConfirmed === confirmed) return done;
-  return {
-    key: `party/${uuid}`,
-    body: { ...facts, brands: { ...brands, confirmed: confirmed ? [...others, name] : others } },
-  };
-}
-
-/** Whatever blocks the group that a company leaves blocks the company as well: a block cannot be shed by a change. */
-function joinGroup(group: string, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company belongs to a group.");
-  if (party.group === group) return done;
-  const left = (party.former_groups ?? []).filter((each) => each !== group);
-  const former_groups = [...left, party.group];
-  if (former_groups.length > formerGroupsMax)
-    return refusal("too_many_groups", `An AI company may have at most ${formerGroupsMax} former groups.`);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, group, former_groups },
-    events: [{ type: "group.joined", group, former_groups }],
-  };
-}
-
-function chooseListing(listed: boolean, { uuid, party, blockedGroups }: BusinessContext): Answer {
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "The key directory lists AI companies only.");
-  if ((party.listed ?? false) === listed) return done;
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, listed },
-    events: [{ type: "directory.chosen", listed }],
-  };
-}
-
-/** The whole text is agreed to: another text under the same number is another agreement, which takes its place. */
-function agreeToTerms(
-  { version, sha256 }: CommandOf<CompanyProtocol, "terms.agree">,
-  view: BusinessView,
-): Answer {
-  const { uuid, party, blockedGroups } = view.snapshot.context;
-  if (party?.kind !== "ai_company")
-    return refusal("role_not_allowed", "Only an AI company agrees to these terms.");
-  const known = party.agreements ?? [];
-  if (known.some((each) => each.version === version && each.sha256 === sha256)) return done;
-  const agreement = { version, sha256, agreed_at: formatTimestamp(view.nowMs) };
-  const agreements = [...known.filter((each) => each.version !== version), agreement]
-    .sort((a, b) => a.version - b.version)
-    .slice(-agreementsMax);
-  return {
-    key: `party/${uuid}`,
-    body: { ...party, blocked_groups: blockedGroups, agreements },
-    events: [{ type: "terms.agreed", agreements }],
   };
 }
 

@@ -7,9 +7,15 @@
 import type { BusinessEvent } from "../../machines/business.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import { type BusinessProtocol, deletionOf } from "../messages/business.ts";
+import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
+import {
+  deletionOf,
+  type Removal,
+  type RemovalPlace,
+  type RemoveRecord,
+  type RemoveReply,
+} from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { logSeal } from "./log-entries.ts";

@@ -12,7 +12,6 @@ import type {
   AssignReply,
   CertificateFacts,
   CustodyFacts,
-  Deletion,
   HeldReason,
   KeptAct,
   KeyFacts,
@@ -25,7 +24,7 @@ import type {
   RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
-import type { Purge, Purged, Removal } from "../messages/removal.ts";
+import type { Deletion, Purge, Purged, Removal } from "../messages/removal.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
 

@@ -3,17 +3,17 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
-import type { DeclaredBrands } from "../../protocol/records/business-files.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
+import type { BrandFacts, BrandsProtocol } from "./brands.ts";
 import type { CompanyProtocol, TermsAgreement } from "./company.ts";
 import type { DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
-import type { RemovalProtocol } from "./removal.ts";
+import type { Deletion, RemovalProtocol } from "./removal.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -46,16 +46,6 @@ export interface PartyFacts {
   readonly listed?: boolean;
   /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
   readonly agreements?: readonly TermsAgreement[];
-}
-
-/** The brands of a business, each name once. */
-export interface BrandFacts {
-  /** Those that its served business files name in `brands_owned`. */
-  readonly owned: readonly string[];
-  /** Those that its served business files name in `brands_sold`. */
-  readonly sold: readonly string[];
-  /** Those that an operator confirmed as its own, whether a file names them or not. */
-  readonly confirmed: readonly string[];
 }
 
 export interface KeyFacts {
@@ -147,7 +137,7 @@ export interface LeafClaim {
   /** The domains of a business file's endpoints; absent on other types. */
   readonly domains?: readonly string[];
   /** The brands that a business file declares; absent on other types. */
-  readonly brands?: DeclaredBrands;
+  readonly brands?: Omit<BrandFacts, "confirmed">;
 }
 
 /** A leaf that does not pass its own checks, and names a record. */
@@ -186,6 +176,7 @@ export interface BusinessProtocol
     AttemptsProtocol,
     OpenUploadsProtocol,
     DomainsProtocol,
+    BrandsProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
@@ -215,12 +206,6 @@ export interface BusinessProtocol
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
   "group.block"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
   "group.unblock"(command: { readonly group: string; readonly act?: RegisterAct }): RegisterReply;
-  /** Confirms a brand as this business's own, or takes the confirmation back. */
-  "brand.confirm"(command: {
-    readonly name: string;
-    readonly confirmed: boolean;
-    readonly act?: RegisterAct;
-  }): RegisterReply;
   /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides whether it is held; repeatable by push_id. */
@@ -319,7 +304,7 @@ export type RegisterCommand = Extract<
       | "custody.state"
       | "group.block"
       | "group.unblock"
-      | "brand.confirm"
+      | keyof BrandsProtocol
       | keyof CompanyProtocol;
   }
 >;
@@ -345,17 +330,6 @@ export interface RecordHeadFacts {
   readonly sealed_at_ms: number;
   /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
   readonly deletions?: readonly Deletion[];
-}
-
-/** A deletion covers every version up to a generation. */
-export type Deletion = readonly [generation: number, documentHash: string];
-
-/** The deletion that covers a version; undefined for one that was not deleted. */
-export function deletionOf(
-  { deletions = [] }: Pick<RecordHeadFacts, "deletions">,
-  generation: number,
-): Deletion | undefined {
-  return deletions.find(([covered]) => covered >= generation);
 }
 
 /** A push as the hold rule sees it: the listings that it would leave for each record. */

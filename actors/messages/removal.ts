@@ -2,6 +2,7 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
+import type { RecordHeadFacts } from "./business.ts";
 import type { CommandOf, DoneReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
 
@@ -66,6 +67,17 @@ export interface Removal
   readonly generation: number;
   /** The hash of that version. */
   readonly hash: string;
+}
+
+/** A deletion covers every version up to a generation. */
+export type Deletion = readonly [generation: number, documentHash: string];
+
+/** The deletion that covers a version; undefined for one that was not deleted. */
+export function deletionOf(
+  { deletions = [] }: Pick<RecordHeadFacts, "deletions">,
+  generation: number,
+): Deletion | undefined {
+  return deletions.find(([covered]) => covered >= generation);
 }
 
 /** The bytes that a deletion owes: those of the record's versions up to a generation. */

@@ -1,4 +1,4 @@
-// Names that are also everyday words: nobody may keep others from using them, whoever owns a brand of that name («Organic»). These are the
+// Names that are also everyday words: no owner of a brand of that name may keep others from using them («Organic»). These are the
 // words of a dictionary of English in each of their forms, terms of trade that it does not have, and every term of the vocabularies.
 
 import { englishWords } from "./english-words.ts";

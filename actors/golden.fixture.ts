@@ -94,7 +94,7 @@ export const goldenLives: readonly GoldenLife[] = [
     ]),
   },
   life(integrationKeyActor, "k", [
-    { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99, caps },
+    { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", attempt: "a", records: 3, bytes: 99, caps },
   ]),
   life(bulkUploadActor, `${uuid}.bup_1`, [
     { type: "upload.issue", record_type: "products", key_id: "k", valid_ms: 3_600_000 },

@@ -94,6 +94,12 @@ const keyEvents: fc.Arbitrary<IntegrationKeyEvent> = fc.oneof(
       ...{ type: constant("push.charged"), seq: small, push_id: id, records: small, bytes: small, at_ms },
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...{ type: constant("push.uncharged"), push_id: id, records: small, bytes: small, at_ms },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: constant("key.retired"), at_ms }) },
 );
 
@@ -283,7 +289,7 @@ describe("every state", () => {
   it("of a business is reached by commands", () => {
     const open = { type: "party.open", party: partyFacts({ uuid: "x" }) } as const;
     const lives = [
-      [open, issue("active"), issue("revoked", "active"), issue("closed", "revoked")],
+      [open, issue("active"), issue("closed", "active"), issue("revoked", "closed")],
       [open, issue("withdrawn")],
     ];
     expect(statesOf(businessActor, lives)).toEqual(expect.arrayContaining([...restingStates(businessActor)]));

@@ -20,7 +20,8 @@ export const idempotencyKey: Parameter = {
   name: "Idempotency-Key",
   in: "header",
   required: true,
-  description: "Sending the same key with the same request replays the first answer.",
+  description:
+    "Sending the same key with the same request replays the first answer for 24 hours: what was done, or a refusal that follows from the request alone (400, 413, 415 and `type_not_publishable`). Any other refusal is judged again.",
   schema: { type: "string", pattern: idempotencyKeyPattern.source },
 };
 

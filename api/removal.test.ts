@@ -42,10 +42,11 @@ async function publish(
   id: string,
   by = business,
   changes: Readonly<Record<string, unknown>> = {},
+  sealedAtMs = Date.now(),
 ): Promise<string> {
   seq += 1;
   const records = [product(id, changes)];
-  const { batch_seal } = await seal(by, records, { seq });
+  const { batch_seal } = await seal(by, records, { seq, sealedAtMs });
   const answer = await send(
     surfaces.businessUrl,
     { key: by.signingKey, grant: "" },
@@ -280,21 +281,7 @@ describe("a removal needs", () => {
 
   it("to be written after the version that is served was sealed, not at the same instant", async () => {
     const sealedAtMs = Date.now();
-    seq += 1;
-    const records = [product("instant-1")];
-    const { batch_seal } = await seal(business, records, { seq, sealedAtMs });
-    const sent = {
-      path: "/v1/publish/products",
-      body: publishBody(batch_seal, records),
-      tag: "svc-push",
-    } as const;
-    const headers = { "idempotency-key": freshNonce() };
-    const published = await send(
-      surfaces.businessUrl,
-      { key: business.signingKey, grant: "" },
-      { ...sent, headers },
-    );
-    const [{ record_id } = { record_id: "" }] = published.json["results"] as readonly { record_id: string }[];
+    const record_id = await publish("instant-1", business, {}, sealedAtMs);
     const removeAt = async (ms: number) =>
       remove(
         "withdraw",
@@ -303,6 +290,14 @@ describe("a removal needs", () => {
     expect((await removeAt(sealedAtMs)).json).toMatchObject({ code: "seal_invalid", reason: "at_not_later" });
     expect(await isFound(record_id)).toBe(true);
     expect((await removeAt(sealedAtMs + 1)).status).toBe(200);
+  });
+
+  it("to be written after the version was received, even if the clock that sealed the version was ahead", async () => {
+    const record_id = await publish("ahead-1", business, {}, Date.now() + 240_000);
+    const claims = { record_id, at: formatTimestamp(Date.now()) };
+    const answer = await remove("withdraw", await sealRemoval(business, claims, business.signingKey));
+    expect(answer.status).toBe(200);
+    expect(await isFound(record_id)).toBe(false);
   });
 
   it("a seal of format 2, although one of format 1 is good", async () => {

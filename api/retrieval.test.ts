@@ -208,6 +208,21 @@ describe("a search", () => {
     });
   });
 
+  it("in a content coding is refused, whatever its bytes are", async () => {
+    const sent = (coding: string) =>
+      send(surfaces.retrievalUrl, company, {
+        ...{ path: "/v1/products/search", body: JSON.stringify(productSearch) },
+        headers: { "content-encoding": coding },
+      });
+    const refusal = await sent("gzip");
+    expect(refusal).toMatchObject({
+      status: 415,
+      json: { code: "media_type_unsupported", pointer: "/headers/content-encoding" },
+    });
+    expect(refusal.headers.get("accept-encoding")).toBe("identity");
+    expect((await sent("identity")).status).toBe(200);
+  });
+
   it("replayed is nonce_reused, even when its body is wrong too", async () => {
     const nonce = freshNonce();
     expect((await search(company, productSearch, "/v1/search", nonce)).status).toBe(400);

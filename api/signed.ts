@@ -113,7 +113,7 @@ async function answerOf<N extends string>(
   route: SignedRoute<N>,
   call: Omit<SignedCall<N>, "query">,
 ): Promise<Outcome> {
-  const fault = (route.mediaTypeFault ?? notJson)(call.request);
+  const fault = coded(call.request) ?? (route.mediaTypeFault ?? notJson)(call.request);
   const query = parseQuery(call.request.raw.url ?? "", route.queryNames);
   const isAnswered = fault === null && !isRefused(query);
   if (route.claimsMeanwhile && isAnswered) return route.answer({ ...call, query });
@@ -121,6 +121,15 @@ async function answerOf<N extends string>(
   if (reused !== null) return reused;
   if (isAnswered) return route.answer({ ...call, query });
   return fault ?? (query as Refused);
+}
+
+/** No coding of a body is undone here, so a body that says it has one is not what the route expects (RFC 9110 §15.5.16). */
+function coded({ headers, raw }: FastifyRequest): Refused | null {
+  const coding = headers["content-encoding"];
+  if (coding === undefined || coding === "identity" || !hasBody(raw)) return null;
+  const pointer = "/headers/content-encoding";
+  const detail = "A body is sent as it is, without a content coding.";
+  return refused(problem("media_type_unsupported", detail, { pointer }), { "accept-encoding": "identity" });
 }
 
 function notJson(request: FastifyRequest): Refused | null {

@@ -31,9 +31,12 @@ interface Removed {
   readonly seal: object;
 }
 
-async function published(id: string): Promise<{ readonly record_id: string; readonly origin: string }> {
+async function published(
+  id: string,
+  changes: object = {},
+): Promise<{ readonly record_id: string; readonly origin: string }> {
   const { services } = world.surfaces;
-  const bytes = product(id);
+  const bytes = product(id, rubbish(changes));
   seq += 1;
   await sealAndPublish(services, world.business, [bytes], { seq, aiPolicyVersion: 1 });
   const record_id = services.recordIdOf(world.business.party.uuid, "products", id);
@@ -91,9 +94,9 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
       ((await page(version, { served_at }))["checks"] as Readonly<Record<string, string>>)["served_at"];
     expect(await checked(servedAt)).toBe("within");
     expect(await checked(received)).toBe("unknown");
-    // A second document does not say when the first one ended the version.
+    // A second document does not say when a first withdrawal ended the version; of deletions the first one counts.
     await remove(version.record_id, action);
-    expect(await checked(servedAt)).toBe("unknown");
+    expect(await checked(servedAt)).toBe(action === "delete" ? "within" : "unknown");
   });
 
   it("nothing is shown any more once the record was published again", async () => {
@@ -121,6 +124,28 @@ describe.each(["withdraw", "delete"] as const)("after a document to %s", (action
       ...{ status: "withdrawn", removal: null, valid: true },
     });
   });
+});
+
+it("a version that was deleted stays deleted, whatever is published, withdrawn or deleted after it", async () => {
+  const first = await published("stays");
+  const second = await published("stays", { product_name: "Second" });
+  const { record_id } = first;
+  const deletion = await remove(record_id, "delete");
+  const statuses = async (...versions: readonly (typeof first)[]) =>
+    Promise.all(versions.map(async (each) => (await page(each))["status"]));
+  expect(await statuses(first, second)).toEqual(["deleted", "deleted"]);
+  await remove(record_id, "withdraw");
+  expect(await statuses(first, second)).toEqual(["deleted", "deleted"]);
+  const third = await published("stays", { product_name: "Third" });
+  expect(await statuses(first, second, third)).toEqual(["deleted", "deleted", "current"]);
+  const fourth = await published("stays", { product_name: "Fourth" });
+  await remove(record_id, "withdraw");
+  expect(await statuses(second, third, fourth)).toEqual(["deleted", "withdrawn", "withdrawn"]);
+  expect((await page(second)).removal).toMatchObject({ action: "delete", seal: deletion.seal });
+  expect((await page(fourth)).removal).toMatchObject({ action: "withdraw" });
+  await remove(record_id, "delete");
+  expect(await statuses(second, third, fourth)).toEqual(["deleted", "deleted", "deleted"]);
+  expect((await page(first)).removal).toMatchObject({ seal: deletion.seal });
 });
 
 describe("POST /v1/verify of the document on the page", () => {

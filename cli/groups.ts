@@ -1,5 +1,5 @@
-// `svc blocks` and `svc group`: which groups of AI companies a business blocks, and which group a company is in. For operators, who
-// act for both.
+// `svc blocks`, `svc brands` and `svc group`: which groups of AI companies a business blocks, which brands are confirmed as its own, and
+// which group a company is in. For operators, who act for both.
 
 import { jsonOption } from "./business-options.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
@@ -47,33 +47,63 @@ export const group: Command = {
   run: runGroup,
 };
 
+export const brands: Command = {
+  name: "brands",
+  usage: "BUSINESS_UUID",
+  summary: "show the brands of a business, or confirm one as its own (for operators)",
+  details: [
+    "  A confirmed brand that a business file of the business names in brands_owned is refused in the records of others.",
+    "  Words of everyday language and terms of the vocabularies cannot be confirmed. Repeating it does no harm.",
+  ],
+  options: {
+    confirm: { type: "string", value: "NAME", help: "confirm this brand as the business's own" },
+    unconfirm: { type: "string", value: "NAME", help: "take the confirmation back" },
+    ...actOptions,
+    json: jsonOption,
+    ...opsOptions,
+  },
+  run: runBrands,
+};
+
 type Shown = Readonly<Record<string, unknown>>;
 
 interface Change {
   readonly path: string;
-  readonly group: string;
+  readonly body: { readonly group: string } | { readonly name: string };
 }
 
 async function runBlocks(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const uuid = onlyArgument(args, { name: blocks.name, usage: blocks.usage });
   const path = `/ops/blocks/${encodeURIComponent(uuid)}`;
-  const [block, unblock] = [args.text("block"), args.text("unblock")];
-  if (block !== null && unblock !== null)
-    throw new UsageError("Use --block or --unblock, one at a time. See: svc help blocks");
-  const change =
-    block !== null
-      ? { path: `${path}/block`, group: block }
-      : unblock !== null
-        ? { path: `${path}/unblock`, group: unblock }
-        : null;
+  const asked = oneOf(args, "block", "unblock", blocks.name);
+  const change = asked === null ? null : { path: `${path}/${asked.option}`, body: { group: asked.value } };
   return run(args, context, { name: blocks.name, path, change, linesOf: blockLines });
+}
+
+async function runBrands(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const uuid = onlyArgument(args, { name: brands.name, usage: brands.usage });
+  const path = `/ops/brands/${encodeURIComponent(uuid)}`;
+  const asked = oneOf(args, "confirm", "unconfirm", brands.name);
+  const change = asked === null ? null : { path: `${path}/${asked.option}`, body: { name: asked.value } };
+  return run(args, context, { name: brands.name, path, change, linesOf: brandLines });
+}
+
+/** The option of the two that is given; null where neither is. */
+function oneOf(args: Arguments, does: string, undoes: string, command: string) {
+  const given = [does, undoes].flatMap((option) => {
+    const value = args.text(option);
+    return value === null ? [] : [{ option, value }];
+  });
+  if (given.length > 1)
+    throw new UsageError(`Use --${does} or --${undoes}, one at a time. See: svc help ${command}`);
+  return given[0] ?? null;
 }
 
 async function runGroup(args: Arguments, context: CommandContext): Promise<ExitCode> {
   const uuid = onlyArgument(args, { name: group.name, usage: group.usage });
   const path = `/ops/groups/${encodeURIComponent(uuid)}`;
   const join = args.text("join");
-  const change = join === null ? null : { path: `${path}/join`, group: join };
+  const change = join === null ? null : { path: `${path}/join`, body: { group: join } };
   return run(args, context, { name: group.name, path, change, linesOf: groupLines });
 }
 
@@ -95,7 +125,7 @@ async function run(
   const ops = await connectOps(args, context, act?.by ?? null);
   const answer = await (change === null
     ? ops.get(path)
-    : ops.post(change.path, { group: change.group, reason: act?.reason }));
+    : ops.post(change.path, { ...change.body, reason: act?.reason }));
   const { terminal } = context;
   if (args.flag("json")) terminal.print(JSON.stringify(answer));
   else {
@@ -134,6 +164,18 @@ function blockLines(answer: Shown): readonly string[] {
         `  ${visible(each.legal_name)} (${each.uuid})${each.former ? ", which has left the group" : ""}`,
     ),
   ]);
+}
+
+function brandLines(answer: Shown): readonly string[] {
+  const { legal_name, owned, sold, confirmed } = answer["brands"] as {
+    readonly legal_name: string;
+    readonly owned: readonly string[];
+    readonly sold: readonly string[];
+    readonly confirmed: readonly string[];
+  };
+  const line = (what: string, names: readonly string[]): string =>
+    `  ${what}: ${names.length === 0 ? "none" : names.map(visible).join(", ")}`;
+  return [visible(legal_name), line("owns", owned), line("sells", sold), line("confirmed", confirmed)];
 }
 
 function groupLines(answer: Shown): readonly string[] {

@@ -15,7 +15,7 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
 import { grant } from "./grant.ts";
-import { blocks, group } from "./groups.ts";
+import { blocks, brands, group } from "./groups.ts";
 import { commandHelp, programHelp, unknownCommand } from "./help.ts";
 import { holdCommands } from "./hold.ts";
 import { keygen } from "./keygen.ts";
@@ -79,6 +79,7 @@ const commands: readonly Command[] = [
     revoke,
     ledger,
     blocks,
+    brands,
     group,
     purges,
     witness,

@@ -65,12 +65,21 @@ describe("a file", () => {
   it.each([
     ["an empty one", "", "file_empty", 0],
     ["CRLF", `${line}\r\n${line}\r\n`, "line_crlf", 0],
-    ["a missing last newline", `${line}\n${line}`, "last_newline_missing", 1],
+    ["a last line that was cut off", `${line}\n${line.slice(0, -1)}`, "line_not_base64", 1],
     ["an empty line", `${line}\n\n${line}\n`, "line_empty", 1],
     ["a line that is no base64", `${line}\n${line}\n{}\n`, "line_not_base64", 2],
   ])("with a fault (%s) is refused with its line's index", async (_what, file, reason, index) => {
     const refusal = { code: "request_invalid", reason, pointer: `/file/${index}` };
     await expectRefused((upload) => sendFile(upload, file), refusal);
+  });
+
+  it("is the same with and without the LF of its last line", async () => {
+    const answers = await Promise.all(
+      [good, good.slice(0, -1)].map(async (each) => (await sendFile(await ask(), each)).json),
+    );
+    const [whole, bare] = answers;
+    expect(bare).toMatchObject({ records: 2, root: whole?.["root"] });
+    expect(bare?.["bytes"]).toBe(Number(whole?.["bytes"]) - 1);
   });
 
   it("with a record of 204,801 characters is refused", async () => {

@@ -15,6 +15,7 @@ export function businessReadsOf(
   services: NodeServices,
 ): Pick<BusinessDeps, "catalogue" | "readAttempts" | "readDomains" | "serviceActs"> {
   const common = { ...services, crypto: nativeCrypto };
+  const areDomainsChecked = services.config.domains.areChecked;
   const catalogue = {
     ...common,
     regions: servingRegions(services),
@@ -26,7 +27,7 @@ export function businessReadsOf(
       read: (request) => readCatalogueRecord(catalogue, request),
     },
     readAttempts: (request) => readPushAttempts(common, request),
-    readDomains: (businessUuid) => readOwnDomains(common, businessUuid),
+    readDomains: (businessUuid) => readOwnDomains({ ...common, areDomainsChecked }, businessUuid),
     serviceActs: {
       takedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
       heldDeletions: (businessUuid, after) => readOwnHeldDeletions(common, businessUuid, after),

@@ -5,6 +5,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
+import { createBrands } from "../service/brands.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import {
   jsonOf,
@@ -19,14 +20,17 @@ import {
 
 const since = "2026-01-01T00:00:00.000Z";
 const traders = "00000000-0000-4000-8000-00000000000a";
+const patience = { timeout: 15_000 };
 let node: PublishingNode;
 let owner: TestBusiness;
 let other: TestBusiness;
+let seller: TestBusiness;
 let seq = 0;
 
 beforeAll(async () => {
   node = await openPublishingNode();
   owner = await openBusiness(node.services, traders, "Northwind Traders Ltd");
+  seller = await openBusiness(node.services, "00000000-0000-4000-8000-00000000000c", "Saltmarsh Shops Ltd");
   other = await openBusiness(node.services, "00000000-0000-4000-8000-00000000000b", "Harrier Sports Ltd");
 });
 
@@ -100,8 +104,43 @@ describe("a company that the service certified, with nothing configured", () => 
         brands_owned: [{ name: "Harrier" }, { name: "NORTHWIND TRADERS" }],
       }),
     ).toEqual(["rejected", "scope_violation /business_name", "scope_violation /brands_owned/1/name"]);
-    expect(await publishFile(other, { brands_sold: [{ name: "Northwind Traders" }] })).toEqual(["accepted"]);
+    expect(await publishFile(other, { brands_sold: [{ name: "Harriers of old" }] })).toEqual(["accepted"]);
     expect(await errorsOf(other, naming)).toEqual(["rejected", "scope_violation /product_name"]);
+  });
+
+  it("may be named as the brand of what a business sells that says so in its own served file", async () => {
+    const offer = { ...naming, brand: "Northwind Traders" };
+    const file = await publishFile(seller, {
+      business_name: "Saltmarsh",
+      brands_sold: [{ name: "Northwind Traders" }],
+    });
+    expect(file).toEqual(["accepted"]);
+    await expect.poll(() => errorsOf(seller, offer), patience).toEqual(["accepted"]);
+    expect(await errorsOf(other, offer)).toContain("scope_violation /brand");
+  });
+
+  it("has a brand that nobody else names once an operator confirmed it, while a served file names it", async () => {
+    const fraud = { short_description: "Lindqvist & Rowe is a fraud. Buy from us." };
+    expect(
+      await publishFile(owner, { business_name: "Northwind", brands_owned: [{ name: "Lindqvist & Rowe" }] }),
+    ).toEqual(["accepted"]);
+    expect(await errorsOf(other, fraud)).toEqual(["accepted"]);
+    const brands = createBrands(node.services);
+    const act = { by: "Ada", reason: "The entry in the register of trade marks was shown." };
+    const asked = { business_uuid: traders, act };
+    const name = "LINDQVIST & ROWE";
+    await expect(brands.confirm({ ...asked, name: "Organic", confirmed: true })).rejects.toMatchObject({
+      code: "brand_not_protectable",
+    });
+    expect(await brands.confirm({ ...asked, name, confirmed: true })).toMatchObject({
+      value: { changed: true, subject: { owned: ["Lindqvist & Rowe"], confirmed: [name] } },
+    });
+    await expect
+      .poll(() => errorsOf(other, fraud), patience)
+      .toEqual(["rejected", "scope_violation /short_description"]);
+    expect(await errorsOf(owner, { brand: "Lindqvist & Rowe" })).toEqual(["accepted"]);
+    await brands.confirm({ ...asked, name, confirmed: false });
+    await expect.poll(() => errorsOf(other, fraud), patience).toEqual(["accepted"]);
   });
 
   it("is protected after a restart of the node, and no longer once it is closed", async () => {
@@ -117,6 +156,6 @@ describe("a company that the service certified, with nothing configured", () => 
       status_effective_from: since,
       status_reason: "ceased_trading",
     });
-    await expect.poll(() => errorsOf(other, naming)).toEqual(["accepted"]);
+    await expect.poll(() => errorsOf(other, naming), patience).toEqual(["accepted"]);
   });
 });

@@ -1,4 +1,4 @@
-// The examples of what operators read of nodes and actors. For tests.
+// The examples of what operators read of nodes and actors, and of what they do about brands. For tests.
 
 import { readFile } from "node:fs/promises";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -54,6 +54,11 @@ export async function inspectionExamples(
   const drain = { expected: { state: "active" }, ...act };
   await askOps("/ops/nodes/f00dfeed1234/drain", "/ops/nodes/:incarnation/drain", drain);
   await askOps("/ops/session", "/ops/session");
+  await askOps(`/ops/brands/${business}`, "/ops/brands/:business_uuid");
+  for (const name of ["confirm", "unconfirm"]) {
+    const brand = { name: "Lindqvist & Rowe", reason: "The entry in the register of trade marks was shown." };
+    await askOps(`/ops/brands/${business}/${name}`, `/ops/brands/:business_uuid/${name}`, brand);
+  }
   await askOps("/ops/session", "/ops/session", {
     token: tokenPlace,
     rights: ["read"],

@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => node.close());
 
-it("the same records are refused until the next day once they were published often enough, and the batch is taken then", async () => {
+it("the same records are refused until the next day once they were published often enough, and are taken then", async () => {
   const records = [product("same")];
   for (let seq = 1; seq <= repeatsPerDay; seq += 1)
     expect(
@@ -41,10 +41,18 @@ it("the same records are refused until the next day once they were published oft
   });
   const validated = await publish(node.services, business, body, { isOnlyValidated: true });
   expect(jsonOf(validated)).toEqual(jsonOf(refused));
-  const other = { seq: repeatsPerDay + 2, sealedAtMs: nowMs };
-  expect(await sealAndPublish(node.services, business, [product("other")], other)).toMatchObject({
-    status: 200,
-  });
   nowMs += 600_000;
-  expect(await publish(node.services, business, body)).toMatchObject({ status: 200 });
+  const next = { seq: repeatsPerDay + 1, sealedAtMs: nowMs };
+  expect(await sealAndPublish(node.services, business, records, next)).toMatchObject({ status: 200 });
+});
+
+it("a batch that fair use refused has not used its seq, which another batch takes", async () => {
+  const records = [product("again")];
+  const send = (of: readonly Uint8Array[], seq: number) =>
+    sealAndPublish(node.services, business, of, { seq, sealedAtMs: nowMs });
+  for (let seq = 101; seq <= 100 + repeatsPerDay; seq += 1) await send(records, seq);
+  for (let again = 0; again < 3; again += 1)
+    expect(jsonOf(await send(records, 200))).toMatchObject({ reason: "records_unchanged" });
+  expect(await send([product("other")], 150)).toMatchObject({ status: 200 });
+  expect(jsonOf(await send([product("more")], 150))).toMatchObject({ code: "seq_not_increasing" });
 });

@@ -130,6 +130,16 @@ export const operations: Readonly<Record<string, Proof>> = {
     ].map((key) => [key, { shownBy: "ops/blocks.test.ts: operators block, unblock and change groups" }]),
   ),
   ...Object.fromEntries(
+    ["confirm", "unconfirm"]
+      .flatMap((last) =>
+        ["path business_uuid", "body /name", "body /reason"].map(
+          (member) => `POST /ops/brands/{business_uuid}/${last} ${member}`,
+        ),
+      )
+      .concat("GET /ops/brands/{business_uuid} path business_uuid")
+      .map((key) => [key, { shownBy: "ops/blocks.test.ts: operators confirm brands, and take that back" }]),
+  ),
+  ...Object.fromEntries(
     ["path business_uuid", "query after"].map((member) => [
       `GET /ops/purges/{business_uuid} ${member}`,
       { shownBy: "ops/ops.test.ts: are shown late purges, and the deletions of a business in pages" },

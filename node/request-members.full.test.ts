@@ -64,6 +64,7 @@ async function opsDocument(): Promise<unknown> {
     ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}) },
     ...{
       blocks: rubbish({}),
+      brands: rubbish({}),
       takedowns: rubbish({}),
       heldDeletions: rubbish({}),
       cluster: rubbish({}),

@@ -11,7 +11,7 @@ export interface RetentionConfig {
   readonly logDays: number;
   /** Maximum size of all the node's log files together, in MiB. */
   readonly logMebibytes: number;
-  /** Number of hours after which the bytes of a deleted record are purged; never more than 30 days. */
+  /** Number of hours after which the purge of a deleted record begins; it is over within 30 days. */
   readonly purgeHours: number;
   /** Number of days that a held push, with its staged bytes, waits for a decision. */
   readonly holdDays: number;
@@ -32,7 +32,7 @@ export const retentionSettings = {
   logDays: { name: "SVC_LOG_RETENTION_DAYS", min: 1, max: 3_650, otherwise: 30 },
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },
   // A day less than is promised, for stores that are away when it is due.
-  purgeHours: { name: "SVC_PURGE_AFTER_HOURS", min: 0, max: 720, otherwise: 696 },
+  purgeHours: { name: "SVC_PURGE_AFTER_HOURS", min: 0, max: 719, otherwise: 696 },
   // Its staged bytes may be those of a record that is deleted meanwhile, which are gone within 30 days.
   holdDays: { name: "SVC_HOLD_DAYS", min: 1, max: 30, otherwise: 30 },
 } as const satisfies Record<keyof RetentionConfig, Bounds & { readonly name: string }>;

@@ -134,7 +134,7 @@ describe("the settings of retention", () => {
     ["SVC_ANALYTICS_RETENTION_DAYS", "1", "3650", "analyticsDays"],
     ["SVC_LOG_RETENTION_DAYS", "1", "3650", "logDays"],
     ["SVC_LOG_MEBIBYTES", "8", "1048576", "logMebibytes"],
-    ["SVC_PURGE_AFTER_HOURS", "0", "720", "purgeHours"],
+    ["SVC_PURGE_AFTER_HOURS", "0", "719", "purgeHours"],
     ["SVC_HOLD_DAYS", "1", "30", "holdDays"],
   ])("%s is a whole number from %s to %s", (setting, least, most, member) => {
     for (const text of [least, most])

@@ -209,6 +209,20 @@ describe("an operator ends a certificate", () => {
     });
   });
 
+  it("for a graver reason once it has ended, from the same moment, never for a lesser one or from a later one", async () => {
+    const { uuid } = (await newBusiness(node)).party;
+    const [since, later] = ["2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"];
+    await end(uuid, "--status", "closed", "--status-reason", "ended", "--effective-from", since);
+    const withdrawn = await end(uuid, "--status", "withdrawn", "--status-reason", "approval_reversed");
+    expect(JSON.parse(withdrawn.printed)).toMatchObject({ changed: true, since });
+    const closed = await end(uuid, "--status", "closed", "--status-reason", "ended");
+    expect([closed.code, closed.said]).toEqual([3, expect.stringContaining("is already withdrawn")]);
+    const revoked = ["--status", "revoked", "--status-reason", "fraud"];
+    const refused = await end(uuid, ...revoked, "--effective-from", later);
+    expect([refused.code, refused.said]).toEqual([3, expect.stringContaining(`has ended from ${since} on`)]);
+    expect(JSON.parse((await end(uuid, ...revoked)).printed)).toMatchObject({ changed: true, since });
+  });
+
   it("that two operators end at once: the issuances stay one history", async () => {
     const { uuid } = (await newBusiness(node)).party;
     const runs = await Promise.all(

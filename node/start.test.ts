@@ -23,6 +23,16 @@ it("names the ports that it got where any was asked for, the operators' too (N3)
   expect((await fetch(`${node.urls.ops_url}/healthz`)).status).toBe(200);
 });
 
+it("says at once that a new sandbox cannot publish its samples while background processing is off", async () => {
+  vi.stubEnv("SVC_OPS_LISTEN", "127.0.0.1:0");
+  vi.stubEnv("SVC_BACKGROUND", "off");
+  await using node = await startNode({ home, portBase: 0, logLevel: "silent" });
+  await expect(node.seeded).rejects.toThrow(
+    "SVC_BACKGROUND: is off, and a new sandbox publishes its samples",
+  );
+  expect((await fetch(`${node.urls.ops_url}/healthz`)).status).toBe(200);
+});
+
 it("opens nothing where a port is taken, and holds none of the others (N3)", async () => {
   const taken = await holdPort("127.0.0.1", 0);
   const portBase = taken.port - 2;

@@ -4,6 +4,7 @@
 //       closes the stores.
 //   N3. The ports are reserved before anything else is opened: the URLs built from them belong to this node.
 
+import { existsSync } from "node:fs";
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -208,6 +209,11 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
   const { keys, config, anchors, clock, parties, keyStore, hostedSigner } = services;
   const { grant } = keys;
   if (grant === null || !config.samples) return null;
+  if (!config.background && !existsSync(join(config.home, "sandbox.json")))
+    throw new ConfigError(
+      "SVC_BACKGROUND",
+      "is off, and a new sandbox publishes its samples in the background; start it with on first, or with SVC_SAMPLES=no",
+    );
   return whileItPasses(() =>
     seedSandbox({
       home: config.home,

@@ -26,6 +26,7 @@ import { type AddressRate, createAddressRate } from "../service/address-rate.ts"
 import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createBlocks } from "../service/blocks.ts";
+import { createBrands } from "../service/brands.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createHeldDeletions } from "../service/held-deletions.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
@@ -214,6 +215,7 @@ function opsOf(
     revocations: revocationsOf(services, authentication),
     ledgers: operatorLedgersOf(services),
     blocks: createBlocks(services),
+    brands: createBrands(services),
     takedowns: createTakedowns(services),
     heldDeletions: createHeldDeletions(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),

@@ -124,7 +124,7 @@ describe("who acts (G2)", () => {
       ...["/ops/keys/k/revoke", "/ops/mandates/b/m/revoke", "/ops/certificates/u/withdraw"].map(
         (url) => ["registrars", url] as const,
       ),
-      ...["/ops/grants/revoke", "/ops/blocks/b/block", "/ops/groups/c/join"].map(
+      ...["/ops/grants/revoke", "/ops/blocks/b/block", "/ops/brands/b/confirm", "/ops/groups/c/join"].map(
         (url) => ["registrars", url] as const,
       ),
       ["moderators", "/ops/takedowns/x/impose"],

@@ -1,4 +1,4 @@
-// The shapes of what operators are shown of blocks and groups.
+// The shapes of what operators are shown of blocks, groups and brands.
 
 import { anyText, described, flag, listOf, named, object, type Shape, uuid } from "../protocol/shape.ts";
 
@@ -24,6 +24,20 @@ export const blockState = named(
         }),
       ),
       "In the order in which they were blocked.",
+    ),
+  }),
+);
+const brandNames = listOf(anyText);
+export const brandState = named(
+  "BrandState",
+  object({
+    business_uuid: uuid,
+    legal_name: anyText,
+    owned: described(brandNames, "What its served business files name in `brands_owned`."),
+    sold: described(brandNames, "What they name in `brands_sold`."),
+    confirmed: described(
+      brandNames,
+      "What was confirmed as its own. Those among `owned` are protected while its certificate is active.",
     ),
   }),
 );

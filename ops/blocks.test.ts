@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { ok } from "../protocol/result.ts";
 import type { BlockState, Blocks, GroupState } from "../service/blocks.ts";
+import type { BrandState, Brands } from "../service/brands.ts";
 import { RegisterRefused } from "../service/parties.ts";
-import { act, authorization, by, noBlocks, openOps } from "./ops.fixture.ts";
+import { act, authorization, by, noBlocks, noBrands, openOps } from "./ops.fixture.ts";
 
 const [business, company] = ["10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"];
 const blocked: BlockState = {
@@ -26,11 +27,19 @@ const blocks: Blocks = {
   ofCompany: async (uuid) => (uuid === company ? ok(joined) : noBlocks.ofCompany(uuid)),
   joinGroup: done("join", joined),
 };
+const branded: BrandState = {
+  ...{ business_uuid: business, legal_name: "Diamonds Ltd" },
+  ...{ owned: ["Lindqvist & Rowe"], sold: [], confirmed: ["Lindqvist & Rowe"] },
+};
+const brands: Brands = {
+  ofBusiness: async (uuid) => (uuid === business ? ok(branded) : noBrands.ofBusiness(uuid)),
+  confirm: done("confirm", branded),
+};
 const ask = async (url: string, payload?: object, given = blocks) => {
   const headers = { authorization };
   const method = payload === undefined ? "GET" : "POST";
   const request = { method, url, headers, ...(payload === undefined ? {} : { payload }) } as const;
-  const answer = await openOps({ blocks: given }).inject(request);
+  const answer = await openOps({ blocks: given, brands }).inject(request);
   return { status: answer.statusCode, json: answer.json() };
 };
 
@@ -54,7 +63,24 @@ it("operators block, unblock and change groups", async () => {
   expect(asked).toEqual([["join", { company_uuid: company, group: "b", act: { by, ...act } }]]);
 });
 
+it("operators confirm brands, and take that back", async () => {
+  expect((await ask(`/ops/brands/${business}`)).json).toEqual({ brands: branded });
+  expect((await ask(`/ops/brands/${company}`)).status).toBe(404);
+  for (const [last, confirmed] of [
+    ["confirm", true],
+    ["unconfirm", false],
+  ] as const) {
+    asked.length = 0;
+    const answer = await ask(`/ops/brands/${business}/${last}`, { name: "Lindqvist & Rowe", ...act });
+    expect(answer).toEqual({ status: 200, json: { changed: true, brands: branded } });
+    const request = { business_uuid: business, name: "Lindqvist & Rowe", confirmed, act: { by, ...act } };
+    expect(asked).toEqual([["confirm", request]]);
+  }
+});
+
 it.each([
+  [`/ops/brands/${business}/confirm`, { ...act }, /name/],
+  [`/ops/brands/${business}/confirm`, { name: "x".repeat(101), ...act }, /name/],
   [`/ops/blocks/${business}/block`, { ...act }, /group/],
   [`/ops/blocks/${business}/block`, { group: "g", reason: "x", by: "Bob" }, /additional/],
   [`/ops/blocks/${business}/unblock`, { group: "x".repeat(65), ...act }, /group/],

@@ -1,14 +1,36 @@
-// What operators change for businesses and AI companies until these do so in a portal: whom a business blocks, and the group of
-// a company.
+// What operators change for businesses and AI companies: whom a business blocks and the group of a company, until these do so in a
+// portal, and the brands that are confirmed as a business's own.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { Brands } from "../service/brands.ts";
 import { actOf } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
 import { type Body, bodies } from "./shapes.ts";
 
-/** Adds the routes. */
+/** Adds the routes of brands. */
+export function addBrandRoutes(server: FastifyInstance, brands: Brands): void {
+  server.get<{ Params: { business_uuid: string } }>("/ops/brands/:business_uuid", async ({ params }, reply) =>
+    show(reply, "brands", await brands.ofBusiness(params.business_uuid)),
+  );
+  for (const [last, confirmed] of [
+    ["confirm", true],
+    ["unconfirm", false],
+  ] as const) {
+    server.post<{ Params: { business_uuid: string }; Body: Body<"brand"> }>(
+      `/ops/brands/:business_uuid/${last}`,
+      { schema: { body: bodies.brand.schema } },
+      async (request, reply) => {
+        const { params, body } = request;
+        const asked = { ...params, name: body.name, confirmed, act: actOf(request) };
+        return tell(reply, "brands", await brands.confirm(asked));
+      },
+    );
+  }
+}
+
+/** Adds the routes of blocks and groups. */
 export function addBlockRoutes(server: FastifyInstance, blocks: Blocks): void {
   server.get<{ Params: { business_uuid: string } }>("/ops/blocks/:business_uuid", async ({ params }, reply) =>
     show(reply, "blocks", await blocks.ofBusiness(params.business_uuid)),

@@ -32,7 +32,7 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 /** By the pattern of the route, which a caller cannot write in another way. */
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
   [/^\/ops\/ledgers\//, "money"],
-  [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|groups)\//, "parties"],
+  [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|brands|groups)\//, "parties"],
   [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],
 ];

@@ -12,7 +12,7 @@ import type { Operation } from "../api/route.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
-import { blockState, changed, groupState } from "./block-shapes.ts";
+import { blockState, brandState, changed, groupState } from "./block-shapes.ts";
 import { neededRight, opsRights } from "./guard.ts";
 import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
@@ -189,6 +189,21 @@ const blocks: readonly Operation[] = [
         parameters: [businessUuid],
       }),
   ),
+  read(
+    "/ops/brands/:business_uuid",
+    "The brands of a business: what its business files name, and what is confirmed",
+    object({ brands: brandState }),
+    { parameters: [businessUuid], problems: ["not_found"] },
+  ),
+  ...Object.entries({
+    confirm: "Confirms a brand as a business's own, which protects it in the texts of others",
+    unconfirm: "Takes the confirmation of a brand back",
+  }).map(([last, summary]) =>
+    act(`/ops/brands/:business_uuid/${last}`, {
+      ...{ summary, body: bodies.brand, answer: changed("brands", brandState) },
+      parameters: [businessUuid],
+    }),
+  ),
   shown("/ops/groups/:company_uuid", "company", groupState, [companyUuid]),
   act("/ops/groups/:company_uuid/join", {
     summary: "Changes the group of an AI company, which keeps its former groups",
@@ -230,7 +245,8 @@ const cluster: readonly Operation[] = [
 export function openApiOf(isClustered: boolean): JsonObject {
   const info = {
     title: "Operations",
-    description: "Health, state, revocations, accounts, blocks and takedowns, for the operators of a node.",
+    description:
+      "Health, state, revocations, accounts, blocks, brands and takedowns, for the operators of a node.",
     servers: [],
   };
   const acts = [

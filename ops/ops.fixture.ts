@@ -6,6 +6,7 @@ import type { KeptAct } from "../actors/messages/business.ts";
 import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { Brands } from "../service/brands.ts";
 import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
@@ -82,6 +83,7 @@ export const noBlocks: Blocks = {
   joinGroup: nothing,
 };
 
+export const noBrands: Brands = { ofBusiness: nothing, confirm: nothing };
 export const noTakedowns: Takedowns = {
   ...{ of: nothing, impose: nothing, lift: nothing },
   inForce: () => ({ takedowns: [], total: 0 }),
@@ -139,6 +141,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     revocations: noRevocations,
     ledgers: noLedgers,
     blocks: noBlocks,
+    brands: noBrands,
     takedowns: noTakedowns,
     heldDeletions: noHeldDeletions,
     audit: { record: () => {} },

@@ -10,6 +10,7 @@ import { createMetrics } from "./metrics.ts";
 import {
   noActing,
   noBlocks,
+  noBrands,
   noHeldDeletions,
   noInspection,
   noLedgers,
@@ -38,6 +39,7 @@ const server = buildOps({
   revocations: noRevocations,
   ledgers: noLedgers,
   blocks: noBlocks,
+  brands: noBrands,
   takedowns: noTakedowns,
   heldDeletions: noHeldDeletions,
   audit: { record: () => {} },

@@ -21,6 +21,7 @@ import {
 } from "../api/platform-answers.ts";
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import type { Blocks } from "../service/blocks.ts";
+import type { Brands } from "../service/brands.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
@@ -28,7 +29,7 @@ import type { Revocations } from "../service/revocations.ts";
 import type { Takedowns } from "../service/takedowns.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
 import { type AuditLog, addAudit, rightFor } from "./acts.ts";
-import { addBlockRoutes } from "./blocks.ts";
+import { addBlockRoutes, addBrandRoutes } from "./blocks.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
 import { addHeldDeletionRoutes } from "./held-deletions.ts";
@@ -68,6 +69,7 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   readonly ledgers: OperatorLedgers;
   readonly blocks: Blocks;
+  readonly brands: Brands;
   readonly takedowns: Takedowns;
   readonly heldDeletions: HeldDeletions;
   /** Where actions are recorded. */
@@ -143,6 +145,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addRevocationRoutes(server, deps.revocations);
   addLedgerRoutes(server, deps.ledgers);
   addBlockRoutes(server, deps.blocks);
+  addBrandRoutes(server, deps.brands);
   addTakedownRoutes(server, deps.takedowns);
   addHeldDeletionRoutes(server, deps.heldDeletions);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);

@@ -75,6 +75,8 @@ const movable = described(
 const checkpointLengthMax = 2_048;
 
 const groupLengthMax = 64;
+/** Length of a name in `brands_owned`. */
+const brandLengthMax = 100;
 
 /** The body that each address takes. */
 export const bodies = {
@@ -100,6 +102,10 @@ export const bodies = {
       text(groupLengthMax),
       "Name of a group of AI companies; that of a company that never changed its group is its UUID.",
     ),
+    ...actMembers,
+  }),
+  brand: object({
+    name: described(text(brandLengthMax), "Name of the brand, as a business file writes it."),
     ...actMembers,
   }),
   joinGroup: object({

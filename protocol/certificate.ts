@@ -46,6 +46,31 @@ export interface CertificateSubject {
   readonly uuid: string;
 }
 
+type Standing = Pick<Certificate, "status" | "status_effective_from">;
+
+/** How much each status says; what follows on an end says no less. */
+const weight: Readonly<Record<CertificateStatus, number>> = {
+  active: 0,
+  closed: 1,
+  withdrawn: 2,
+  revoked: 3,
+};
+
+/**
+ * Why an issuance must not follow another one; null if it may. A certificate that has ended can end for a graver reason, closed, withdrawn
+ * and revoked in this order, and from an earlier moment, never for a lesser one or from a later moment: nothing that was said of the business
+ * is unsaid. Only a new verification starts over.
+ */
+export function transitionFault(before: Standing, next: Standing): string | null {
+  if (next.status === "active" || before.status === "active") return null;
+  if (weight[next.status] < weight[before.status])
+    return `The certificate is already ${before.status}, which says more than that it is ${next.status}.`;
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
+  return next.status_effective_from > before.status_effective_from
+    ? `The certificate has ended from ${before.status_effective_from} on: name that moment or an earlier one, or none.`
+    : null;
+}
+
 const shape = closed<Certificate>({
   v: literal(1),
   subject: closed<CertificateSubject>({ kind: oneOf(["business", "ai_company"]), uuid }),

@@ -95,7 +95,8 @@ export async function acceptBatch(
   if (isRefused(staged)) return staged;
   const { caps } = gate;
   const use = { seq: seal.seq, push_id: pushId };
-  const charge = { ...use, digest: request.contentDigest, records: seal.tree_size, bytes, caps };
+  const { requestHash: attempt } = request.caller;
+  const charge = { ...use, digest: request.contentDigest, attempt, records: seal.tree_size, bytes, caps };
   const own = keyRef(party.uuid, key.key_id);
   const charged = await deps.actors.ask(own, { type: "push.charge", ...charge });
   if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged, charge);
@@ -131,7 +132,12 @@ async function admitAndAccept(
       : { records, count, mayHold: true, listings, pending };
   const offeredAtMs = facts.at_ms;
   const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
-  if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
+  if (admitted.status !== "admitted") {
+    // It was not accepted, so it has used neither its seq nor its caps (Q5 in actors/integration-key).
+    const uncharge = { push_id: sealed.pushId, attempt: request.caller.requestHash };
+    await deps.actors.ask(keyRef(party.uuid, key.key_id), { type: "push.uncharge", ...uncharge });
+    return notAdmitted(staged, admitted);
+  }
   const { number, held_reasons, received_at_ms: receivedAtMs = offeredAtMs } = admitted;
   const isNumberedNow = receivedAtMs === offeredAtMs;
   const times = {

@@ -177,6 +177,11 @@ async function write(
   let length = 0;
   let left = bytesLeft;
   let renewedAtMs = deps.clock.now();
+  const keep = async (records: readonly Uint8Array[]): Promise<void> => {
+    const leaves = records.map((bytes) => ({ bytes, hash: leafHash(bytes, sha256) }));
+    for (const leaf of leaves) tree.add(leaf.hash);
+    if (leaves.length > 0) await writer.append(leaves);
+  };
   for (let step = await events.next(); step.done !== true; step = await events.next()) {
     const event = step.value;
     if (event.kind === "fault") return refused(event.problem);
@@ -191,17 +196,16 @@ async function write(
     const records = lines.take(event.bytes);
     if (isRefused(records)) return records;
     hash.update(event.bytes);
-    const leaves = records.map((bytes) => ({ bytes, hash: leafHash(bytes, sha256) }));
-    for (const leaf of leaves) tree.add(leaf.hash);
-    if (leaves.length > 0) await writer.append(leaves);
+    await keep(records);
     if (deps.clock.now() - renewedAtMs < renewEveryMs) continue;
     renewedAtMs = deps.clock.now();
     const renewed = await deps.actors.ask(upload, { type: "upload.begin", attempt });
     if (renewed.status !== "begun")
       return renewed.status === "refused" ? uploadConflict(renewed.reason) : uploadUnknown();
   }
-  const cut = lines.end();
-  if (cut !== null) return cut;
+  const last = lines.end();
+  if (isRefused(last)) return last;
+  await keep(last);
   return {
     name: attempt,
     bytes: length,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { BrandFacts } from "../actors/messages/brands.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";
@@ -60,7 +61,7 @@ describe("the names of certified companies", () => {
     expect(protectedBy(...again)).toEqual(["Northwind Traders"]);
   });
 
-  it("are the same in whatever order and however often their entries come (F2)", () => {
+  it("are the same in whatever order and however often their entries come (F3)", () => {
     const open = issued(first, 3);
     const closed = issued(first, 4, { status: "closed" });
     expect(protectedBy(closed, open)).toEqual([]);
@@ -91,5 +92,37 @@ describe("the names of certified companies", () => {
     const entry = issued(first, 3);
     const later = { ...entry, body: entry.body.replace("certificate.v1", "certificate.v2") };
     expect(protectedBy(later, issued(second, 1, { name: "Fellside Mills Ltd" }))).toEqual(["Fellside Mills"]);
+  });
+
+  it("include a brand while it is confirmed, a served file names it, and the company is certified (F2)", () => {
+    const brands = (change: number, facts: Partial<BrandFacts>): RegisterEntry => {
+      const body = { uuid: first, brands: { owned: [], sold: [], confirmed: [], ...facts } };
+      return { table: "party", partition: first, key: first, change, body: JSON.stringify(body) };
+    };
+    const certificate = issued(first, 1, { name: "Lindqvist Ltd" });
+    const [owned, confirmed] = [
+      ["Fellside Mills", "Organic"],
+      ["FELLSIDE MILLS", "Organic"],
+    ];
+    expect(protectedBy(certificate, brands(2, { owned, confirmed }))).toEqual(["Fellside Mills"]);
+    expect(protectedBy(brands(2, { owned, confirmed }), certificate)).toEqual(["Fellside Mills"]);
+    expect(protectedBy(brands(2, { owned, confirmed }))).toEqual([]);
+    for (const facts of [{ owned }, { confirmed }, { sold: owned, confirmed }])
+      expect(protectedBy(certificate, brands(2, facts))).toEqual([]);
+    expect(protectedBy(certificate, brands(3, { confirmed }), brands(2, { owned, confirmed }))).toEqual([]);
+    const closed = issued(first, 4, { status: "closed" });
+    expect(protectedBy(certificate, brands(2, { owned, confirmed }), closed)).toEqual([]);
+  });
+
+  it("never include an everyday word, and tell the brands of each business", () => {
+    const names = createCertifiedNames();
+    expect(names.brandsOf(first)).toEqual({ confirmed: [], sold: [] });
+    const brands = { owned: ["Organic"], sold: ["Fellside"], confirmed: ["Organic"] };
+    const party = { uuid: first, brands };
+    names.put(issued(first, 1));
+    names.put({ table: "party", partition: first, key: first, change: 2, body: JSON.stringify(party) });
+    expect(names.index.some(["organic"], () => true)).toBe(false);
+    expect(names.brandsOf(first)).toEqual({ confirmed: ["Organic"], sold: ["Fellside"] });
+    expect(names.brandsOf(first)).toBe(names.brandsOf(first));
   });
 });

@@ -46,6 +46,10 @@ async function register(
     if (grant.owner !== undefined)
       await registerOwner(deps, { uuid: party.uuid, jwk: grant.owner.public_key, validFrom });
     await deps.parties.registerKey(key);
+    if (role === "integration") {
+      const held = { uuid: party.uuid, key_id: keyId, custody: "self", effective_from: validFrom } as const;
+      await deps.parties.stateCustody(held);
+    }
   } else if ((await deps.parties.facts(grant.party.uuid, keyId)).key === "revoked") {
     return { status: "refused", detail: "The key was revoked." };
   }

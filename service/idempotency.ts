@@ -1,6 +1,7 @@
 // Idempotency-Key: a request is answered once, and its answer replayed (specification, «Endpoints»).
-//   I1. Answers are stored only for final outcomes: never 401, 409, 429 or 5xx. After one of those the key is free
-//       again.
+//   I1. Answers are stored only for final outcomes: what was done, and of refusals those that follow from the request alone. Any other
+//       refusal says what the service knew at that moment (no mandate yet, a certificate that is replaced, a cap, an outage): nothing was
+//       done, and after it the key is free again.
 //   I2. While the request is being answered, the claim on its key is renewed, whatever delays the answer; a claim that
 //       is not renewed expires, so the claim of a process that died or stalled soon passes to another.
 //   I3. A renewal delays nothing: neither the answer nor the settlement waits for one.
@@ -9,7 +10,7 @@ import type { IdempotentAnswer, IntegrationKeyCommand } from "../actors/messages
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { toBase64Url } from "../protocol/bytes.ts";
-import { problem } from "../protocol/problem.ts";
+import { type ProblemCode, problem } from "../protocol/problem.ts";
 import type { ActorRef } from "../storage/actor-store.ts";
 import { type Outcome, refused } from "./answer.ts";
 
@@ -109,21 +110,24 @@ function renewClaim(
   };
 }
 
-/** Whether answers with this status may be replayed to a repeated request (I1). */
-function isKept(status: number): boolean {
-  return status < 500 && status !== 401 && status !== 409 && status !== 429;
-}
+/** Refusals of a request that can never be accepted, whatever becomes of the caller and of what the service knows (I1). */
+const finalRefusals: ReadonlySet<ProblemCode> = new Set([
+  "request_invalid",
+  "record_too_large",
+  "media_type_unsupported",
+  "type_not_publishable",
+]);
 
 function keptAnswer(outcome: Outcome): IdempotentAnswer | null {
   if (outcome.kind === "problem") {
-    if (!isKept(outcome.problem.status)) return null;
+    if (!finalRefusals.has(outcome.problem.code)) return null;
     return {
       status: outcome.problem.status,
       headers: { ...outcome.headers, "content-type": "application/problem+json" },
       body: JSON.stringify(outcome.problem),
     };
   }
-  return typeof outcome.body === "string" && isKept(outcome.status)
+  return typeof outcome.body === "string" && outcome.status < 400
     ? { status: outcome.status, headers: outcome.headers, body: outcome.body }
     : null;
 }

@@ -45,6 +45,7 @@ export function leafJudge(
     countries: keptOf(sealedUnder(mandates, seal)).map(({ countries }) => countries),
     lists: deps.lists,
     ownNames: decideOwnNames(deps.lists, uuid, facts),
+    brands: deps.lists.certified.brandsOf(uuid),
   };
   const seen = new Set<string>();
   const judge = (bytes: Uint8Array): JudgedLeaf => {

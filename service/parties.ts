@@ -115,6 +115,15 @@ export interface Parties {
     readonly blocked: boolean;
     readonly act?: RegisterAct;
   }): Promise<boolean>;
+  /** The party's entry as its actor has it, which may be ahead of every register; null for one that was never opened. */
+  party(uuid: string): Promise<PartyFacts | null>;
+  /** Confirms a brand as the business's own, or takes it back. Returns false if it changed nothing. */
+  confirmBrand(request: {
+    readonly uuid: string;
+    readonly name: string;
+    readonly confirmed: boolean;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   /** An AI company changes its group; the blocks of its former groups follow it. Returns false if it changed nothing. */
   joinGroup(request: {
     readonly uuid: string;
@@ -124,6 +133,12 @@ export interface Parties {
   /** An AI company chooses whether the key directory lists it. */
   setListed(request: { readonly uuid: string; readonly listed: boolean }): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
+}
+
+async function readParty({ actors }: Pick<PartiesDeps, "actors">, uuid: string): Promise<PartyFacts | null> {
+  const command = { type: "register.read", keys: [`party/${uuid}`] } as const;
+  const [entry] = (await actors.ask(businessRef(uuid), command)).entries;
+  return entry === undefined ? null : (JSON.parse(entry.body) as PartyFacts);
 }
 
 export function createParties(deps: PartiesDeps): Parties {
@@ -170,6 +185,8 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     setBlocked: ({ uuid, blocked, ...asked }) =>
       change(uuid, { type: blocked ? "group.block" : "group.unblock", ...asked }),
+    party: (uuid) => readParty(deps, uuid),
+    confirmBrand: ({ uuid, ...asked }) => change(uuid, { type: "brand.confirm", ...asked }),
     joinGroup: ({ uuid, ...asked }) => change(uuid, { type: "group.join", ...asked }),
     setListed: ({ uuid, listed }) => ask(uuid, { type: "directory.choose", listed }),
     facts,

@@ -68,6 +68,7 @@ export async function publishAd(deps: PublishAdDeps, call: SealedAdCall): Promis
     countries: null,
     lists: deps.lists,
     ownNames: decideOwnNames(deps.lists, businessUuid, sealed.facts),
+    brands: deps.lists.certified.brandsOf(businessUuid),
   });
   if (!judged.ok)
     return refused(

@@ -177,7 +177,8 @@ function planOf(
 ): Planned {
   const plan = new Map<string, Listings>();
   const { countries, ownNames } = request;
-  const rules = { collection: "products", countries, lists: deps.lists, ownNames } as const;
+  const brands = deps.lists.certified.brandsOf(request.businessUuid);
+  const rules = { collection: "products", countries, lists: deps.lists, ownNames, brands } as const;
   const leaves = request.records.map((leaf): ParsedLeaf | undefined => {
     const judged = judgeRecord(leaf, rules);
     if (!judged.ok) return undefined;

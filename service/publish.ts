@@ -28,6 +28,7 @@
 //   | seq                               | key      | seq.check                               | seq_not_increasing |
 //   | charge, once the batch is stored  | key      | push.charge                             | rate_limited, seq_not_increasing, key_unknown |
 //   | fair use and hold                 | business | push.admit                              | rate_limited, business_not_verified |
+//   | the charge, of one not admitted   | key      | push.uncharge                           | |
 //   | acceptance                        | push     | push.accept                             | unavailable |
 //   | settlement, of up to 50 records   | push     | push.await                              | unavailable |
 //   | what was refused, for its attempts | business | refusal.keep                            | |

@@ -7,12 +7,16 @@ import type { DomainsAnswer } from "../protocol/wire/domains.ts";
 import { answerJson, type Outcome } from "./answer.ts";
 
 export async function readOwnDomains(
-  { actors }: { readonly actors: Pick<ActorSystem, "ask"> },
+  {
+    actors,
+    areDomainsChecked,
+  }: { readonly actors: Pick<ActorSystem, "ask">; readonly areDomainsChecked: boolean },
   businessUuid: string,
 ): Promise<Outcome> {
   const known = await actors.ask(businessRef(businessUuid), { type: "domains.read" });
   const domains = known.domains.map((each) => ({
     ...each,
+    next_probe_at: areDomainsChecked ? each.next_probe_at : null,
     challenge: domainChallenge(businessUuid, each.domain),
     txt_name: challengeName(each.domain),
     file_url: challengeUrl(each.domain),

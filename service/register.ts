@@ -299,6 +299,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     cache.blocks.put(entry.key, party.blocked_groups, entry.change);
     cache.listings.put(entry.key, party.listed, entry.change);
     cache.groups.put(party, entry.change);
+    cache.names.put(entry);
   }
   if (entry.table === "certificate") {
     cache.names.put(entry);

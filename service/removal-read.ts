@@ -1,7 +1,7 @@
-// What keeps a record out of serving, or had its bytes purged, as the business's own actor has it.
+// What ended a version of a record, or had its bytes purged, as the business's own actor has it.
 
 import { businessRef } from "../actors/messages/refs.ts";
-import type { Removal } from "../actors/messages/removal.ts";
+import { deletionOf, type Removal } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
@@ -10,17 +10,21 @@ import { failureAnswer } from "./failure.ts";
 /** The maximum time that a page waits for the business's actor, which may live in another region. */
 const askMs = 2_000;
 
-/** Null while the record is served, and if the actor cannot be reached in time. */
+/**
+ * The deletion that covers the version, or else the document that keeps the record out of serving. Null if there is neither, and if the
+ * actor cannot be reached in time.
+ */
 export async function readRemoval(
   actors: Pick<ActorSystem, "ask">,
   businessUuid: string,
-  record_id: string,
+  { record_id, generation }: { readonly record_id: string; readonly generation: number },
 ): Promise<Removal | null> {
   const business = businessRef(businessUuid);
   const patience = { timeoutMs: askMs };
   try {
     const { head } = await actors.ask(business, { type: "record.read", record_id }, patience);
-    const document_hash = head?.removed_by;
+    const [, deletion] = (head && deletionOf(head, generation)) ?? [];
+    const document_hash = deletion ?? head?.removed_by;
     if (document_hash === undefined) return null;
     return (await actors.ask(business, { type: "removal.read", document_hash }, patience)).removal;
   } catch (error) {

@@ -126,7 +126,7 @@ async function apply(
       return notFound;
     case "not_later": {
       const sealedAt = formatTimestamp(reply.sealed_at_ms);
-      const detail = `at must be later than ${sealedAt}, when the version that is served was sealed.`;
+      const detail = `at must be later than ${sealedAt}, when the version that is served was sealed or received, whichever came first.`;
       return sealRefused("at_not_later", detail, { pointer: "/document_base64" });
     }
     case "held": {

@@ -20,7 +20,7 @@ import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { type Certificate, openCertificate } from "../protocol/certificate.ts";
+import { type Certificate, openCertificate, transitionFault } from "../protocol/certificate.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../protocol/identifiers.ts";
 import { ok, type Refusal, type Result, refuse } from "../protocol/result.ts";
@@ -83,8 +83,9 @@ export interface Revocations {
   }): Outcome<MandateState>;
   certificate(uuid: string): Found<CertificateState>;
   /**
-   * Takes effect at `effective_from`, or now if that is null; what is already revoked stays revoked, from an earlier
-   * instant if one is given. The keys of an AI company end as well, unless `keep_keys` is given (V4).
+   * Takes effect at `effective_from`; if that is null, at the moment from which the certificate has ended already, or now. What has ended
+   * stays so, for a graver reason or from an earlier moment if one is given (`transitionFault`). The keys of an AI company end as well,
+   * unless `keep_keys` is given (V4).
    */
   endCertificate(request: {
     readonly uuid: string;
@@ -265,12 +266,12 @@ async function endCertificate(
   const fault = momentFault("effective_from", effective_from, deps);
   if (fault !== null) return fault;
   const { certificate, facts } = before;
-  const from = effective_from ?? formatTimestamp(deps.clock.now());
-  if (facts.status === "revoked" && status !== "revoked")
-    return refuse("refused", "The certificate is already revoked, which is stronger than being ended.");
-  // Timestamps have a fixed width, so comparing them as text orders them in time.
-  if (facts.status === status && facts.status_effective_from <= from)
-    return ok({ changed: false, since: facts.status_effective_from, subject: certificateState(before) });
+  const ended = facts.status === "active" ? null : facts.status_effective_from;
+  const from = effective_from ?? ended ?? formatTimestamp(deps.clock.now());
+  const faultOfOrder = transitionFault(facts, { status, status_effective_from: from });
+  if (faultOfOrder !== null) return refuse("refused", faultOfOrder);
+  if (facts.status === status && from === ended)
+    return ok({ changed: false, since: from, subject: certificateState(before) });
   const { legal_name, country, verified_since, subject } = certificate;
   const cert_id = await deps.parties.issueCertificate({
     ...{ uuid, kind: subject.kind, legal_name, country, verified_since },

@@ -172,7 +172,7 @@ interface Version {
   readonly status: Findings["status"];
   readonly certId: string;
   readonly published: PublishedVersion;
-  /** What keeps the record out of serving. */
+  /** What deleted this version, or keeps the record out of serving. */
   readonly removal: Removal | null;
   readonly takedown: TakedownFacts | null;
   readonly order: Findings["purge_order"];
@@ -192,8 +192,10 @@ async function findVersion(
   // The register may be ahead of the head, and behind it.
   const takedown = register.takenDown.of(businessUuid, recordId);
   const isCurrent = head.live && head.hash === hash && takedown === null;
-  const removal = head.live ? null : await readRemoval(actors, businessUuid, recordId);
   const { generation, isPurged } = published;
+  const removal = isCurrent
+    ? null
+    : await readRemoval(actors, businessUuid, { record_id: recordId, generation });
   const order =
     head.live && !isPurged ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
   return {
@@ -213,21 +215,19 @@ async function findVersion(
 }
 
 /**
-/**
- * Why a version is not current. Between a withdrawal and a deletion, only the document distinguishes; until that is at hand, both are
- * withdrawn. What its business did itself counts before a takedown. A record that is out of serving without a document fell with its
- * newest version: an earlier one was superseded before.
+ * Why a version is not current. One that was deleted stays so, whatever came after; only the document tells that, and until it is at
+ * hand, the version counts as withdrawn, or as superseded once the record is published again. What its business did itself counts
+ * before a takedown. A record that is out of serving without a document fell with its newest version: an earlier one was superseded.
  */
 function statusOf(
   { head, isPurged, generation }: PublishedVersion,
   { takedown, removal, order }: Pick<Version, "removal" | "takedown" | "order">,
 ): Version["status"] {
   if (isPurged) return "purged";
-  if (order !== null) return "deleted";
+  if (order !== null || removal?.action === "delete") return "deleted";
   if (removal === null && generation < head.generation) return "superseded";
   if (removal === null && takedown !== null) return "taken_down";
-  if (head.live) return "superseded";
-  return removal?.action === "delete" ? "deleted" : "withdrawn";
+  return head.live ? "superseded" : "withdrawn";
 }
 
 /** The endpoints of these bytes, with what is known of their domains; null once other bytes are served. */

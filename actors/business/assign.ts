@@ -4,11 +4,12 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import type { Listings } from "../../protocol/listings.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { PushSeal } from "../messages/standing.ts";
 import type { Decision } from "../system/definition.ts";
 import { refusedAssignment, selectCancelled } from "./cancel.ts";
-import { nameDomains, namingFiles, selectNamed } from "./domains.ts";
 import { nameRows } from "./record-texts.ts";
 import { answerKey, answers, type HeadRow, heads, lastPrices } from "./rows.ts";
+import { nameInFiles, namingFiles, type ServedFile, selectNamed } from "./served-files.ts";
 import { restate } from "./serving.ts";
 import { pushFault, sealRows, selectForFault } from "./standing.ts";
 import { lastGeneration, lastNumber } from "./terms.ts";
@@ -60,7 +61,7 @@ export function assignChunk(
     ...nameRows(command.refused, view),
     answers.write(asked, reply),
   );
-  const named = nameDomains(domainsIn(command.leaves, assignments), view);
+  const named = nameInFiles(filesIn(command.leaves, assignments), view);
   return {
     reply,
     events: [
@@ -73,14 +74,15 @@ export function assignChunk(
   };
 }
 
-/** The domains that the versions just assigned name, by their records. */
-function domainsIn(
+/** What the business files among the versions just assigned name. */
+function filesIn(
   leaves: readonly LeafClaim[],
   assignments: readonly LeafAssignment[],
-): ReadonlyMap<string, readonly string[]> {
-  const files = new Map<string, readonly string[]>();
-  for (const [at, { record_id, domains }] of leaves.entries())
-    if (domains !== undefined && (assignments[at]?.generation ?? 0) > 0) files.set(record_id, domains);
+): ReadonlyMap<string, ServedFile> {
+  const files = new Map<string, ServedFile>();
+  for (const [at, { record_id, domains, brands = null }] of leaves.entries())
+    if (domains !== undefined && (assignments[at]?.generation ?? 0) > 0)
+      files.set(record_id, { domains, brands });
   return files;
 }
 
@@ -112,9 +114,10 @@ function assignLeaf(
     bpid: leaf.business_product_id,
     listings: leaf.listings,
     ...formerOf(head, leaf.listings),
+    ...(head?.deletions === undefined ? {} : { deletions: head.deletions }),
     ...(head?.taken_down ? { taken_down: true } : {}),
     ...(leaf.mandate === undefined ? {} : { mandate: leaf.mandate }),
-    sealed_at_ms: Date.parse(command.seal.sealed_at),
+    sealed_at_ms: sealedAtMs(command.seal),
   });
   return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
 }
@@ -127,4 +130,9 @@ function formerOf(head: HeadRow | undefined, listings: Listings): Pick<HeadRow, 
 
 export function countListings(listings: Readonly<Record<string, unknown>>): number {
   return Object.keys(listings).length;
+}
+
+/** When a push was sealed, in Unix milliseconds: it was not after it was received, whatever the clock of its sealer said. */
+function sealedAtMs({ sealed_at, received_at }: PushSeal): number {
+  return Math.min(Date.parse(sealed_at), Date.parse(received_at));
 }

@@ -11,7 +11,7 @@ import {
   businessUuid as uuid,
 } from "../facts.fixture.ts";
 import type { CertificateStatus, PartyFacts } from "../messages/business.ts";
-import { agreementsMax } from "./company-entries.ts";
+import { agreementsMax } from "./company.ts";
 import { businessActor } from "./definition.ts";
 
 type Business = ActorHarness<"business">;

@@ -66,14 +66,7 @@ import {
 } from "./rows.ts";
 import { restatePage, selectForRestate } from "./serving.ts";
 import { readHolds, selectForSettlement, settleHold } from "./settle-hold.ts";
-import {
-  fallPolicies,
-  fallRecords,
-  isReview,
-  listLive,
-  readStanding,
-  selectForReview,
-} from "./standing.ts";
+import { fallPolicies, fallRecords, isReview, listLive, readStanding, selectForReview } from "./standing.ts";
 import type { BusinessView } from "./view.ts";
 
 type Snapshot = BusinessView["snapshot"];
@@ -96,6 +89,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
     "custody.state": changeRegister,
     "group.block": changeRegister,
     "group.unblock": changeRegister,
+    "brand.confirm": changeRegister,
     "group.join": changeRegister,
     "directory.choose": changeRegister,
     "terms.agree": changeRegister,

@@ -9,13 +9,13 @@
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import { watchedDomainsMax } from "../../protocol/limits.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
-import type { BusinessProtocol, LeafClaim } from "../messages/business.ts";
+import type { BusinessProtocol, PartyFacts } from "../messages/business.ts";
 import type { DomainFacts, DomainStatus } from "../messages/domains.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { afterProbe, type DomainRow, domainFacts, newDomain, watchedDomain } from "./domain-row.ts";
-import { factsIn, type RegisterRow, registerEntries, selectRegister } from "./rows.ts";
+import { factsIn, registerEntries, selectRegister } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -35,18 +35,13 @@ export interface DomainChange {
   readonly events: readonly BusinessEvent[];
   readonly puts: readonly PartitionRow[];
   readonly deletes: readonly RowKey[];
+  /** What the party's entry says of the domains from now on, if they changed (K3). */
+  readonly facts?: readonly DomainFacts[];
 }
-
-/** The records of these leaves that say which domains they name. */
-export function namingFiles(leaves: readonly LeafClaim[]): readonly string[] {
-  return leaves.flatMap(({ record_id, domains: named }) => (named === undefined ? [] : [record_id]));
-}
-
-const unchanged: DomainChange = { events: [], puts: [], deletes: [] };
 
 /** Selects what {@link nameDomains} reads for these records. */
-export function selectNamed(recordIds: readonly string[], uuid: string): readonly RowSelection[] {
-  return recordIds.length === 0 ? [] : [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
+export function selectNamedDomains(recordIds: readonly string[], uuid: string): readonly RowSelection[] {
+  return [domainsOfFiles.select(recordIds), ...selectDomains(uuid)];
 }
 
 export function selectDomains(uuid: string): readonly RowSelection[] {
@@ -59,7 +54,6 @@ function partyKey(uuid: string): string {
 
 /** The versions that are served from now on of these records name these domains; none for a record that is served no longer. */
 export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view: BusinessView): DomainChange {
-  if (files.size === 0) return unchanged;
   const before = rowsOf(view);
   const rows: Rows = new Map(before);
   const puts: PartitionRow[] = [];
@@ -73,12 +67,13 @@ export function nameDomains(files: ReadonlyMap<string, readonly string[]>, view:
   }
   for (const [domain, { files, status }] of rows)
     if (files === 0 && status !== "suspended") rows.delete(domain);
-  const changed = changeOf(before, rows, view);
+  const changed = changeOf(before, rows);
   const timer = timerFor(rows, view.nowMs, view);
   const setFor = view.snapshot.context.domainsAtMs;
   const isSooner = timer !== null && (setFor === null || timer.at_ms < setFor);
   return {
-    events: [...changed.events, ...(isSooner ? [{ type: "domains.named" as const, timer }] : [])],
+    ...changed,
+    events: isSooner ? [{ type: "domains.named", timer }] : [],
     puts: [...puts, ...changed.puts],
     deletes: [...deletes, ...changed.deletes],
   };
@@ -141,17 +136,18 @@ export function noteProbes(
   // Where nobody looks, the next try is not before the next interval.
   const notBefore = view.nowMs + (probed.length === 0 ? schedule.interval_ms : 0);
   const timer = timerFor(rows, notBefore, view);
-  const { events, puts, deletes } = changeOf(before, rows, view);
+  const { facts, puts, deletes } = changeOf(before, rows);
+  const entry = registerParty(facts === undefined ? {} : { domains: facts }, view);
   return {
     reply: { status: "done" },
     events: [
-      ...events,
+      ...entry.events,
       {
         ...{ type: "domains.probed", probed: probed.length, timer },
         ...{ confirmed: become("confirmed"), suspended: become("suspended") },
       },
     ],
-    ...{ puts, deletes },
+    ...{ puts: [...puts, ...entry.puts], deletes },
   };
 }
 
@@ -178,29 +174,30 @@ function timerFor(
 function changeOf(
   before: ReadonlyMap<string, DomainRow>,
   rows: ReadonlyMap<string, DomainRow>,
-  view: BusinessView,
-): DomainChange {
+): Omit<DomainChange, "events"> {
   const changed = [...rows].filter(([domain, row]) => before.get(domain) !== row);
   const gone = [...before.keys()].filter((domain) => !rows.has(domain));
-  if (changed.length + gone.length === 0) return unchanged;
-  const puts = changed.map(([domain, row]) => domains.write(domain, row));
-  const deletes = gone.map((domain) => domains.key(domain));
-  const facts = watchedOf(rows).map(([domain, row]) => domainFacts(domain, row));
-  const entry = partyEntry(facts, view);
-  if (entry === null) return { events: [], puts, deletes };
-  const keys = [partyKey(view.id)];
+  if (changed.length + gone.length === 0) return { puts: [], deletes: [] };
   return {
-    events: [{ type: "register.changed", keys, change: entry.change }],
-    puts: [...puts, registerEntries.write(partyKey(view.id), entry)],
-    deletes,
+    puts: changed.map(([domain, row]) => domains.write(domain, row)),
+    deletes: gone.map((domain) => domains.key(domain)),
+    facts: watchedOf(rows).map(([domain, row]) => domainFacts(domain, row)),
   };
 }
 
-/** The party's entry with these domains; null if it says so already. */
-function partyEntry(facts: readonly DomainFacts[], view: BusinessView): RegisterRow | null {
-  const known = registerEntries.read(view, partyKey(view.id));
-  if (known === undefined) return null;
-  const body = JSON.stringify({ ...factsIn("party", known), domains: facts });
+/** Writes these facts into the party's entry, unless it says so already. */
+export function registerParty(
+  facts: Pick<PartyFacts, "domains" | "brands">,
+  view: BusinessView,
+): Pick<DomainChange, "events" | "puts"> {
+  const key = partyKey(view.id);
+  const known = registerEntries.read(view, key);
+  if (known === undefined) return { events: [], puts: [] };
+  const body = JSON.stringify({ ...factsIn("party", known), ...facts });
+  if (body === known.body) return { events: [], puts: [] };
   const change = lastNumber(view, view.snapshot.context.change) + 1;
-  return body === known.body ? null : { ...known, change, body };
+  return {
+    events: [{ type: "register.changed", keys: [key], change }],
+    puts: [registerEntries.write(key, { ...known, change, body })],
+  };
 }

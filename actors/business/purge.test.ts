@@ -11,7 +11,7 @@ import {
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
-import type { LatePurges, Purge, Purged } from "../messages/removal.ts";
+import { deletionOf, type LatePurges, type Purge, type Purged } from "../messages/removal.ts";
 import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
@@ -145,7 +145,7 @@ describe("a purge", () => {
       versions: [{ generation: 1 }],
     });
     expect(business.send({ type: "record.read", record_id: recordId(1) }).head).toMatchObject({
-      ...{ live: false, deleted: true, bpid: null, listings: {}, hash: "hash 1" },
+      ...{ live: false, deletions: [[1, "document 1"]], bpid: null, listings: {}, hash: "hash 1" },
     });
     // Told again, it is what it was.
     business.nowMs += 5_000;
@@ -171,9 +171,27 @@ describe("a purge", () => {
       generation: 2,
       bpid: "own",
       listings: { US: ["10.00", "USD"] },
+      deletions: [[1, "document 1"]],
     });
-    expect(head).not.toHaveProperty("deleted");
   });
+});
+
+it("a version that is deleted again and again is known by its first deletion", () => {
+  const business = open();
+  publish(business, "p", 1);
+  finish(business, "p");
+  erase(business, 1, 1_000);
+  for (let again = 1; again <= 5; again += 1) erase(business, 1, 1_000, `again ${again}`);
+  const { head } = business.send({ type: "record.read", record_id: recordId(1) });
+  expect(head?.deletions).toEqual([[1, "document 1"]]);
+  for (let more = 2; more <= 7; more += 1) {
+    publish(business, `p${more}`, 1);
+    finish(business, `p${more}`);
+    erase(business, 1, 1_000, `document ${more}`);
+  }
+  const after = business.send({ type: "record.read", record_id: recordId(1) }).head;
+  expect(after?.deletions).toEqual([4, 5, 6, 7].map((each) => [each, `document ${each}`]));
+  expect(after && deletionOf(after, 1)).toEqual([4, "document 4"]);
 });
 
 describe("the work of a purge", () => {

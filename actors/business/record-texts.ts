@@ -11,7 +11,7 @@ import { withoutRecord } from "../../protocol/price-shock.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol, HeldReason, NamedRecord, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { ForgetReply, Purge } from "../messages/removal.ts";
+import { deletionOf, type ForgetReply, type Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { admissions, heads, pendingMax } from "./rows.ts";
@@ -95,7 +95,8 @@ export function forgetRecord(
 /** The head of a record that was not published again keeps nothing that its bytes said. */
 function bareHead({ record_id, generation }: Purge, view: ActorView): readonly PartitionRow[] {
   const head = heads.read(view, record_id);
-  if (!head?.deleted || head.generation > generation) return [];
+  if (head === undefined || head.live || head.generation > generation) return [];
+  if (deletionOf(head, head.generation) === undefined) return [];
   const { former: _former, ...kept } = head;
   return [heads.write(record_id, { ...kept, bpid: null, listings: {} })];
 }

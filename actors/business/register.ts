@@ -2,6 +2,7 @@
 // Each change writes the whole entry with a higher `change` and requests its projection into every region.
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
+import { transitionFault } from "../../protocol/certificate.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
@@ -16,9 +17,11 @@ import type {
 import { personRole } from "../messages/person-role.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
-import { agreeToTerms, chooseListing, joinGroup } from "./company-entries.ts";
+import { confirmBrand } from "./brands.ts";
+import { agreeToTerms, chooseListing, joinGroup } from "./company.ts";
 import { logChange } from "./log-entries.ts";
 import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
+import { type Answer, type Change, done, refusal } from "./register-answer.ts";
 import {
   factsIn,
   heads,
@@ -56,6 +59,7 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
     case "group.block":
     case "group.unblock":
     case "group.join":
+    case "brand.confirm":
     case "directory.choose":
     case "terms.agree":
       return [`party/${uuid}`];
@@ -78,19 +82,6 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
       return [takedownKey(command.record_id, uuid)];
   }
 }
-
-export interface Change {
-  readonly key: string;
-  /** The facts of the entry. */
-  readonly body: unknown;
-  /** Set for a mandate, which has rows of its own. */
-  readonly mandate?: MandateFacts;
-  readonly events?: readonly BusinessEvent[];
-  /** Rows besides that of the entry. */
-  readonly puts?: readonly PartitionRow[];
-}
-
-type Answer = Change | RegisterReply;
 
 export function changeRegister(
   command: RegisterCommand,
@@ -138,17 +129,11 @@ function rowsOf(
     : { puts: [registerEntries.write(key, row)] };
 }
 
-const done: RegisterReply = { status: "done" };
-
 /** A closed party opens nothing: no key, no mandate, no AI policy. It may still end what it has. */
 function closedFault({ snapshot }: BusinessView): RegisterReply | null {
   return snapshot.matches("closed")
     ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
     : null;
-}
-
-function refusal(code: string, detail: string): RegisterReply {
-  return { status: "refused", code, detail };
 }
 
 function decideChange(command: RegisterCommand, view: BusinessView, context: BusinessContext): Answer {
@@ -167,6 +152,8 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
       return changeBlock(command, context, known);
     case "group.join":
       return joinGroup(command.group, context);
+    case "brand.confirm":
+      return confirmBrand(command, context, known);
     case "directory.choose":
       return chooseListing(command.listed, context);
     case "terms.agree":
@@ -260,7 +247,10 @@ function changeBlock(
   };
 }
 
-/** Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. */
+/**
+ * Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. An end is never
+ * taken back in part.
+ */
 function issueCertificate(
   { certificate, follows }: Extract<RegisterCommand, { type: "certificate.issue" }>,
   key: string,
@@ -268,6 +258,8 @@ function issueCertificate(
 ): Answer {
   if (follows !== (current?.cert_id ?? null))
     return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
+  const fault = current && transitionFault(current, certificate);
+  if (fault !== null) return refusal("certificate_transition", fault);
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {
     key,

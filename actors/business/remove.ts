@@ -3,22 +3,32 @@
 //   X1. A document is applied once, however often and however late it is sent: it never touches a version published since.
 //   X2. A document and its seal are kept for as long as the business exists, whatever becomes of the record.
 //   X3. After a revocation for compromise a deletion changes nothing before an operator has decided on it (held-deletions.ts).
+//   X4. A version that a deletion covers stays deleted, whatever is published, withdrawn or deleted after it.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { HeldDeletion, Removal, RemovalPlace, RemoveRecord, RemoveReply } from "../messages/removal.ts";
+import {
+  deletionOf,
+  type HeldDeletion,
+  type Removal,
+  type RemovalPlace,
+  type RemoveRecord,
+  type RemoveReply,
+} from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { nameDomains, selectNamed } from "./domains.ts";
 import { logSeal } from "./log-entries.ts";
 import { owePurge } from "./purge.ts";
 import { type HeadRow, heads, heldDeletions, removalOrder, removals } from "./rows.ts";
+import { nameInFiles, selectNamed, unserved } from "./served-files.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
+/** Deletions that a head names; of a record that was deleted more often, a later one stands for those before. */
+const deletionsMax = 4;
 /** Maximum number of documents listed at once. */
 const listedMax = 100;
 
@@ -103,11 +113,10 @@ export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, view.snapshot.context.number) + 1;
   const place = { collection, number, change, generation, hash };
-  const { deleted: wasDeleted, unserved: _wasOut, ...kept } = head;
-  const isDeleted = action === "delete" || wasDeleted === true;
+  const { unserved: _wasOut, ...kept } = head;
   const out = { ...kept, live: false, change, number, removed_by: document_hash };
   const owed = owePurge(command, { record_id, document_hash, collection, generation, number }, view);
-  const named = nameDomains(new Map(collection === "business_files" ? [[record_id, []]] : []), view);
+  const named = nameInFiles(new Map(collection === "business_files" ? [[record_id, unserved]] : []), view);
   const events: readonly BusinessEvent[] = [
     {
       type: "record.removed",
@@ -122,9 +131,20 @@ export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {
   return {
     place,
     events,
-    puts: [heads.write(record_id, isDeleted ? { ...out, deleted: true } : out), ...owed.puts, ...named.puts],
+    puts: [
+      heads.write(record_id, action === "delete" ? withDeletion(out, document_hash) : out),
+      ...owed.puts,
+      ...named.puts,
+    ],
     deletes: named.deletes,
   };
+}
+
+/** Of a version that is deleted already, the first deletion counts (X4). */
+function withDeletion(head: HeadRow, documentHash: string): HeadRow {
+  if (deletionOf(head, head.generation) !== undefined) return head;
+  const deletions = [...(head.deletions ?? []), [head.generation, documentHash] as const];
+  return { ...head, deletions: deletions.slice(-deletionsMax) };
 }
 
 function removed(

@@ -4,8 +4,8 @@
 // (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges (57), pushes (60) and refused batches
-// (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), and the domains of endpoints
-// (90) and of each business file (91; both domains.ts).
+// (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), the domains of endpoints
+// (90) and of each business file (91; both domains.ts), and the brands of each business file (92, brands.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -25,7 +25,7 @@ import type {
   RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
-import type { HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
+import type { Deletion, HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
@@ -80,34 +80,39 @@ type PackedHead = readonly [
   listings: Listings,
   sealedAtMs: number,
   removedBy?: string | null,
-  deleted?: 1 | null,
+  deletions?: readonly Deletion[] | null,
   former?: Listings | null,
   /** 1 for taken down, 2 for unserved. */
-  out?: number,
+  out?: number | null,
+  mandate?: number,
 ];
 
 /** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
   const { collection, generation, change, number, hash, bpid, listings, sealed_at_ms: sealedAtMs } = head;
-  const { removed_by: removedBy, deleted, former } = head;
+  const { removed_by: removedBy, deletions, former } = head;
   const live = head.live ? 1 : 0;
   const packed = [collection, generation, change, live, number, hash, bpid, listings, sealedAtMs] as const;
   const out = (head.taken_down ? 1 : 0) + (head.unserved ? 2 : 0);
-  const rest = [removedBy ?? null, deleted ? 1 : null, former ?? null, out === 0 ? null : out] as const;
+  const rest = [
+    ...[removedBy ?? null, deletions ?? null, former ?? null],
+    ...[out === 0 ? null : out, head.mandate ?? null],
+  ] as const;
   return JSON.stringify([...packed, ...rest.slice(0, rest.findLastIndex((each) => each !== null) + 1)]);
 }
 
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as PackedHead;
   const [collection, generation, change, live, number, hash, bpid, listings, sealed_at_ms] = stored;
-  const [, , , , , , , , , removedBy = null, deleted = null, former = null, out = 0] = stored;
+  const [, , , , , , , , , removedBy = null, deletions = null, former = null, out = null, mandate] = stored;
   return {
     ...{ collection, generation, change, live: live === 1, number, hash, bpid, listings, sealed_at_ms },
     ...(removedBy === null ? {} : { removed_by: removedBy }),
-    ...(deleted === 1 ? { deleted: true } : {}),
+    ...(deletions === null ? {} : { deletions }),
     ...(former === null ? {} : { former }),
-    ...((out & 1) === 0 ? {} : { taken_down: true }),
-    ...((out & 2) === 0 ? {} : { unserved: true }),
+    ...(((out ?? 0) & 1) === 0 ? {} : { taken_down: true }),
+    ...(((out ?? 0) & 2) === 0 ? {} : { unserved: true }),
+    ...(mandate === undefined ? {} : { mandate }),
   };
 }
 

@@ -32,8 +32,8 @@ import type {
 import type { Decision, Message } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
 import { countListings } from "./assign.ts";
-import { nameDomains, selectNamed } from "./domains.ts";
 import { factsIn, heads, mandatePrefix, registerEntries, registerOf, selectRegister } from "./rows.ts";
+import { nameInFiles, selectNamed, unserved } from "./served-files.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -221,7 +221,7 @@ export function fallRecords(
   }
   if (fallen.length === 0) return { reply: { status: "done" } };
   const files = fallen.filter(({ collection }) => collection === "business_files");
-  const named = nameDomains(new Map(files.map(({ record_id }) => [record_id, []])), view);
+  const named = nameInFiles(new Map(files.map(({ record_id }) => [record_id, unserved])), view);
   return {
     reply: { status: "done" },
     events: [

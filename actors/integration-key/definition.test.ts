@@ -7,11 +7,12 @@ import { integrationKeyActor } from "./definition.ts";
 const open = () => driveActor(integrationKeyActor, "key");
 const caps = { records_per_hour: 100, bytes_per_day: 1_000 };
 const small = { records: 1, bytes: 1, caps };
-const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
+const charge = (seq: number, push: string, records = 10, bytes = 100, attempt = "r") => ({
   type: "push.charge" as const,
   seq,
   push_id: push,
   digest: `digest of ${push}`,
+  attempt,
   records,
   bytes,
   caps: { records_per_hour: 1_000, bytes_per_day: 10_000 },
@@ -100,6 +101,77 @@ describe("seq and charges (Q2)", () => {
       status: "seq_not_increasing",
       last_seq: 9,
     });
+  });
+});
+
+describe("the charge of a push that was not admitted (Q5)", () => {
+  const uncharge = (push_id: string, attempt = "r") => ({ type: "push.uncharge", push_id, attempt }) as const;
+  const usedOf = ({ snapshot: { context } }: ReturnType<typeof open>) => [
+    context.recordsThisHour.used,
+    context.bytesToday.used,
+  ];
+
+  it("is given back with its seq, so that another push takes both", () => {
+    const key = open();
+    key.send(charge(0, "p0", 5, 50));
+    key.send(charge(1, "p1"));
+    expect(key.send(uncharge("p1"))).toEqual({ status: "done" });
+    expect(usedOf(key)).toEqual([5, 50]);
+    expect(key.send({ type: "seq.check", seq: 1, push_id: "p1", charge: small })).toEqual({
+      status: "accepted",
+    });
+    const check = { type: "caps.check", digest: "digest of p1", content_length: 1, caps } as const;
+    expect(key.send(check)).toMatchObject({ known_push_id: null });
+    expect(key.send(charge(1, "other"))).toEqual({ status: "accepted" });
+    expect(key.send(charge(0, "more"))).toEqual({ status: "seq_not_increasing", last_seq: 1 });
+    // Told again, it is what it was.
+    key.send(uncharge("p1"));
+    expect(usedOf(key)).toEqual([15, 150]);
+  });
+
+  it("falls back to the last one that stands, in whatever order charges are taken back", () => {
+    for (const order of [
+      ["p5", "p6"],
+      ["p6", "p5"],
+    ]) {
+      const key = open();
+      for (const seq of [4, 5, 6]) key.send(charge(seq, `p${seq}`));
+      for (const push of order) key.send(uncharge(push));
+      expect(key.send(charge(4, "x"))).toEqual({ status: "seq_not_increasing", last_seq: 4 });
+      expect(key.send(charge(5, "x"))).toEqual({ status: "accepted" });
+    }
+    const first = open();
+    first.send(charge(0, "p0"));
+    first.send(uncharge("p0"));
+    expect(first.send(charge(0, "x"))).toEqual({ status: "accepted" });
+  });
+
+  it("never frees the seq of a push that stands, however many are taken back at once", () => {
+    const key = open();
+    for (let seq = 1; seq <= 12; seq += 1) key.send(charge(seq, `p${seq}`));
+    for (let seq = 12; seq >= 2; seq -= 1) key.send(uncharge(`p${seq}`));
+    expect(key.send(charge(1, "x"))).toMatchObject({ status: "seq_not_increasing" });
+    expect(usedOf(key)).toEqual([10, 100]);
+  });
+
+  it("stays if another request with the same batch relied on it since", () => {
+    const key = open();
+    key.send(charge(1, "p1", 10, 100, "first"));
+    expect(key.send(charge(1, "p1", 10, 100, "second"))).toEqual({ status: "known" });
+    key.send(uncharge("p1", "first"));
+    expect(usedOf(key)).toEqual([10, 100]);
+    key.send(uncharge("p1", "second"));
+    expect(usedOf(key)).toEqual([0, 0]);
+  });
+
+  it("is not taken from a later window, and is given back for a retired key as well", () => {
+    const key = open();
+    key.send(charge(1, "p1", 10, 100));
+    key.nowMs += 3_600_000;
+    key.send(charge(2, "p2", 7, 70));
+    key.send({ type: "key.retire" });
+    key.send(uncharge("p1"));
+    expect(usedOf(key)).toEqual([7, 70]);
   });
 });
 

@@ -7,6 +7,8 @@
 //       actor over still finds it. This holds while no two clocks of a region differ by `nonceSpareMs` or more.
 //   Q2. A (seq, push_id) pair is charged once, no matter who repeats it.
 //       A retired key is not charged again.
+//   Q5. The charge of a push that was not admitted is taken back by the request that last relied on it, and only by that: another request
+//       with the same batch may just have been admitted.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
 //       hours, regardless of the outcome of the first one, unless that one was released without an answer to keep.
 //   Q4. «In progress» is a claim by one worker, which renews it for as long as it works: the answering node may be
@@ -67,7 +69,16 @@ const nonces = defineTable<number>({
   decode: Number,
 });
 const notes = defineJsonTable<IdempotencyNote>("idempotency", 17);
-/** Maps a push_id to the seq that was charged with it, and the digest of a body to the push for which it was charged. */
+/** What was charged with a push, as text. */
+interface Charge {
+  readonly attempt: string;
+  readonly digest: string;
+  readonly records: number;
+  readonly bytes: number;
+  readonly at_ms: number;
+}
+
+/** Maps a push_id to its {@link Charge}, and the digest of a body to the push for which it was charged. */
 const charged = defineTable<string>({
   name: "charged pushes",
   rt: 18,
@@ -90,6 +101,7 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
     "caps.check": (command, view) => ({ reply: checkCaps(command, view) }),
     "seq.check": (command, view) => ({ reply: checkSeq(command, view) }),
     "push.charge": chargePush,
+    "push.uncharge": unchargePush,
     "removal.charge": chargeRemoval,
     "key.retire": retire,
   },
@@ -108,6 +120,7 @@ function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
       return [charged.select([digestKey(command.digest)])];
     case "seq.check":
     case "push.charge":
+    case "push.uncharge":
       return [charged.select([pushKey(command.push_id)])];
     case "removal.charge":
       return [charged.select([removalKey(command.document_hash)])];
@@ -178,10 +191,10 @@ function checkCaps(command: CapsCheck, view: View): CapsReply {
   return { status: "within", known_push_id, bytes_left: command.caps.bytes_per_day - used };
 }
 
-type Charge = Pick<Asked<"push.charge">, "records" | "bytes" | "caps">;
+type Load = Pick<Asked<"push.charge">, "records" | "bytes" | "caps">;
 
 /** The cap that has no room left for this; null if every cap has room. */
-function usedUp(view: View, { records, bytes, caps }: Charge): CapUsedUp | null {
+function usedUp(view: View, { records, bytes, caps }: Load): CapUsedUp | null {
   const { context } = view.snapshot;
   const { nowMs } = view;
   const inHour = caps.records_per_hour - usageAt(context.recordsThisHour, nowMs, hourMs).used;
@@ -214,13 +227,19 @@ function lastSeqOf(view: View): number {
 }
 
 function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeReply> {
-  if (chargedOf(view, pushKey(command.push_id)) !== undefined) return { reply: { status: "known" } };
+  const known = chargeOf(view, command.push_id);
+  if (known !== undefined) {
+    const isSame = known.attempt === command.attempt;
+    const taken = { ...known, attempt: command.attempt };
+    return { reply: { status: "known" }, puts: isSame ? [] : chargeRow(command.push_id, taken) };
+  }
   if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
   // The caps had room when they were checked; of several batches that were checked together, only those that fit are charged.
   const over = usedUp(view, command);
   if (over) return { reply: over };
+  const { attempt, digest, records, bytes } = command;
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {
     reply: { status: "accepted" },
@@ -229,16 +248,37 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
         type: "push.charged",
         seq: command.seq,
         push_id: command.push_id,
-        records: command.records,
-        bytes: command.bytes,
+        records,
+        bytes,
         at_ms: view.nowMs,
       },
     ],
     puts: [
-      charged.write(pushKey(command.push_id), String(command.seq), { expiresAtMs }),
-      charged.write(digestKey(command.digest), command.push_id, { expiresAtMs }),
+      ...chargeRow(command.push_id, { attempt, digest, records, bytes, at_ms: view.nowMs }),
+      charged.write(digestKey(digest), command.push_id, { expiresAtMs }),
     ],
   };
+}
+
+function unchargePush({ push_id, attempt }: Asked<"push.uncharge">, view: View): Decided<DoneReply> {
+  const charge = chargeOf(view, push_id);
+  if (charge === undefined || charge.attempt !== attempt) return { reply: { status: "done" } };
+  const { digest, records, bytes, at_ms } = charge;
+  return {
+    reply: { status: "done" },
+    events: [{ type: "push.uncharged", push_id, records, bytes, at_ms }],
+    deletes: [charged.key(pushKey(push_id)), charged.key(digestKey(digest))],
+  };
+}
+
+function chargeOf(view: View, pushId: string): Charge | undefined {
+  const text = chargedOf(view, pushKey(pushId));
+  return text === undefined ? undefined : (JSON.parse(text) as Charge);
+}
+
+function chargeRow(pushId: string, charge: Charge): readonly PartitionRow[] {
+  const expiresAtMs = charge.at_ms + chargedKeptMs;
+  return [charged.write(pushKey(pushId), JSON.stringify(charge), { expiresAtMs })];
 }
 
 /** The document is its own number: it needs no seq, because it is applied once, however often it is sent. */

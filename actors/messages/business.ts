@@ -6,13 +6,14 @@ import type { Listings } from "../../protocol/listings.ts";
 import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { AdmitReply, PreviewReply } from "./admission.ts";
 import type { AttemptsProtocol, EndedCounts } from "./attempts.ts";
+import type { BrandFacts, BrandsProtocol } from "./brands.ts";
 import type { CompanyProtocol, TermsAgreement } from "./company.ts";
 import type { DomainFacts, DomainsProtocol } from "./domains.ts";
 import type { HeldPush, HoldFault, HoldReply, HoldsReply, SealedDecision } from "./hold.ts";
 import type { ListingsReply } from "./listings.ts";
 import type { OpenUploadsProtocol } from "./open-uploads.ts";
 import type { Commands } from "./protocol.ts";
-import type { RemovalProtocol } from "./removal.ts";
+import type { Deletion, RemovalProtocol } from "./removal.ts";
 import type { ServingProtocol } from "./serving.ts";
 import type { PolicyFall, PushSeal, StandingProtocol } from "./standing.ts";
 
@@ -41,6 +42,8 @@ export interface PartyFacts {
   readonly blocked_groups: readonly string[];
   /** The domains of the endpoints in its served business files; absent before the first. */
   readonly domains?: readonly DomainFacts[];
+  /** Absent until one of its served business files names a brand, or an operator confirmed one. */
+  readonly brands?: BrandFacts;
   /** Whether an AI company chose to be in the key directory; absent until it did. */
   readonly listed?: boolean;
   /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
@@ -135,6 +138,8 @@ export interface LeafClaim {
   readonly listings: Listings;
   /** The domains of a business file's endpoints; absent on other types. */
   readonly domains?: readonly string[];
+  /** The brands that a business file declares; absent on other types. */
+  readonly brands?: Omit<BrandFacts, "confirmed">;
   /** Which of the mandates of its push it is published under; absent for the first. */
   readonly mandate?: number;
 }
@@ -177,6 +182,7 @@ export interface BusinessProtocol
     DomainsProtocol,
     ServingProtocol,
     StandingProtocol,
+    BrandsProtocol,
     CompanyProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
@@ -307,6 +313,7 @@ export type RegisterCommand = Extract<
       | "group.block"
       | "group.unblock"
       | Extract<keyof ServingProtocol, `takedown.${string}`>
+      | keyof BrandsProtocol
       | keyof CompanyProtocol;
   }
 >;
@@ -328,10 +335,10 @@ export interface RecordHeadFacts {
   readonly former?: Listings;
   /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
-  /** When the newest version was sealed, in Unix milliseconds. */
+  /** When the newest version was sealed, or received if that was earlier, in Unix milliseconds. */
   readonly sealed_at_ms: number;
-  /** Whether a deletion took the record out of serving, and nothing was published since. */
-  readonly deleted?: true;
+  /** Its newest deletions, oldest first; whatever follows, the versions that they cover stay deleted. */
+  readonly deletions?: readonly Deletion[];
   /** Which of the mandates of its push it was published under; absent for the first. */
   readonly mandate?: number;
   /** Whether operators took the record down; its later versions as well. */

@@ -28,6 +28,7 @@ const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "terms.agree": "ask",
   "group.block": "ask",
   "group.unblock": "ask",
+  "brand.confirm": "ask",
   "group.join": "ask",
   "publishing.facts": "ask",
   "push.admit": "ask",
@@ -79,6 +80,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
+  "push.uncharge": "ask",
   "removal.charge": "ask",
   "key.retire": "deliver",
 };

@@ -52,10 +52,17 @@ export interface IntegrationKeyProtocol {
     readonly seq: number;
     readonly push_id: string;
     readonly digest: string;
+    /** The request that charges; of several with one batch, the last one may take the charge back. */
+    readonly attempt: string;
     readonly records: number;
     readonly bytes: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): ChargeReply;
+  /**
+   * Takes back the charge of a push that was not admitted: its seq is free, and the caps have what it used. Nothing if another request with
+   * the same batch has relied on the charge since.
+   */
+  "push.uncharge"(command: { readonly push_id: string; readonly attempt: string }): DoneReply;
   /** Charges the caps with a withdrawal or deletion, as one record; the same document again gets the same answer. */
   "removal.charge"(command: {
     readonly document_hash: string;

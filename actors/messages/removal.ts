@@ -2,7 +2,7 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
-import type { RegisterAct, RegisterReply } from "./business.ts";
+import type { RecordHeadFacts, RegisterAct, RegisterReply } from "./business.ts";
 import type { CommandOf, DoneReply } from "./protocol.ts";
 import type { RegionProtocol } from "./region.ts";
 
@@ -99,6 +99,17 @@ export interface Removal
   readonly hash: string;
 }
 
+/** A deletion covers every version up to a generation. */
+export type Deletion = readonly [generation: number, documentHash: string];
+
+/** The deletion that covers a version; undefined for one that was not deleted. */
+export function deletionOf(
+  { deletions = [] }: Pick<RecordHeadFacts, "deletions">,
+  generation: number,
+): Deletion | undefined {
+  return deletions.find(([covered]) => covered >= generation);
+}
+
 /** The bytes that a deletion owes: those of the record's versions up to a generation. */
 export interface Purge
   extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
@@ -172,7 +183,7 @@ export type RemoveReply =
   | { readonly status: "held"; readonly live: boolean }
   /** An operator rejected it. */
   | { readonly status: "rejected" }
-  /** The version that is served was sealed no earlier than `at`. */
+  /** The version that is served was sealed, and received, no earlier than `at`. */
   | { readonly status: "not_later"; readonly sealed_at_ms: number };
 
 /** What serving and the indexes learn about a record that is out of serving. */

@@ -11,6 +11,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { ownIdLengthMax } from "../../protocol/limits.ts";
 import { listingsOf } from "../../protocol/listings.ts";
+import { declaredBrands } from "../../protocol/records/business-files.ts";
 import { judgeRecord, type RecordRules } from "../../protocol/records/judge-record.ts";
 import { withoutQuotes } from "../../protocol/records/record-fault.ts";
 import type { SignedVersion } from "../../protocol/signed-version.ts";
@@ -250,7 +251,8 @@ function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8
   const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { own_names: ownNames } = facts;
-  const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames };
+  const brands = ports.lists.certified.brandsOf(facts.business_uuid);
+  const rules = { collection, countries: countriesOf(facts), lists: ports.lists, ownNames, brands };
   // What was judged by lists that have been replaced since is judged again.
   const isCurrent = known?.listsVersion === ports.lists.version;
   const judged = judgeRecord(bytes, rules, isCurrent ? known?.record : undefined);
@@ -268,7 +270,9 @@ function judge(ports: Judging, facts: PushFacts, leafIndex: number, bytes: Uint8
     hash: hashOf(bytes, ports.crypto.sha256),
     business_product_id: ownId,
     listings: listingsOf(judged.record),
-    ...(collection === "business_files" ? { domains: endpointDomains(judged.record) } : {}),
+    ...(collection === "business_files"
+      ? { domains: endpointDomains(judged.record), brands: declaredBrands(judged.record) }
+      : {}),
     ...(mandate === 0 ? {} : { mandate }),
   };
   return { leafIndex, bytes, record, claim, names: null, faults: [] };

@@ -169,7 +169,8 @@ async function planPiece(
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
   const { collection, own_names: ownNames } = facts;
-  const rules = { collection, countries: countriesOf(facts), lists, ownNames };
+  const brands = lists.certified.brandsOf(facts.business_uuid);
+  const rules = { collection, countries: countriesOf(facts), lists, ownNames, brands };
   const planned: (readonly [ListedLeaf, Listings])[] = [];
   for (const [index, leaf] of leaves.entries()) {
     if (index % stepLeaves === 0) await pause();

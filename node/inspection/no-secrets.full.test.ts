@@ -224,6 +224,7 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/certificates/:uuid": each(`/ops/certificates/${uuid}`, `/ops/certificates/${companyUuid}`),
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),
+    "GET /ops/brands/:business_uuid": each(`/ops/brands/${uuid}`),
     "GET /ops/groups/:company_uuid": each(`/ops/groups/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid": each(`/ops/ledgers/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid/statements/:month": each(
@@ -258,6 +259,8 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     }),
     "POST /ops/blocks/:business_uuid/block": post(`/ops/blocks/${uuid}/block`),
     "POST /ops/blocks/:business_uuid/unblock": post(`/ops/blocks/${uuid}/unblock`),
+    "POST /ops/brands/:business_uuid/confirm": post(`/ops/brands/${uuid}/confirm`, { name: "Fellside" }),
+    "POST /ops/brands/:business_uuid/unconfirm": post(`/ops/brands/${uuid}/unconfirm`, { name: "Fellside" }),
     "POST /ops/groups/:company_uuid/join": post(`/ops/groups/${companyUuid}/join`),
     "POST /ops/mandates/:business_uuid/:mandate_id/revoke": post(`/ops/mandates/${uuid}/mdt_${keyId}/revoke`),
     "POST /ops/keys/:key_id/revoke": post(`/ops/keys/${keyId}/revoke`),

@@ -5,6 +5,7 @@ import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { collectionNames, isUuidV4 } from "../../protocol/identifiers.ts";
 import { companyWords } from "../../protocol/records/company-name-rule.ts";
+import { noBrands } from "../../protocol/records/content-lists.ts";
 import { contentFaults } from "../../protocol/records/content-rules.ts";
 import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { ownNames } from "../../protocol/records/own-names.ts";
@@ -37,7 +38,7 @@ function faultsOf({ collection, record }: SampleRecord, legalName: string): read
   if (!parsed.ok) return parsed.faults;
   const others = [...businesses, ...companies].filter((each) => each.legalName !== legalName);
   const index = createNameIndex(others.map((each) => companyWords(each.legalName)));
-  const certified = { index, legalNameOf: () => null };
+  const certified = { index, legalNameOf: () => null, brandsOf: () => noBrands };
   const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified };
   return contentFaults(collection, parsed.record, lists, ownNames([legalName], []));
 }

@@ -3,7 +3,7 @@ import { utf8 } from "../bytes.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { collectionNames } from "../identifiers.ts";
 import { ads } from "./ads.ts";
-import { noCertifiedNames } from "./content-lists.ts";
+import { noBrands, noCertifiedNames } from "./content-lists.ts";
 import { judgeAd } from "./judge-record.ts";
 import { parseRecord } from "./parse-record.ts";
 import { sampleAd } from "./records.fixture.ts";
@@ -32,6 +32,7 @@ function judged(
     countries,
     lists: { ...lists, protectedNames },
     ownNames: [],
+    brands: noBrands,
   });
   return found.ok ? [] : found.faults.map(({ code, pointer }) => `${code} ${pointer}`);
 }

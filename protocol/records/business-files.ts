@@ -1,6 +1,8 @@
 // svc/business_files/1: the Business & Brand Identity file. Its members follow from what the specification filters, sorts
 // and shows («Filter fields», «Fetched record»); the names are this service's own.
 
+import { isObject } from "../../std/is-object.ts";
+import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import {
   array,
   boolean,
@@ -18,6 +20,7 @@ import {
 } from "./fields.ts";
 import { httpsUrlForm } from "./https-url.ts";
 import { coreMembers, type RecordType } from "./record-type.ts";
+import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { deliveryOptions, endpointKinds, paymentMethods } from "./vocabularies/taxonomy.ts";
 
@@ -134,3 +137,19 @@ export const businessFiles: RecordType = {
   },
   rules: [],
 };
+
+/** The brands that a business file declares, as it writes them. */
+export interface DeclaredBrands {
+  readonly owned: readonly string[];
+  readonly sold: readonly string[];
+}
+
+/** The brands in a business file that passed `parseRecord`. */
+export function declaredBrands(file: JsonObject): DeclaredBrands {
+  return { owned: namesIn(file["brands_owned"]), sold: namesIn(file["brands_sold"]) };
+}
+
+function namesIn(brands: JsonValue | undefined): readonly string[] {
+  if (!isArray(brands)) return [];
+  return brands.flatMap((each) => (isObject(each) && typeof each["name"] === "string" ? [each["name"]] : []));
+}

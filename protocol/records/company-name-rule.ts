@@ -1,4 +1,4 @@
-// Decides when words in a text name a company that the service certified. Many companies are named after ordinary things
+// Decides when words in a text name a company that the service certified, or a brand that an operator confirmed as one's. Many companies are named after ordinary things
 // («Orange SA», «Garden Furniture Ltd»), and a shop that writes about garden furniture names nobody. What distinguishes a
 // name from the words it consists of is how it is written, so anyone who means the words can always write them accordingly.
 // A certified name, without its legal form, is named
@@ -13,6 +13,7 @@
 // Words that are part of a longer name that the business may use refer only to that name.
 
 import { nameLettersMin } from "./content-lists.ts";
+import { isEverydayName } from "./everyday-words.ts";
 import type { TextRole } from "./fields.ts";
 import { type WrittenText, type WrittenWord, writtenText } from "./fold-text.ts";
 import { legalFormAt, mayBeLegalForm, wordsWithoutLegalForm } from "./legal-form.ts";
@@ -41,6 +42,11 @@ export function companyWords(legalName: string): readonly string[] {
   const words = wordsWithoutLegalForm(legalName);
   const joined = words.join("");
   return joined.length >= nameLettersMin && /\p{L}/u.test(joined) ? words : [];
+}
+
+/** The folded words used to look for a brand that somebody owns; empty for a name that is also an everyday word. */
+export function brandWords(name: string): readonly string[] {
+  return isEverydayName(name) ? [] : companyWords(name);
 }
 
 /**

@@ -34,14 +34,30 @@ export type ProtectedName =
     };
 
 export interface CertifiedNames {
-  /** The names without their legal form, as folded words. */
+  /** The names without their legal form, as folded words: those of companies, and of brands that were confirmed as theirs. */
   readonly index: NameIndex;
   /** The name on the certificate in force; null for a company without an active certificate. */
   legalNameOf(uuid: string): string | null;
+  /** Always the same object for the same brands. */
+  brandsOf(uuid: string): BusinessBrands;
 }
 
+/** The brands of one business. */
+export interface BusinessBrands {
+  /** Those that an operator confirmed as its own. */
+  readonly confirmed: readonly string[];
+  /** Those that its served business files name in `brands_sold`. */
+  readonly sold: readonly string[];
+}
+
+export const noBrands: BusinessBrands = { confirmed: [], sold: [] };
+
 /** @internal for tests: a register without any names. */
-export const noCertifiedNames: CertifiedNames = { index: createNameIndex(), legalNameOf: () => null };
+export const noCertifiedNames: CertifiedNames = {
+  index: createNameIndex(),
+  legalNameOf: () => null,
+  brandsOf: () => noBrands,
+};
 
 /** Names with fewer letters are never looked for. */
 export const nameLettersMin = 3;

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
-import { noCertifiedNames } from "./content-lists.ts";
+import { companyWords } from "./company-name-rule.ts";
+import { noBrands, noCertifiedNames } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
+import { createNameIndex } from "./name-index.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const lists = {
@@ -118,6 +120,51 @@ describe("the scope rule", () => {
 
   it("does not look for names of two letters, or for part of a name", () => {
     expect(faultsOf({ product_name: "Zu Northwind" })).toEqual([]);
+  });
+});
+
+describe("brands that a business sells", () => {
+  const names = ["Saltmarsh Bakery & Café Ltd", "Lindqvist & Rowe"];
+  const certified = { ...noCertifiedNames, index: createNameIndex(names.map(companyWords)) };
+  const sold = ["Saltmarsh Bakery & Café", "Northwind Traders"];
+  const faults = (changes: JsonObject, collection: CollectionName = "products", brands = noBrands) =>
+    contentFaults(
+      collection,
+      { ...sampleRecords[collection], ...changes },
+      { ...lists, certified },
+      [],
+      brands,
+    ).map(({ code, pointer }) => `${code} ${pointer}`);
+  const selling = { confirmed: [], sold };
+  const offer = {
+    brand: "Saltmarsh Bakery & Café",
+    product_name: "Bread of Saltmarsh Bakery & Café",
+    tags: ["saltmarsh bakery café"],
+    short_description: "Baked by Saltmarsh Bakery & Café Ltd.",
+  };
+
+  it("may be named where a product says what it is, and nowhere else (R4)", () => {
+    expect(faults(offer)).toEqual(
+      ["product_name", "brand", "tags/0", "short_description"].map((each) => `scope_violation /${each}`),
+    );
+    expect(faults(offer, "products", selling)).toEqual([]);
+    const file = { description: "Better than Saltmarsh Bakery & Café" };
+    expect(faults(file, "business_files", selling)).toEqual(["scope_violation /description"]);
+    expect(faults({ brand: "Lindqvist & Rowe" }, "products", selling)).toEqual(["scope_violation /brand"]);
+  });
+
+  it("free no name on the operator's list, which is for its owners (R4)", () => {
+    expect(faults({ brand: "Northwind Traders" }, "products", selling)).toEqual(["scope_violation /brand"]);
+  });
+
+  it("are free in every text of the business that an operator confirmed as their owner (R3)", () => {
+    const owning = { confirmed: ["Lindqvist & Rowe"], sold: [] };
+    const file = { description: "By Lindqvist & Rowe", brands_owned: [{ name: "LINDQVIST & ROWE" }] };
+    expect(faults(file, "business_files", owning)).toEqual([]);
+    expect(faults(file, "business_files")).toEqual([
+      "scope_violation /description",
+      "scope_violation /brands_owned/0/name",
+    ]);
   });
 });
 

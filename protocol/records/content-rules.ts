@@ -6,15 +6,18 @@
 //   R2. No text names another company: one on the operator's list however it is written, or a certified one as defined in
 //       company-name-rule.ts. Names of brands that are sold, of places, and in identifiers are not judged. Letters that look like others
 //       are read as readers see them (look-alikes.ts).
-//   R3. Names that the business may use (own-names.ts) and names that the operator exempts are allowed. What a record
-//       declares about itself allows no name.
+//   R3. Names that the business may use (own-names.ts), brands that are confirmed as its own and names that the operator exempts are
+//       allowed. What a record declares about itself allows no name.
+//   R4. A product may say of which brand it is: names that the business's own served files have in `brands_sold` are allowed in its
+//       `offerMembers`. The operator's list comes first: what is on it is for its owners.
 
 import type { JsonObject } from "../canonical-json.ts";
 import type { ShownType } from "../identifiers.ts";
 import { findCompany, type IsFree } from "./company-name-rule.ts";
-import { type ContentLists, nameIndexOf } from "./content-lists.ts";
+import { type BusinessBrands, type ContentLists, nameIndexOf, noBrands } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
 import { foldedWords } from "./fold-text.ts";
+import { wordsWithoutLegalForm } from "./legal-form.ts";
 import { withoutLookAlikes } from "./look-alikes.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
@@ -38,16 +41,20 @@ const compiledNames = new WeakMap<readonly string[], NameIndex>();
 /** Roles of texts that may have the same name as another company (R2). */
 const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place", "identifier"]);
 
+/** Members of a product in which brands that are sold may be named (R4). */
+const offerMembers: ReadonlySet<string> = new Set(["brand", "product_name", "tags", "short_description"]);
+
 /**
  * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names that the
- * business may use; null allows every name. Reuse the same `lists` and `ownNames` objects, because each is prepared only
- * once.
+ * business may use; null allows every name. Reuse the same `lists`, `ownNames` and `brands` objects, because each is prepared
+ * only once.
  */
 export function contentFaults(
   collection: ShownType,
   record: JsonObject,
   lists: ContentLists,
   ownNames: readonly string[] | null = [],
+  brands: BusinessBrands = noBrands,
 ): readonly RecordFault[] {
   const { blocked, telling } = compile(lists);
   const language = String(record["language"]);
@@ -57,8 +64,9 @@ export function contentFaults(
       const { role } = place;
       if (role !== "url") {
         const found = scanWords(text, telling);
+        const isOffer = collection === "products" && offerMembers.has(place.steps[0] ?? "");
         if (found !== "none")
-          wordFaults(found, { text, pointer, role, language }, { lists, ownNames }, faults);
+          wordFaults(found, { text, pointer, role, language, isOffer }, { lists, ownNames, brands }, faults);
       }
       const unsafe = role === "url" ? blockedOfMember(text, blocked) : blockedInText(text, blocked);
       if (unsafe !== null)
@@ -78,11 +86,13 @@ interface PlacedText {
   readonly pointer: string;
   readonly role: TextRole;
   readonly language: string;
+  readonly isOffer: boolean;
 }
 
-interface Names {
+interface Names<Own = readonly string[] | null> {
   readonly lists: ContentLists;
-  readonly ownNames: readonly string[] | null;
+  readonly ownNames: Own;
+  readonly brands: BusinessBrands;
 }
 
 function wordFaults(
@@ -107,11 +117,11 @@ function wordFaults(
 function judgeNames(
   placed: PlacedText,
   words: readonly string[],
-  { lists, ownNames }: Names,
+  { ownNames, ...names }: Names,
   faults: FaultList,
 ): void {
   if (ownNames === null || namesNobody.has(placed.role)) return;
-  const naming = namingFault(placed, words, { lists, ownNames });
+  const naming = namingFault(placed, words, { ownNames, ...names });
   if (naming !== null) faults.addQuoting({ code: "scope_violation", pointer: placed.pointer, ...naming });
 }
 
@@ -119,10 +129,11 @@ function judgeNames(
 function namingFault(
   placed: PlacedText,
   words: readonly string[],
-  { lists, ownNames }: { readonly lists: ContentLists; readonly ownNames: readonly string[] },
+  { lists, ownNames, brands }: Names<readonly string[]>,
 ): (Pick<RecordFault, "detail"> & { readonly quote: string }) | null {
   const { names, exempt } = compile(lists);
-  const isFreeIn = (of: readonly string[]): IsFree => freeIn(of, [compileNames(ownNames), exempt]);
+  const own = [compileNames(ownNames), compileBrands(brands.confirmed), exempt];
+  const isFreeIn = (of: readonly string[]): IsFree => freeIn(of, own);
   let isFree: IsFree | null = null;
   let named: string | null = null;
   names.some(words, (match) => {
@@ -132,10 +143,13 @@ function namingFault(
     return true;
   });
   if (named !== null) return { detail: "The text names another company or brand.", quote: named };
-  const company = findCompany(placed, words, lists.certified.index, isFreeIn);
+  const offered = placed.isOffer ? [...own, compileBrands(brands.sold)] : own;
+  const company = findCompany(placed, words, lists.certified.index, (of) => freeIn(of, offered));
   if (company === null) return null;
-  const detail =
-    "The text names another company. If the words are not meant as its name, write them without capitals.";
+  const sold = placed.isOffer
+    ? ", and name a brand that you sell in `brands_sold` of your business file"
+    : "";
+  const detail = `The text names another company or brand. If the words are not meant as a name, write them without capitals${sold}.`;
   return { detail, quote: company };
 }
 
@@ -165,6 +179,17 @@ function compile(lists: ContentLists): Compiled {
     version: lists.version,
   };
   compiledLists.set(lists, compiled);
+  return compiled;
+}
+
+/** Brands as they are declared, so also without a legal form that belongs to them. */
+function compileBrands(brands: readonly string[]): NameIndex {
+  const known = compiledNames.get(brands);
+  if (known !== undefined) return known;
+  const compiled = createNameIndex(
+    brands.flatMap((name) => [foldedWords(name), wordsWithoutLegalForm(name)]),
+  );
+  compiledNames.set(brands, compiled);
   return compiled;
 }
 

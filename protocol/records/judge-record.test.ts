@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
-import { noCertifiedNames } from "./content-lists.ts";
+import { noBrands, noCertifiedNames } from "./content-lists.ts";
 import { judgeRecord } from "./judge-record.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
@@ -10,6 +10,7 @@ const rules = {
   countries: [["US", "CA"]],
   lists: { protectedNames: ["Fellside"], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
   ownNames: [],
+  brands: noBrands,
 } as const;
 
 function faultsOf(value: unknown): readonly string[] {

@@ -3,7 +3,7 @@
 
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName, ShownType } from "../identifiers.ts";
-import type { ContentLists } from "./content-lists.ts";
+import type { BusinessBrands, ContentLists } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
 import { type ParsedAd, parseRecord } from "./parse-record.ts";
 import { type RecordFault, recordFaultsMax } from "./record-fault.ts";
@@ -16,6 +16,8 @@ export interface RecordRules<T extends ShownType = CollectionName> {
   readonly lists: ContentLists;
   /** Names that the business may use although they are protected; null allows every name. */
   readonly ownNames: readonly string[] | null;
+  /** Reuse the same object, like `lists`. */
+  readonly brands: BusinessBrands;
 }
 
 export type JudgedRecord =
@@ -39,7 +41,7 @@ export function judgeRecord(
   if (record === null) return { ok: false, faults: ofForm, record: null };
   return judged(record, [
     ...ofForm,
-    ...contentFaults(rules.collection, record, rules.lists, rules.ownNames),
+    ...contentFaults(rules.collection, record, rules.lists, rules.ownNames, rules.brands),
     ...scopeFaults(record, rules.countries, ofForm),
   ]);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../canonical-json.ts";
 import { companyWords } from "./company-name-rule.ts";
+import { noBrands } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
 import { withoutLookAlikes } from "./look-alikes.ts";
 import { createNameIndex } from "./name-index.ts";
@@ -13,6 +14,7 @@ const lists = {
   certified: {
     index: createNameIndex(["Apple Ltd", "Cop Ltd"].map(companyWords)),
     legalNameOf: () => null,
+    brandsOf: () => noBrands,
   },
 };
 

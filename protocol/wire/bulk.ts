@@ -65,7 +65,7 @@ export const uploadForm = {
         type: "string",
         contentMediaType: "application/x-ndjson",
         description:
-          "One line for each record, each ended by LF: the base64 (RFC 4648 §4, padded) of its exact bytes. Line i is leaf i.",
+          "One line for each record: the base64 (RFC 4648 §4, padded) of its exact bytes. LF alone ends a line, and the last one may lack it. Line i is leaf i.",
       },
     },
     required: ["upload_id", "upload_token", "file"],

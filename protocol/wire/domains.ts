@@ -56,7 +56,10 @@ export const domainsAnswer = named(
             ),
             "The last look: `absent` if neither place has the challenge, `unanswered` if a place could not be looked at.",
           ),
-          next_probe_at: described(timestamp, "No look before this time."),
+          next_probe_at: described(
+            nullable(timestamp),
+            "No look before this time; null where this service looks at no domains, as in a sandbox that was not told to.",
+          ),
         }),
         { min: 0, max: watchedDomainsMax },
       ),

@@ -65,7 +65,9 @@ function checkKey(world: World, actor: string, asked: readonly Asked[], readsCou
   for (const [scope, of] of scopes) judge(world, `${actor} ${scope}`, of, idempotencySpecification);
   const sequence = asked.filter(
     ({ command, status }) =>
-      command.type === "push.charge" || (readsCount && command.type === "seq.check" && status === "answered"),
+      command.type === "push.charge" ||
+      command.type === "push.uncharge" ||
+      (readsCount && command.type === "seq.check" && status === "answered"),
   );
   judge(world, `${actor} seq`, sequence, sequenceSpecification);
 }
@@ -129,28 +131,42 @@ function begin(
 }
 
 interface Sequence {
-  readonly last: number;
-  readonly charged: readonly string[];
+  /** The charges that stand, by push. */
+  readonly charged: Readonly<Record<string, { readonly seq: number; readonly attempt: string }>>;
 }
 
 const sequenceSpecification: Specification<Sequence, Asked> = {
-  initial: { last: -1, charged: [] },
+  initial: { charged: {} },
   step: (state, { command, status, reply }) => {
-    const given = command as Extract<IntegrationKeyCommand, { type: "push.charge" | "seq.check" }>;
-    const isKnown = state.charged.includes(given.push_id);
-    const charged = { last: given.seq, charged: [...state.charged, given.push_id].sort() };
-    const fits = given.seq > state.last;
-    if (status === "open") return isKnown || !fits ? [state] : [charged, state];
+    const given = command as Extract<
+      IntegrationKeyCommand,
+      { type: "push.charge" | "push.uncharge" | "seq.check" }
+    >;
+    const { [given.push_id]: known, ...others } = state.charged;
+    if (given.type === "push.uncharge") {
+      const next = known?.attempt === given.attempt ? { charged: others } : state;
+      return status === "open" ? [next, state] : [next];
+    }
+    const last = Math.max(-1, ...Object.values(state.charged).map(({ seq }) => seq));
+    const isCharge = given.type === "push.charge";
+    const standing = (seq: number): Sequence =>
+      isCharge ? { charged: { ...others, [given.push_id]: { seq, attempt: given.attempt } } } : state;
+    const fits = given.seq > last;
+    if (status === "open") {
+      if (known !== undefined) return [standing(known.seq), state];
+      return fits ? [standing(given.seq), state] : [state];
+    }
     const said = reply as { status: string; last_seq?: number };
-    if (said.status === "known") return isKnown ? [state] : [];
-    if (isKnown) return [];
+    if (said.status === "known") return known !== undefined ? [standing(known.seq)] : [];
+    if (known !== undefined) return [];
     // Of a revoked key, nothing that was not charged before is charged.
     if (said.status === "retired") return [state];
-    if (said.status === "seq_not_increasing") return !fits && said.last_seq === state.last ? [state] : [];
+    if (said.status === "seq_not_increasing") return !fits && said.last_seq === last ? [state] : [];
     if (!fits) return [];
-    return said.status === "over" || given.type === "seq.check" ? [state] : [charged];
+    return said.status === "over" ? [state] : [standing(given.seq)];
   },
-  keyOf: ({ last, charged }) => `${last} ${charged.join(",")}`,
+  keyOf: ({ charged }) =>
+    JSON.stringify(Object.entries(charged).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))),
 };
 
 /** A push is accepted once; after that its state and what is settled only advance. */

@@ -1,26 +1,16 @@
-// What an AI company decides of itself, as a change of its register entry: its group, whether the key directory lists it, and the terms that
-// it agrees to.
+// What an AI company decides for itself: its group, whether it is listed, and the terms that it agrees to.
 
 import type { BusinessContext } from "../../machines/business.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import type { RegisterReply } from "../messages/business.ts";
 import type { CompanyProtocol } from "../messages/company.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { Change } from "./register.ts";
+import { type Answer, done, refusal } from "./register-answer.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Maximum number of former groups of one AI company: they are part of its context; none is dropped, since its blocks follow the company. */
+/** Maximum number of former groups of one AI company, because they are part of its context, which is bounded; none is dropped, since its blocks follow the company. */
 export const formerGroupsMax = 100;
 /** Maximum number of agreements in the context of an AI company, for the same reason; the acts keep the older ones as well. */
 export const agreementsMax = 100;
-
-type Answer = Change | RegisterReply;
-
-const done: RegisterReply = { status: "done" };
-
-function refusal(code: string, detail: string): RegisterReply {
-  return { status: "refused", code, detail };
-}
 
 /** Whatever blocks the group that a company leaves blocks the company as well: a block cannot be shed by a change. */
 export function joinGroup(group: string, { uuid, party, blockedGroups }: BusinessContext): Answer {

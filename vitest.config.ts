@@ -45,8 +45,6 @@ const oneByOne = {
 const unlimited = {
   SVC_KEY_REQUESTS_PER_SECOND: "0",
   SVC_KEY_QUERY_COST_PER_MINUTE: "0",
-  SVC_ADDRESS_READS_PER_SECOND: "0",
-  SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "0",
 };
 const notHere = [...notTests, alone, endToEnd, full, ...Object.values(onEngines).flat()];
 const seed = testSeed(process.env);

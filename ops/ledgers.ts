@@ -2,6 +2,8 @@
 // is made once under its id.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { anyText, listOf, named, object, oneOf, timestamp } from "../protocol/shape.ts";
+import { statementMembers } from "../protocol/wire/allowance.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import { actOf } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
@@ -45,3 +47,17 @@ export function addLedgerRoutes(server: FastifyInstance, ledgers: OperatorLedger
 function unknown(reply: FastifyReply): FastifyReply {
   return sendProblem(reply, "not_found", "Nothing was ever paid in for an AI company with this UUID.");
 }
+
+const operatorEntry = object({
+  entry_id: anyText,
+  kind: oneOf(["top_up", "correction"]),
+  amount: anyText,
+  currency: anyText,
+  by: anyText,
+  reason: anyText,
+  at: timestamp,
+});
+export const operatorStatement = named(
+  "OperatorStatement",
+  object({ ...statementMembers, entries: listOf(operatorEntry) }),
+);

@@ -16,6 +16,7 @@ import { blockState, brandState, changed, groupState } from "./block-shapes.ts";
 import { neededRight, opsRights } from "./guard.ts";
 import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
+import { operatorStatement } from "./ledgers.ts";
 import { act, command, parameter, read, shown } from "./operation-docs.ts";
 import { purgeOrderOperations } from "./purges.ts";
 import { certificateEnds } from "./revocations.ts";
@@ -33,7 +34,6 @@ import {
   keyState,
   latePurges,
   mandateState,
-  operatorStatement,
   purgePage,
   readyReport,
   stalledPushes,

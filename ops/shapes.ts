@@ -27,7 +27,6 @@ import {
   timestamp,
   uuid,
 } from "../protocol/shape.ts";
-import { statementMembers } from "../protocol/wire/allowance.ts";
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
@@ -382,19 +381,6 @@ const purgeState = named(
     ),
     proof: purgeProof,
   }),
-);
-const operatorEntry = object({
-  entry_id: anyText,
-  kind: oneOf(["top_up", "correction"]),
-  amount: anyText,
-  currency: anyText,
-  by: anyText,
-  reason: anyText,
-  at: timestamp,
-});
-export const operatorStatement = named(
-  "OperatorStatement",
-  object({ ...statementMembers, entries: listOf(operatorEntry) }),
 );
 
 export const purgePage = object({

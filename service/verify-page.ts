@@ -123,7 +123,7 @@ function removalSeal(
   if (!opened.ok) throw new Error(`The stored seal of the removal of ${record_id} cannot be read.`);
   const { key_id, cert_id, sealed_at } = opened.value;
   const [mandate] = mandatesThen(trust, standing, { key_id, sealed_at, receivedAt: received_at });
-  const sealed = { key_id, cert_id, sealed_at, received_at, isStated: false };
+  const sealed = { key_id, cert_id, sealed_at, received_at, isStated: false, mayBeEnded: true as const };
   return { ...sealed, mandate_id: mandate?.mandate_id ?? null };
 }
 

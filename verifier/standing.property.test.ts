@@ -109,7 +109,7 @@ const stands = {
 const taken = { revoked_at: null, compromised_from: "2026-02-15T00:00:00.000Z" };
 const revoked: Ending = { status: "revoked", status_effective_from: "2026-02-15T00:00:00.000Z" };
 
-describe.each(Object.entries(kinds))("a %s", (_name, { evidence, sealer, hasSidecar }) => {
+describe.each(Object.entries(kinds))("a %s", (name, { evidence, sealer, hasSidecar }) => {
   it("stands by the rule whenever it verifies, and otherwise falls with the same reason", () => {
     const seen = new Set<string>();
     const parts = {
@@ -130,6 +130,7 @@ describe.each(Object.entries(kinds))("a %s", (_name, { evidence, sealer, hasSide
           ...{ key_id: sealer === "system" ? system.keyId : passkey.keyId, cert_id: issued.certId },
           ...{ sealed_at: noon, received_at: received, isStated: hasSidecar },
           mandate_id: sealer === "system" ? mandate.mandate_id : null,
+          ...(name === "withdrawal" ? { mayBeEnded: true } : {}),
         };
         const fault = standingFault(seal, {
           ...{ key: key(seal.key_id), certificates: history },
@@ -139,7 +140,7 @@ describe.each(Object.entries(kinds))("a %s", (_name, { evidence, sealer, hasSide
           ...{ ...evidence, certificates: history, keys: published },
           ...(hasSidecar ? { sidecar: sidecarOf(sealer, received) } : { received: { at: received } }),
           ...(sealer === "system"
-            ? { mandate: { envelope: sealedMandate(business), revoked_at: mandateRevoked } }
+            ? { mandates: [{ envelope: sealedMandate(business), revoked_at: mandateRevoked }] }
             : {}),
         });
         seen.add(codeOf(verdict));

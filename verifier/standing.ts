@@ -21,6 +21,8 @@ export interface AcceptedSeal {
   readonly mandate_id: string | null;
   /** Whether a sidecar states `received_at`: then everybody knows that the seal was made by then, whatever it says itself. */
   readonly isStated: boolean;
+  /** Set for a withdrawal or deletion, which may name a certificate that has ended. */
+  readonly mayBeEnded?: true;
 }
 
 /** What the register says now of that seal's key, certificate and mandate. */
@@ -52,7 +54,7 @@ export function standingFault(
   if (key === null) return refuse("key_unknown", "The sealing key is not one of the business.");
   const ended = windowFault(key, at, by) ?? ageFault(key, { stated: received });
   if (ended !== null) return ended;
-  const certificate = certificateAt(certificates, seal, by);
+  const certificate = certificateAt(certificates, seal, by, { mayBeEnded: seal.mayBeEnded === true });
   if (!certificate.ok) return certificate;
   return mandate === null || seal.mandate_id === null ? null : mandateFault(mandate, by);
 }

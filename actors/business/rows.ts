@@ -22,9 +22,9 @@ import type {
   MandateFacts,
   PartyFacts,
   PolicyFacts,
-  RecordHeadFacts,
 } from "../messages/business.ts";
 import type { KeptDecision } from "../messages/hold.ts";
+import type { RecordHeadFacts } from "../messages/record-head.ts";
 import type { Deletion, HeldDeletion, Purge, Purged, PurgeOrder, Removal } from "../messages/removal.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";

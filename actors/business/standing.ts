@@ -8,7 +8,8 @@
 //   S4. An AI policy that fell was in force until the moment of its fall. From then on the newest earlier one that stands is in force,
 //       and without any, version 0.
 
-import type { BusinessEvent, PolicyInForce } from "../../machines/business.ts";
+import type { BusinessEvent } from "../../machines/business.ts";
+import type { PolicyInForce } from "../../machines/party.ts";
 import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";

@@ -2,8 +2,9 @@
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
-import type { RecordHeadFacts, RegisterAct, RegisterReply } from "./business.ts";
+import type { RegisterAct, RegisterReply } from "./business.ts";
 import type { CommandOf, DoneReply } from "./protocol.ts";
+import type { RecordHeadFacts } from "./record-head.ts";
 import type { RegionProtocol } from "./region.ts";
 
 /** The part of a business actor's commands that concerns removals. */

@@ -1,0 +1,33 @@
+// What is in force of a party: who it is, its certificate and its AI policy.
+
+import type { TermsAgreement } from "../actors/messages/company.ts";
+
+export type Standing = "active" | "revoked" | "closed" | "withdrawn";
+
+export interface CertificateInForce {
+  readonly cert_id: string;
+  readonly status: Standing;
+  readonly status_effective_from: string;
+  readonly status_reason: string | null;
+  readonly issued_at: string;
+}
+
+export interface PolicyInForce {
+  readonly version: number;
+  readonly record_id: string | null;
+  readonly live_from: string | null;
+}
+
+export interface Party {
+  readonly uuid: string;
+  readonly kind: "business" | "ai_company";
+  readonly legal_name: string;
+  readonly country: string;
+  readonly group: string;
+  /** The groups that an AI company was in before, in the order in which it left them; absent until it left one. */
+  readonly former_groups?: readonly string[];
+  /** Whether an AI company chose to be in the key directory; absent until it did. */
+  readonly listed?: boolean;
+  /** The terms that an AI company agreed to, by version; absent until it agreed to any. */
+  readonly agreements?: readonly TermsAgreement[];
+}

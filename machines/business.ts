@@ -8,11 +8,11 @@
 
 import { assign, raise, setup } from "xstate";
 import type { TermsAgreement } from "../actors/messages/company.ts";
+import type { CertificateInForce, Party, PolicyInForce, Standing } from "../actors/messages/party.ts";
 import type { HoldDecided, HoldRelease } from "../actors/messages/push.ts";
 import type { Purged, RemovedRecord } from "../actors/messages/removal.ts";
 import type { ServedState } from "../actors/messages/serving.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
-import type { CertificateInForce, Party, PolicyInForce, Standing } from "./party.ts";
 
 export interface BusinessContext {
   readonly uuid: string;

@@ -38,10 +38,13 @@ it("one push more than may be held is refused until one is decided, and pushes t
     json: { code: "rate_limited", reason: "holds_waiting", retry_after_seconds: 3_600 },
   });
   expect(refused.headers.get("retry-after")).toBe("3600");
+  // A refused batch has not used its seq.
+  seq -= 1;
   const other = await batch([priced("item-2", "10.50")]);
   expect(await publishOver(node, business, other.body)).toMatchObject({ status: 200, json: { held: false } });
   expect(await decideOver(node, business, held[0] ?? "", "reject")).toMatchObject({ status: 200 });
-  expect(await publishOver(node, business, more.body)).toMatchObject({
-    json: { batch_id: more.pushId, held: true },
+  const again = await batch([priced("item-1", "99.00")]);
+  expect(await publishOver(node, business, again.body)).toMatchObject({
+    json: { batch_id: again.pushId, held: true },
   });
 });

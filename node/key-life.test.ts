@@ -1,7 +1,7 @@
 // The life of an integration key and its mandate, over HTTP: rotation by overlap, retirement, revocation, expiry, and what
 // becomes of pushes that are under way meanwhile.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { KeyFacts } from "../actors/messages/business.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import {
@@ -146,7 +146,7 @@ describe("a key that ends", () => {
     await expectPublished(business, pushId);
   });
 
-  it("by a revocation from a stated moment: new batches are refused at once, what was accepted goes on", async () => {
+  it("by a revocation from a stated moment: new batches are refused at once, and what was received since is served no more", async () => {
     const business = await newBusiness(node);
     const other = await successorOf(node, business);
     const fromMs = nowMs() - 1_000;
@@ -160,7 +160,20 @@ describe("a key that ends", () => {
       json: { code: "seal_invalid" },
     });
     expect(await publishOver(other, body)).toMatchObject({ json: { push_id: pushId } });
-    await expectPublished(other, pushId);
+    const { records, recordIdOf } = node.running.services;
+    const { counts } = await awaitPush(node, business, pushId);
+    // Chunks that were published before the revocation leave serving, and no other is.
+    await vi.waitFor(
+      async () => {
+        const ids = products("queued-1", 400).map((_, at) =>
+          recordIdOf(business.party.uuid, "products", `queued-1-${at}`),
+        );
+        const heads = await Promise.all(ids.map((id) => records.readHead(id)));
+        expect(heads.filter((head) => head?.live === true)).toEqual([]);
+        expect(heads.filter((head) => head !== null)).toHaveLength(counts.accepted);
+      },
+      { timeout: 60_000 },
+    );
   });
 });
 

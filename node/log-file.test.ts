@@ -79,7 +79,8 @@ describe("a node's log file", () => {
   it("is put aside after a day and removed when its lines were kept for long enough (L3)", async () => {
     const log = await open({ logDays: 3, logMebibytes: 8 });
     await write(log, ["of the first day"]);
-    nowMs += dayMs + 1;
+    // A file is as old as the disk says, and was made a moment after the test began.
+    nowMs += dayMs + 60_000;
     // Until the next file is open, lines go on into the one that was put aside.
     const isOpen = new Promise((resolve) => log.destination.once("ready", () => resolve(undefined)));
     look?.();

@@ -9,7 +9,6 @@
 //       and without any, version 0.
 
 import type { BusinessEvent } from "../../machines/business.ts";
-import type { PolicyInForce } from "../../machines/party.ts";
 import { formatTimestamp, parseTimestamp, recordIdPrefix } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -20,6 +19,7 @@ import {
   standingFault,
 } from "../../verifier/standing.ts";
 import type { BusinessProtocol, LeafClaim, PolicyFacts, RegisterCommand } from "../messages/business.ts";
+import type { PolicyInForce } from "../messages/party.ts";
 import type { CommandOf, Commands, DoneReply } from "../messages/protocol.ts";
 import type { RemovedRecord } from "../messages/removal.ts";
 import type {

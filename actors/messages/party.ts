@@ -1,6 +1,6 @@
 // What is in force of a party: who it is, its certificate and its AI policy.
 
-import type { TermsAgreement } from "../actors/messages/company.ts";
+import type { TermsAgreement } from "./company.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
 

@@ -140,6 +140,56 @@ export const operations: Readonly<Record<string, Proof>> = {
       .map((key) => [key, { shownBy: "ops/blocks.test.ts: operators confirm brands, and take that back" }]),
   ),
   ...Object.fromEntries(
+    [
+      "GET /ops/takedowns/{subject} path subject",
+      ...["path subject", "body /statement_of_reasons", "body /reason"].map(
+        (member) => `POST /ops/takedowns/{subject}/impose ${member}`,
+      ),
+      ...["path subject", "body /reason"].map((member) => `POST /ops/takedowns/{subject}/lift ${member}`),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "ops/takedowns.test.ts: operators take something out of serving, undo it, and see what is out of it",
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      ...["path business_uuid", "query after"].map(
+        (member) => `GET /ops/deletions/{business_uuid} ${member}`,
+      ),
+      ...["release", "reject"].flatMap((last) =>
+        ["path business_uuid", "path document_hash", "body /reason"].map(
+          (member) => `POST /ops/deletions/{business_uuid}/{document_hash}/${last} ${member}`,
+        ),
+      ),
+      ...["path record_id", "body /ground", "body /reason"].map(
+        (member) => `POST /ops/purge-orders/{record_id} ${member}`,
+      ),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "ops/takedowns.test.ts: operators decide on deletions that wait, and have purged what the law orders",
+      },
+    ]),
+  ),
+  "GET /ops/audit query before": {
+    shownBy:
+      "node/audit-log.test.ts: gives pages, newest first, that leave nothing out where entries have one moment (AR1)",
+  },
+  ...Object.fromEntries(
+    ["revoke", "close", "withdraw"].map((last) => [
+      `POST /ops/certificates/{uuid}/${last} body /keep_keys`,
+      { shownBy: "node/takedowns.test.ts: of an AI company: its keys end with it, unless they are kept" },
+    ]),
+  ),
+  "GET /v1/held-deletions query after": {
+    shownBy:
+      "api/removal-ended.test.ts: an operator, for a deletion after a revocation for compromise; until then nothing is destroyed",
+  },
+  ...Object.fromEntries(
     ["path business_uuid", "query after"].map((member) => [
       `GET /ops/purges/{business_uuid} ${member}`,
       { shownBy: "ops/ops.test.ts: are shown late purges, and the deletions of a business in pages" },

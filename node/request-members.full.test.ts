@@ -353,7 +353,7 @@ describe("every member of every request", () => {
         if (JSON.stringify(first) === JSON.stringify(second))
           without.push(`${key}: ${JSON.stringify(first)}`);
       } else {
-        const [file = "", title = ""] = proof.shownBy.split(": ");
+        const [, file = "", title] = /^(\S+): (.*)$/.exec(proof.shownBy) ?? [];
         if (!readFileSync(file, "utf8").includes(`"${title}"`)) without.push(`${key}: no test «${title}»`);
       }
     }

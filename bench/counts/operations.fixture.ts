@@ -30,7 +30,7 @@ export type Operation = keyof typeof operations;
  */
 const times: Readonly<Record<Operation, Times>> = {
   fetch: { warmUp: 30, inRow: 60, alone: 80 },
-  search: { warmUp: 10, inRow: 20, alone: 80 },
+  search: { warmUp: 10, inRow: 20, alone: 40 },
   render: { warmUp: 20, inRow: 40, alone: 80 },
   pushOne: { warmUp: 10, inRow: 20, alone: 30 },
   pushThousand: { warmUp: 0, inRow: 0, alone: 3 },

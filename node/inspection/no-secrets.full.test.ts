@@ -199,6 +199,7 @@ function planOf(planted: Planted): typeof plan {
     ...Object.fromEntries(
       ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/ops/nodes", "/ops/counts", "/ops/attention"]
         .concat("/ops/stalled-pushes", "/ops/machines", "/ops/refusals", "/ops/purges", "/ops/session")
+        .concat("/ops/audit", "/ops/takedowns", "/ui/audit", "/ui/takedowns")
         .concat("/ui/", "/ui/nodes", "/ui/refusals", "/ui/sign-in")
         .map((path) => [`GET ${path}`, each(path)]),
     ),
@@ -225,6 +226,8 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/acts/:uuid": each(`/ops/acts/${uuid}`),
     "GET /ops/blocks/:business_uuid": each(`/ops/blocks/${uuid}`),
     "GET /ops/brands/:business_uuid": each(`/ops/brands/${uuid}`),
+    "GET /ops/deletions/:business_uuid": each(`/ops/deletions/${uuid}`),
+    "GET /ops/takedowns/:subject": each(`/ops/takedowns/${uuid}`),
     "GET /ops/groups/:company_uuid": each(`/ops/groups/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid": each(`/ops/ledgers/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid/statements/:month": each(
@@ -261,6 +264,19 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
     "POST /ops/blocks/:business_uuid/unblock": post(`/ops/blocks/${uuid}/unblock`),
     "POST /ops/brands/:business_uuid/confirm": post(`/ops/brands/${uuid}/confirm`, { name: "Fellside" }),
     "POST /ops/brands/:business_uuid/unconfirm": post(`/ops/brands/${uuid}/unconfirm`, { name: "Fellside" }),
+    ...Object.fromEntries(
+      ["release", "reject"].map((last) => [
+        `POST /ops/deletions/:business_uuid/:document_hash/${last}`,
+        post(`/ops/deletions/${uuid}/sha256:${"0".repeat(64)}/${last}`),
+      ]),
+    ),
+    "POST /ops/purge-orders/:record_id": post(`/ops/purge-orders/svc_${"a".repeat(26)}`, {
+      ground: "Order 7",
+    }),
+    "POST /ops/takedowns/:subject/impose": post(`/ops/takedowns/${uuid}/impose`, {
+      statement_of_reasons: "Article 6",
+    }),
+    "POST /ops/takedowns/:subject/lift": post(`/ops/takedowns/${uuid}/lift`),
     "POST /ops/groups/:company_uuid/join": post(`/ops/groups/${companyUuid}/join`),
     "POST /ops/mandates/:business_uuid/:mandate_id/revoke": post(`/ops/mandates/${uuid}/mdt_${keyId}/revoke`),
     "POST /ops/keys/:key_id/revoke": post(`/ops/keys/${keyId}/revoke`),

@@ -33,9 +33,11 @@ export function fromSource(
   return covering ?? refused(problem("source_not_allowed", detail));
 }
 
-/** Those that had begun when the seal was made; if none had, all of them, and the seal is refused for that (publish-standing.ts). */
+/** Those that were valid when the seal was made; if none was, all of them, and the seal is refused for that (publish-standing.ts). */
 export function sealedUnder(mandates: Mandates, { sealed_at }: { readonly sealed_at: string }): Mandates {
-  return those(mandates, (_scope, { sealed }) => sealed.valid_from <= sealed_at) ?? mandates;
+  const wasValid = ({ sealed }: StandingMandate): boolean =>
+    sealed.valid_from <= sealed_at && sealed_at < sealed.valid_until;
+  return those(mandates, (_scope, mandate) => wasValid(mandate)) ?? mandates;
 }
 
 /** The largest of each cap: mandates side by side do not add up. */

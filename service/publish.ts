@@ -1,7 +1,7 @@
 // POST /v1/publish/{type}: a sealed batch becomes a push, at most once.
 //   W1. Checks are made in the specification's order, and nothing is stored before the mandate, the seal and seq have been
 //       judged. The last ones (charge, verified business, fair use) are judged once the batch is staged, by the actors that count:
-//       what they refuse is never accepted, its staged bytes are dropped, and a batch that fair use refuses stays charged.
+//       what they refuse is never accepted, its staged bytes are dropped, and one that fair use refuses is given back its charge.
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step is idempotent, so a
 //       resend repairs a crash between any two.
 //   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed

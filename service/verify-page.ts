@@ -192,12 +192,11 @@ async function findVersion(
   // The register may be ahead of the head, and behind it.
   const takedown = register.takenDown.of(businessUuid, recordId);
   const isCurrent = head.live && head.hash === hash && takedown === null;
-  const { generation, isPurged } = published;
+  const { generation } = published;
   const removal = isCurrent
     ? null
     : await readRemoval(actors, businessUuid, { record_id: recordId, generation });
-  const order =
-    head.live && !isPurged ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
+  const order = isCurrent ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
   return {
     businessUuid,
     type: type as CollectionName,
@@ -342,17 +341,21 @@ function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"
  */
 function servedAtCheck(
   servedAt: string | null,
-  { published, removal, takedown }: Version,
+  { published, removal, takedown, order, fault }: JudgedVersion,
   nowMs: number,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
   const at = parseDateTime(servedAt) ?? 0;
   const { published_at_ms: since, endedAtMs, isServed, sidecar } = published;
   if (at < since || at > nowMs || (endedAtMs !== null && at >= endedAtMs)) return "outside";
-  if (isServed || endedAtMs !== null) return "within";
+  // A takedown that was lifted changed the head, and for some time the version was not served.
+  const { head, generation } = published;
+  const isUntouched = takedown === null && head.change === sidecar.change;
+  if ((isServed && isUntouched) || endedAtMs !== null) return "within";
   // Nothing happened to the record between the version and this document.
   const removedAt = removal?.change === sidecar.change + 1 ? removal.received_at : null;
-  const endedAt = removedAt ?? (removal === null ? takedown?.taken_down_at : null) ?? null;
+  const isTakenDown = removal === null && order === null && fault === null && generation === head.generation;
+  const endedAt = removedAt ?? (isTakenDown ? takedown?.taken_down_at : null) ?? null;
   const ended = endedAt === null ? null : Date.parse(endedAt);
   return ended !== null && at < ended ? "within" : "unknown";
 }

@@ -261,6 +261,21 @@ describe("an AI policy whose seal does not stand (S4)", () => {
     expect(entry(business, 1)).toMatchObject({ again_from: from });
   });
 
+  it("fell when it fell, whatever falls after it", async () => {
+    const business = withPolicies();
+    compromise(business, third, day(6));
+    await review(business);
+    const fell = entry(business, 3).fallen_at;
+    business.send({ type: "key.register", key: keyFacts({ key_id: fourth, role: "sealing" }) });
+    expect(accept(business, 4, fourth, 11)).toMatchObject({ changed: true });
+    business.nowMs = Date.parse(day(12));
+    compromise(business, fourth, day(10));
+    await review(business);
+    expect(inForce(business).version).toBe(2);
+    expect([fell, entry(business, 3).fallen_at]).toEqual([expect.any(String), fell]);
+    expect(entry(business, 4).fallen_at > fell).toBe(true);
+  });
+
   it("leaves version 0 where none stands, and its number is not used again", async () => {
     const business = withPolicies();
     for (const each of [key, other, third]) compromise(business, each, day(2));

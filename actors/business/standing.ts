@@ -250,8 +250,12 @@ export function fallPolicies(
   if (fallen.length === 0 || context.policy.version !== fallen[0]) return { reply: { status: "done" } };
   const at = inForceFrom(view.nowMs, context.policy.live_from);
   const again = in_force === 0 ? null : policyOf(in_force, view);
+  // One that fell before was in force until then, and not until now.
+  const falling = fallen
+    .map((version) => policyOf(version, view))
+    .filter((each) => each.fallen_at === undefined);
   const changed: readonly PolicyFacts[] = [
-    ...fallen.map((version) => ({ ...policyOf(version, view), fallen_at: at })),
+    ...falling.map((each) => ({ ...each, fallen_at: at })),
     ...(again === null ? [] : [{ ...again, again_from: at }]),
   ];
   let { change } = context;

@@ -25,13 +25,16 @@ export const businessWaits: Waits<BusinessContext> = {
 };
 
 function active(view: WaitView<BusinessContext>): Wait {
-  const { pending, held } = view.context;
+  const { pending, held, heldDeletions } = view.context;
   const parts = [
     pending.length === 0 ? [] : [`${counted(pending.length, "push", "pushes")} under way`],
     held.length === 0 ? [] : [`${counted(held.length, "push", "pushes")} held for a decision`],
+    heldDeletions === 0
+      ? []
+      : [`${counted(heldDeletions, "deletion", "deletions")} that an operator has to decide on`],
   ].flat();
   if (parts.length === 0) return later(view, "calls", "It waits for nothing but the next request.");
-  const isHeld = held.length > 0;
+  const isHeld = held.length > 0 || heldDeletions > 0;
   return later(view, isHeld ? "decision" : "pushes", `It has ${parts.join(" and ")}.`, isHeld);
 }
 

@@ -1,6 +1,8 @@
 // A file of 100,000 records on one node: it is accepted at once, and takes bounded memory.
 
 import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
@@ -13,6 +15,9 @@ beforeAll(async () => {
   node = await openAttackNode();
 });
 afterAll(() => node.close());
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const count = 100_000;
 const mebibyte = 1_048_576;
@@ -32,12 +37,14 @@ it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000
   );
   const { body, pushId } = await stageRecords(node, business, records, {});
   records.length = 0;
-  global.gc?.();
+  collectGarbage();
   const before = ownBytes();
   let highest = before;
+  // How much garbage gathers follows what else the machine does; what is in use does not.
   const watch = setInterval(() => {
+    collectGarbage();
     highest = Math.max(highest, ownBytes());
-  }, 50);
+  }, 500);
   const beganAt = performance.now();
   const answer = await requestImport(node.running.urls, business, body);
   expect(answer).toMatchObject({ status: 202, json: { records: count } });
@@ -45,7 +52,7 @@ it("is uploaded, imported and reported on in bounded memory", { timeout: 600_000
   let report = await awaitPushLong(business, pushId);
   while (report.state === "processing") report = await awaitPushLong(business, pushId);
   clearInterval(watch);
-  expect((highest - before) / mebibyte).toBeLessThan(256);
+  expect((highest - before) / mebibyte).toBeLessThan(128);
   expect(report).toMatchObject({ state: "complete", counts: { accepted: count } });
   const actor = await node.running.services.actors.inspect(pushRef(business.party.uuid, pushId));
   expect(JSON.stringify(actor?.context).length).toBeLessThan(65_536);

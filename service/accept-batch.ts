@@ -133,6 +133,9 @@ async function admitAndAccept(
   const offeredAtMs = facts.at_ms;
   const admitted = await admit(deps, { ...admission, ...plan, ownNames, receivedAtMs: offeredAtMs });
   if (admitted.status !== "admitted") {
+    // Another request may have had the same batch accepted meanwhile, and even finished: then the charge is that push's.
+    const known = await deps.actors.ask(push, wholeStatus);
+    if (known !== null) return { report: known };
     // It was not accepted, so it has used neither its seq nor its caps (Q5 in actors/integration-key).
     const uncharge = { push_id: sealed.pushId, attempt: request.caller.requestHash };
     await deps.actors.ask(keyRef(party.uuid, key.key_id), { type: "push.uncharge", ...uncharge });

@@ -74,7 +74,8 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
-  return [purges.selectPage(command.purged.length + 1)];
+  // Those that wait may be due before those that were done, as in the page that named them (`selectDue`).
+  return [purges.selectPage(purgesMax + command.purged.length)];
 }
 
 export function finishPurges(

@@ -193,10 +193,14 @@ function checkPush(world: World, actor: string, asked: readonly Asked[], readsCo
   });
 }
 
-/** A push whose records are in a file is queued until it is known whether it is held; afterwards it is queued again. */
-function progressOf({ state, facts, held_reasons }: PushReport): number {
+/**
+ * A push whose records are in a file is queued until it is known whether it is held; afterwards it is queued again. One that will be
+ * held is judged before that, and processed once it was decided.
+ */
+function progressOf({ state, facts, held_reasons, hold_decision }: PushReport): number {
   if (state === "complete" || state === "failed") return 4;
   if (state === "held") return 2;
+  if (held_reasons.length > 0 && hold_decision === null) return 1;
   return state === "queued" && facts.file !== undefined && held_reasons.length === 0 ? 1 : 3;
 }
 

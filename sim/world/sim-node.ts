@@ -231,7 +231,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       ...{ records, staging, sha256: parts.crypto.sha256 },
       ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
     }),
-    parsed: createParsedLeaves(),
+    parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
       ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
       retentionDays: 400,
@@ -244,6 +244,17 @@ function poisoned(recordIdOf: WorldParts["recordIdOf"]): WorldParts["recordIdOf"
   return (business, collection, localId) => {
     if (localId === poisonedId) throw new Error("this product cannot be processed");
     return recordIdOf(business, collection, localId);
+  };
+}
+
+/** What admission parsed of that product is not kept: otherwise it would be tried only after the process that admitted it has died. */
+function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
+  return {
+    ...leaves,
+    take: (push, leafIndex) => {
+      const leaf = leaves.take(push, leafIndex);
+      return leaf?.record["business_product_id"] === poisonedId ? undefined : leaf;
+    },
   };
 }
 

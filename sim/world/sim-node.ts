@@ -59,13 +59,13 @@ import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import { openSimStagingArea } from "../store/staging-area.ts";
 import type { StoreClient } from "../store/store-model.ts";
-import { poisonedId } from "../workload/push-life.ts";
 import { changingLists } from "./changing-lists.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
 import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
 import type { Place } from "./place.ts";
+import { poisoned, poisonedLeaves } from "./poisoned.ts";
 import { sponsoredOf } from "./sponsored.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
@@ -236,25 +236,6 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       ...{ store: variation.insight(openSimInsightStore(client)), crypto: parts.crypto, clock, incarnation },
       retentionDays: 400,
     }),
-  };
-}
-
-/** Fails for one product, whenever it is tried. */
-function poisoned(recordIdOf: WorldParts["recordIdOf"]): WorldParts["recordIdOf"] {
-  return (business, collection, localId) => {
-    if (localId === poisonedId) throw new Error("this product cannot be processed");
-    return recordIdOf(business, collection, localId);
-  };
-}
-
-/** What admission parsed of that product is not kept: otherwise it would be tried only after the process that admitted it has died. */
-function poisonedLeaves(leaves: ParsedLeaves): ParsedLeaves {
-  return {
-    ...leaves,
-    take: (push, leafIndex) => {
-      const leaf = leaves.take(push, leafIndex);
-      return leaf?.record["business_product_id"] === poisonedId ? undefined : leaf;
-    },
   };
 }
 

@@ -13,7 +13,7 @@ import { readHost } from "./engines/host.ts";
 import { EngineUnavailable } from "./engines/maven.ts";
 import { type EngineProfile, type ProfileName, startProfile } from "./engines/profiles.ts";
 import { root, runNode } from "./process.ts";
-import { binOf, type Step, type StepReport, vitestStep } from "./steps.ts";
+import { addCounts, binOf, type Counts, type Step, type StepReport, vitestStep } from "./steps.ts";
 
 export interface EngineSuite {
   readonly profile: ProfileName;
@@ -66,7 +66,8 @@ export function engineStep(suite: EngineSuite, tools: SuiteTools = realTools()):
       } catch (error) {
         if (error instanceof EngineUnavailable) return untested(suite, error, tools);
         const output = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        return { counts: { passed: 0, failed: 1, skipped: 0 }, output };
+        const failures = [`the engines of ${suite.profile} did not start`];
+        return { counts: { passed: 0, failed: 1, skipped: 0, failures }, output };
       }
     },
   };
@@ -80,8 +81,8 @@ async function runSuite(suite: EngineSuite, tools: SuiteTools): Promise<StepRepo
   const asked = await Promise.all(engines.parts.map((part) => part.silence()));
   const silent = asked.filter((each) => each !== null);
   for (const each of silent) tools.tell(each);
-  const { passed, failed, skipped } = report.counts;
-  return { ...report, counts: { passed, failed: failed + silent.length, skipped } };
+  const lost: Counts = { passed: 0, failed: silent.length, skipped: 0, failures: silent.map(firstLine) };
+  return { ...report, counts: addCounts([report.counts, lost]) };
 }
 
 async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Promise<StepReport> {
@@ -96,8 +97,11 @@ async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Pr
       line,
     ].join("\n"),
   );
-  return { counts: { passed: 0, failed: tools.isCi ? 1 : 0, skipped }, output: "" };
+  const failures = tools.isCi ? [`the engines of ${suite.profile} are not there: ${error.message}`] : [];
+  return { counts: { passed: 0, failed: failures.length, skipped, failures }, output: "" };
 }
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 
 function realTools(): SuiteTools {
   return {

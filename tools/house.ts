@@ -64,7 +64,8 @@ export function fullDoses(): Step {
   const files = listFiles(root, [".test.ts"]).filter((path) =>
     readFileSync(join(root, path), "utf8").includes('/test-dose.ts"'),
   );
-  const args = [...needingNothing, ...files];
+  // What yields its time to others needs a multiple of it.
+  const args = [...needingNothing, ...files, "--testTimeout=600000"];
   return vitestStep("the full dose of random tests", args, { ...fullDose, show: false, isYielding: true });
 }
 

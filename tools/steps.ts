@@ -4,14 +4,18 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { type ProcessResult, type RunOptions, root, run, runNode } from "./process.ts";
 
 export interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** The names of what failed, as far as they are known: the output has them too, where a reader of its end does not see them. */
+  readonly failures: readonly string[];
 }
+
+const nothingFailed: readonly string[] = [];
 
 export interface StepReport {
   readonly counts: Counts;
@@ -40,7 +44,8 @@ export function checkStep(name: string, args: readonly string[]): Step {
     async run(): Promise<StepReport> {
       const result = await runNode(args);
       const failed = result.code === 0 ? 0 : 1;
-      return { counts: { passed: 1 - failed, failed, skipped: 0 }, output: result.output };
+      const failures = failed === 0 ? nothingFailed : [name];
+      return { counts: { passed: 1 - failed, failed, skipped: 0, failures }, output: result.output };
     },
   };
 }
@@ -60,7 +65,7 @@ export function countedStep(
     async run(): Promise<StepReport> {
       const result = await run(command, args, options);
       return {
-        counts: settle(parseCounts(result.output), result),
+        counts: settle(name, parseCounts(result.output), result),
         output: options.show ? "" : result.output,
       };
     },
@@ -82,7 +87,7 @@ export function vitestStep(
         const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
         const result = await runNode([binOf("vitest"), "run", ...reporters, ...args], options);
         const counts = existsSync(report) ? vitestCounts(JSON.parse(await readFile(report, "utf8"))) : null;
-        return { counts: settle(counts, result), output: options.show ? "" : result.output };
+        return { counts: settle(name, counts, result), output: options.show ? "" : result.output };
       } finally {
         await rm(folder, { recursive: true });
       }
@@ -90,12 +95,15 @@ export function vitestStep(
   };
 }
 
-/** Parses the last line that a counted step prints; null when it has another form. */
+/** Parses what {@link formatResult} prints last, and the names before it; null when the last line has another form. */
 export function parseCounts(output: string): Counts | null {
-  const last = output.trimEnd().split("\n").at(-1) ?? "";
-  const match = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(last);
+  const lines = output.trimEnd().split("\n");
+  const match = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(lines.at(-1) ?? "");
   if (match === null) return null;
-  return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
+  const failures = lines.flatMap((line) =>
+    line.startsWith(failedMark) ? [line.slice(failedMark.length)] : [],
+  );
+  return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0), failures };
 }
 
 export function formatCounts(counts: Counts): string {
@@ -103,27 +111,46 @@ export function formatCounts(counts: Counts): string {
   return `${counts.passed} passed, ${counts.failed} failed${skipped}`;
 }
 
+const failedMark = "failed: ";
+const failuresShown = 30;
+
+/** The counts alone on the last line, and before it the names of what failed, of which the first thirty are shown. */
+export function formatResult(counts: Counts): string {
+  const shown = counts.failures.slice(0, failuresShown).map((name) => `${failedMark}${name}`);
+  return [...shown, formatCounts(counts)].join("\n");
+}
+
 export function addCounts(all: readonly Counts[]): Counts {
   return {
     passed: all.reduce((sum, each) => sum + each.passed, 0),
     failed: all.reduce((sum, each) => sum + each.failed, 0),
     skipped: all.reduce((sum, each) => sum + each.skipped, 0),
+    failures: all.flatMap(({ failures }) => failures),
   };
 }
 
-interface VitestReport {
+/** What vitest writes as JSON, as far as it is read. */
+export interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
   readonly testResults: readonly {
+    /** The file, absolute. */
+    readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { status: string }[];
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }
 
 /** A file that failed without a failed test (it could not be loaded, a hook threw) also counts as a failure. */
-function vitestCounts(report: VitestReport): Counts {
+export function vitestCounts(report: VitestReport): Counts {
+  const failures = report.testResults.flatMap(({ name, status, assertionResults }) => {
+    const file = relative(root, name);
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (failed.length === 0) return status === "failed" ? [file] : [];
+    return failed.map(({ fullName }) => `${file} > ${fullName}`);
+  });
   const brokenFiles = report.testResults.filter(
     (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
   ).length;
@@ -131,12 +158,13 @@ function vitestCounts(report: VitestReport): Counts {
     passed: report.numPassedTests,
     failed: report.numFailedTests + brokenFiles,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures,
   };
 }
 
 /** Compares the counts with the exit code: neither may hide what the other says. */
-function settle(counts: Counts | null, result: ProcessResult): Counts {
-  if (counts === null) return { passed: 0, failed: 1, skipped: 0 };
+function settle(name: string, counts: Counts | null, result: ProcessResult): Counts {
+  if (counts === null) return { passed: 0, failed: 1, skipped: 0, failures: [`${name} came to no end`] };
   const contradicted = counts.failed === 0 && (result.code !== 0 || counts.passed + counts.skipped === 0);
-  return contradicted ? { ...counts, failed: 1 } : counts;
+  return contradicted ? { ...counts, failed: 1, failures: [`${name} ended with ${result.code}`] } : counts;
 }

@@ -23,6 +23,7 @@ import { createVerification } from "../service/verification.ts";
 import { companyReadsOf } from "./company-reads.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
+import { createSearchTurns } from "./search-turns.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
 import type { SurfaceChanges } from "./surfaces.ts";
@@ -59,7 +60,8 @@ export function retrievalOf(
     ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
-  const search = createSearch({ index, register, receipts, insight, budget, allowance, sponsored });
+  const turns = createSearchTurns(() => performance.now());
+  const search = createSearch({ index, register, receipts, insight, budget, allowance, sponsored, turns });
   const fetch = createFetch({
     records,
     register,

@@ -141,6 +141,7 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       budget,
       allowance,
       sponsored: sponsoredIn(state),
+      turns: (_, query) => query(),
     }),
   };
 }

@@ -173,7 +173,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored }),
+    search: createSearch({
+      ...{ index, register, receipts, insight, budget: null, allowance, sponsored },
+      turns: (_, query) => query(),
+    }),
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
       sha256: crypto.sha256,

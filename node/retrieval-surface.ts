@@ -23,7 +23,6 @@ import { createVerification } from "../service/verification.ts";
 import { companyReadsOf } from "./company-reads.ts";
 import { imageLinksOf } from "./images/ad-images.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
-import { createSearchTurns } from "./search-turns.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
 import type { SurfaceChanges } from "./surfaces.ts";
@@ -60,8 +59,10 @@ export function retrievalOf(
     ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
-  const turns = createSearchTurns(() => performance.now());
-  const search = createSearch({ index, register, receipts, insight, budget, allowance, sponsored, turns });
+  const search = createSearch({
+    ...{ index, register, receipts, insight, budget, allowance, sponsored },
+    turns: services.searchTurns,
+  });
   const fetch = createFetch({
     records,
     register,

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import type { PushPorts } from "../actors/push/ports.ts";
 import { type CurrentActors, createCurrentActors } from "../actors/system/current-actors.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { livesHere } from "../cluster/placement.ts";
@@ -19,6 +20,7 @@ import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { UploadTokens } from "../service/upload-token.ts";
+import type { Pace } from "../std/pace.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { DomainProbe } from "../transport/domain-probe.ts";
@@ -49,8 +51,10 @@ import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import type { RightOfWay } from "./right-of-way.ts";
+import type { SearchTurns } from "./search-turns.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
+import { type LongestStep, watchLongestStep } from "./telemetry/longest-step.ts";
 import { createTimings, type Timings } from "./telemetry/timings.ts";
 import type { Tracing } from "./telemetry/tracing-port.ts";
 import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
@@ -78,6 +82,7 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly tracing: Tracing | null;
   /** How long commits and receipts take. */
   readonly timings: Timings;
+  readonly longestStep: LongestStep;
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
@@ -90,6 +95,12 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly allowance: Allowance | null;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** The company whose search is next. */
+  readonly searchTurns: SearchTurns;
+  /** At which requests work through what they were sent. */
+  readonly pace: Pace;
+  /** At which pushes are processed: those that a request waits for, and those that nobody waits for. */
+  readonly paces: PushPorts["paces"];
   /** Searches and fetches go before the processing of pushes. */
   readonly rightOfWay: RightOfWay;
   /** How long a hold waits for a decision. */
@@ -124,6 +135,8 @@ const drainMs = 10_000;
 export interface NodePlatform {
   readonly clock?: Clock;
   readonly elapsedMs?: NodeServices["elapsedMs"];
+  /** Milliseconds of any origin, by which long work makes room for other work. */
+  readonly workMs?: () => number;
   /** The timers of everything except the actors. */
   readonly timers?: TimerPort;
   /** Wraps the node's index. */
@@ -145,6 +158,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
+  const workMs = platform.workMs ?? (() => performance.now());
   const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
@@ -159,14 +173,15 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation, timings, tracing: await tracingOf(config, incarnation, log) },
+    ...{ config, clock, incarnation, timings, longestStep: watchLongestStep() },
+    ...{ tracing: await tracingOf(config, incarnation, log) },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
     ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
-    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
+    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     ...{ keyStore, ...derivedFrom(recordIdKey) },
@@ -185,6 +200,7 @@ export async function openNodeServices(
     await logWitnesses[Symbol.asyncDispose]();
     await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();
+    common.longestStep.stop();
     await common.tracing?.[Symbol.asyncDispose]();
   };
   try {

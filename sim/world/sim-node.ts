@@ -9,6 +9,7 @@ import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
+import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
@@ -40,6 +41,7 @@ import { createSearch, type Search } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
+import { paceByItems } from "../../std/pace.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -143,7 +145,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     asTable: () => null,
     regions: () => parts.regions,
     purgeAfterMs,
-    pause: () => Promise.resolve(),
+    pace: pacesOf().inline,
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
@@ -232,7 +234,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     ),
     leaves: createPushLeaves({
       ...{ records, staging, sha256: parts.crypto.sha256 },
-      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
+      pace: pacesOf().queued,
     }),
     parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
@@ -240,6 +242,12 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       retentionDays: 400,
     }),
   };
+}
+
+/** No time passes while a node works, so others have their turn by the number of records. */
+function pacesOf(): PushPorts["paces"] {
+  const pause = () => Promise.resolve();
+  return { inline: paceByItems(50, pause), queued: paceByItems(20, pause) };
 }
 
 function noted({ notices }: WorldParts): NoticeChannel {
@@ -277,7 +285,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
-      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
+      ...{ paces: pacesOf(), holdMs: parts.holdMs },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },
       notices: { record: noted(parts), mail: { deliver: async () => {} } },

@@ -71,7 +71,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
     ...insightReadings(services.insight.figures()),
-    longestStepReading(services.longestStep),
+    longestStepReading(services.timings.longestStep),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
     gauge(
       "svc_machine_memory_bytes",

@@ -15,7 +15,7 @@ import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
 import { createRightOfWay } from "./right-of-way.ts";
 import { createSearchTurns } from "./search-turns.ts";
-import type { NodeServices } from "./services.ts";
+import type { NodePlatform, NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
 
 const dayMs = 86_400_000;
@@ -50,18 +50,19 @@ export function pushPartsOf(
     readonly recordIdKey: Uint8Array;
     readonly actors: Pick<CurrentActors, "stats">;
     readonly clock: Clock;
-    readonly workMs: () => number;
+    readonly workMs: NodePlatform["workMs"];
     readonly log: (entry: LogEntry) => void;
   },
 ): PushParts {
   const pause = (): Promise<void> => nextTurn();
   const rightOfWay = createRightOfWay(patienceMs);
-  const time = { nowMs: parts.workMs, nextTurn: setImmediate };
+  const nowMs = parts.workMs ?? (() => performance.now());
+  const time = { nowMs, nextTurn: setImmediate };
   const pace = createPace(requestStepMs, { ...time, pause });
   const queued = createPace(queuedStepMs, { ...time, pause: rightOfWay.pause });
   return {
     leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: queued }),
-    searchTurns: createSearchTurns(parts.workMs),
+    searchTurns: createSearchTurns(nowMs),
     ...{ pace, paces: { inline: pace, queued } },
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),

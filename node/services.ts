@@ -54,7 +54,6 @@ import type { RightOfWay } from "./right-of-way.ts";
 import type { SearchTurns } from "./search-turns.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
-import { type LongestStep, watchLongestStep } from "./telemetry/longest-step.ts";
 import { createTimings, type Timings } from "./telemetry/timings.ts";
 import type { Tracing } from "./telemetry/tracing-port.ts";
 import { type LogWitnesses, openLogWitnesses } from "./witness/log-witnesses.ts";
@@ -82,7 +81,6 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly tracing: Tracing | null;
   /** How long commits and receipts take. */
   readonly timings: Timings;
-  readonly longestStep: LongestStep;
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
@@ -158,7 +156,6 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const workMs = platform.workMs ?? (() => performance.now());
   const operatorFiles = await openOperatorFiles(config, log);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
@@ -173,15 +170,14 @@ export async function openNodeServices(
   const common = {
     ...stores,
     index: platform.index?.(stores.index) ?? stores.index,
-    ...{ config, clock, incarnation, timings, longestStep: watchLongestStep() },
-    ...{ tracing: await tracingOf(config, incarnation, log) },
+    ...{ config, clock, incarnation, timings, tracing: await tracingOf(config, incarnation, log) },
     timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
     ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
-    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs, log }),
+    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     ...{ keyStore, ...derivedFrom(recordIdKey) },
@@ -196,11 +192,10 @@ export async function openNodeServices(
     logWitnesses.stop();
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
-    common.notices.close();
+    for (const each of [common.notices, timings.longestStep]) each.close();
     await logWitnesses[Symbol.asyncDispose]();
     await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();
-    common.longestStep.stop();
     await common.tracing?.[Symbol.asyncDispose]();
   };
   try {

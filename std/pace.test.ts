@@ -19,7 +19,7 @@ function setUp() {
 }
 
 describe("a pace", () => {
-  it("is due once the work of a turn has lasted for a step, whoever did it (PC1)", async () => {
+  it("is due once the work of a turn has lasted for a step, of everybody (PC1)", async () => {
     const { state, pace } = setUp();
     for (state.nowMs = 0; state.nowMs < 10; state.nowMs += 1) expect(pace()).toBeNull();
     const due = pace();

@@ -2,9 +2,7 @@
 // the rate that the node can answer; each hostile one is there in every second turn. Nothing honest may be refused.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Measured, NodeUrls } from "../../node/budget-node.fixture.ts";
-import { product } from "../../node/publishing.fixture.ts";
-import { fetchPlan, searchPlan } from "../catalogue.ts";
+import { fetchPlan, productBytes, searchPlan } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import { compareBy, type Figure, figuresOf, middleHalf, quantile, takeRounds } from "../figures.ts";
 import { Connection, type LoadTarget, refused, sendOne } from "../load.ts";
@@ -16,7 +14,8 @@ import {
   newParty,
   Publisher,
   type Sent,
-  trailRunners,
+  type StormUrls,
+  stonesSearch,
 } from "../storm/parties.ts";
 import { numbersTo, type World } from "../world.ts";
 
@@ -24,6 +23,8 @@ import { numbersTo, type World } from "../world.ts";
 const honestParties = 32;
 const catalogueRecords = 200;
 const inlineRecords = 50;
+/** The products that are published during the storm have numbers of their own. */
+const newNumbers = 1_000_000;
 
 type HonestKind = "search" | "fetch" | "push" | "check";
 /** Of ten requests; the kinds are spread evenly. */
@@ -42,19 +43,17 @@ interface HonestRequest {
 interface Turn {
   readonly p99Ms: number;
   readonly ofKind: Readonly<Record<HonestKind, number>>;
-  /** The longest time for which the deciding thread was busy at a stretch, in processor time. */
-  readonly stallMs: number;
   readonly sent: Sent | null;
 }
 
 class Honest {
-  readonly #urls: NodeUrls;
+  readonly #urls: StormUrls;
   readonly #companies: Awaited<ReturnType<typeof newParty>>[] = [];
   readonly #publishers: Publisher[] = [];
   readonly #recordIds: string[] = [];
   #made = 0;
 
-  constructor(urls: NodeUrls) {
+  constructor(urls: StormUrls) {
     this.#urls = urls;
   }
 
@@ -67,7 +66,9 @@ class Honest {
     const target = targetOf(this.#urls.business_url);
     for (const [at, publisher] of this.#publishers.entries())
       for (let first = 0; first < catalogueRecords; first += inlineRecords) {
-        const records = numbersTo(inlineRecords).map((each) => product(`s-${at}-${first + each}`));
+        const records = numbersTo(inlineRecords).map((each) =>
+          productBytes(at * catalogueRecords + first + each),
+        );
         const answer = await sendOne(target, await publisher.push(records));
         if (answer.status !== 200) throw refused("a push of the storm", answer);
         const { results } = JSON.parse(answer.body) as { results: readonly { record_id: string }[] };
@@ -91,7 +92,7 @@ class Honest {
     const { base_url, verify_url, business_url } = this.#urls;
     switch (kind) {
       case "search": {
-        const body = trailRunners(at);
+        const body = stonesSearch(at);
         return {
           kind,
           target: targetOf(base_url),
@@ -109,7 +110,7 @@ class Honest {
       case "push":
         return {
           ...{ kind, target: targetOf(business_url), after: publisher },
-          bytes: await publisher.push([product(`n-${at}`)]),
+          bytes: await publisher.push([productBytes(newNumbers + at)]),
         };
       case "check": {
         const url = new URL(`${verify_url}/v1/verify`);
@@ -194,9 +195,9 @@ const p99 = (times: readonly { readonly ms: number }[]): number =>
   quantile(Float64Array.from(times, ({ ms }) => ms).sort(), 0.99);
 
 export async function measureStorm(world: World): Promise<readonly Figure[]> {
-  await using child = world.start("../node/budget-node.fixture.ts", ["--expose-gc"]);
+  await using child = world.start("serve.ts");
   await using attacker = world.start("storm/hostile.ts");
-  const urls = await child.call<NodeUrls>("open", { home: world.path("storm") });
+  const urls = await child.call<StormUrls>("open", { home: world.path("storm"), isLimited: true });
   const honest = new Honest(urls);
   await honest.settle(child);
   const hostile = await Promise.all(numbersTo(3).map(() => newParty(child, "integration")));
@@ -215,13 +216,11 @@ export async function measureStorm(world: World): Promise<readonly Figure[]> {
   const turn = async (kind: HostileKind | null): Promise<Turn> => {
     const requests = await honest.requests(Math.ceil(seconds * perSecond));
     if (kind !== null) await attacker.call("start", { kind, setting });
-    await child.call("reset");
     const took = await sendHonest(requests, perSecond);
-    const { stallMs } = await child.call<Measured>("measured");
     const sent = kind === null ? null : await attacker.call<Sent>("stop");
     const of = (wanted: HonestKind): number => p99(took.filter((each) => each.kind === wanted));
     const ofKind = { search: of("search"), fetch: of("fetch"), push: of("push"), check: of("check") };
-    return { p99Ms: p99(took), ofKind, stallMs, sent };
+    return { p99Ms: p99(took), ofKind, sent };
   };
   await turn(null);
 
@@ -234,11 +233,9 @@ export async function measureStorm(world: World): Promise<readonly Figure[]> {
       const { ours, floor } = compareBy(rounds, ({ ofKind }) => ofKind[each]);
       return `${each} ${ours.toFixed(0)} against ${floor.toFixed(0)}`;
     });
-    const stall = compareBy(rounds, ({ stallMs }) => stallMs);
     const note =
       `p99 of ${perSecond.toFixed(0)} honest requests a second, half of what the node answers; the floor is the same without the hostile party. ` +
-      `The middle half of the ratios is ${middleHalf(times, 2)}; by kind ${kinds.join(", ")} ms. The deciding thread was busy for at most ${stall.ours.toFixed(0)} ms ` +
-      `of processor time at a stretch, against ${stall.floor.toFixed(0)}. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
+      `The middle half of the ratios is ${middleHalf(times, 2)}; by kind ${kinds.join(", ")} ms. Nothing honest was refused. The hostile party was answered ${JSON.stringify(rounds.at(-1)?.ours.sent)}.`;
     figures.push(
       figuresOf("storm")(
         what,

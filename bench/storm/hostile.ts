@@ -4,8 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { imageOf } from "../../node/images/images.fixture.ts";
-import { product } from "../../node/publishing.fixture.ts";
+import sharp from "sharp";
 import type { BulkUpload } from "../../protocol/wire/bulk.ts";
 import { answerParent } from "../answer-parent.ts";
 import { searchPlan } from "../catalogue.ts";
@@ -14,10 +13,11 @@ import { makeRequest, requestBytes, targetOf } from "../requests.ts";
 import {
   type HostileKind,
   type HostileSetting,
+  hoseBytes,
   Publisher,
   partyOf,
   type Sent,
-  trailRunners,
+  stonesSearch,
 } from "./parties.ts";
 
 /** A lane sends one request after another; it is asked for the next one, and for as many lanes as it wants. */
@@ -40,87 +40,75 @@ function unknownMembers(bytes: number): Uint8Array {
   return Buffer.from(`{${members.join(",")}}`);
 }
 
-async function attackOf(kind: HostileKind, setting: HostileSetting): Promise<Attack | "files" | "lines"> {
-  const { urls, businesses, company } = setting;
+type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Attack | Promise<Attack>>>;
+
+function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
   const { caller } = partyOf(company);
-  const publishers = businesses.map((file) => new Publisher(urls, partyOf(file)));
-  const publisher = (lane: number): Publisher =>
-    publishers[lane % publishers.length] ?? new Publisher(urls, partyOf(company));
-  switch (kind) {
-    case "files":
-    case "lines":
-      return kind;
-    case "faults": {
+  const [first] = businesses;
+  const publisher = new Publisher(urls, partyOf(first ?? company));
+  const post = (path: string, body: Uint8Array) =>
+    makeRequest(urls.base_url, caller, { method: "POST", path, tag: "svc-retrieval", body });
+  let made = 0;
+  const number = (): number => {
+    made += 1;
+    return made;
+  };
+  return {
+    faults: () => {
       const record = unknownMembers(150 * kilobyte);
       const records = Array.from({ length: recordsInline }, () => record);
-      const next = () => publisher(0).push(records, "?validate_only=true");
+      const next = () => publisher.push(records, "?validate_only=true");
       return { url: urls.business_url, lanes: 4, next };
-    }
-    case "batches": {
-      let made = 0;
+    },
+    batches: () => {
       const next = () => {
-        made += 1;
-        // Nothing that others search for.
-        const other = {
-          product_name: "Garden hose",
-          short_description: "A hose for a garden.",
-          tags: ["hose"],
-        };
-        return publisher(0).push(Array.from({ length: 2_000 }, (_, at) => product(`h-${made}-${at}`, other)));
+        const batch = number();
+        return publisher.push(Array.from({ length: 2_000 }, (_, at) => hoseBytes(batch * 2_000 + at)));
       };
       return { url: urls.business_url, lanes: 2, next };
-    }
-    case "images": {
-      const images = await Promise.all(
-        Array.from({ length: 24 }, () => imageOf("image/png", { width: 768, height: 768 })),
-      );
+    },
+    images: async () => {
+      const images = await Promise.all(Array.from({ length: 24 }, noise));
       const headers = { "content-type": "image/png" };
       const plan = { method: "POST", path: "/v1/ads/images", tag: "svc-push", headers } as const;
-      let sentImages = 0;
       const next = () => {
-        const body = images[sentImages % images.length] ?? new Uint8Array();
-        sentImages += 1;
-        return makeRequest(urls.business_url, publisher(0).party.caller, { ...plan, body });
+        const body = images[number() % images.length] ?? new Uint8Array();
+        return makeRequest(urls.business_url, publisher.party.caller, { ...plan, body });
       };
       return { url: urls.business_url, lanes: 4, next };
-    }
-    case "searches": {
-      let asked = 0;
+    },
+    searches: () => {
+      const next = () => makeRequest(urls.base_url, caller, searchPlan(stonesSearch(number())));
+      return { url: urls.base_url, lanes: 16, next };
+    },
+    pools: () => {
       const next = () => {
-        asked += 1;
-        return makeRequest(urls.base_url, caller, searchPlan(trailRunners(asked)));
+        const session_ref = randomBytes(16).toString("hex");
+        const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random" };
+        return post("/v1/ads/pool", Buffer.from(JSON.stringify(asked)));
       };
       return { url: urls.base_url, lanes: 16, next };
-    }
-    case "pools": {
-      const next = () => {
-        const context = {
-          ...{ session_ref: randomBytes(16).toString("hex"), country: "GB" },
-          ...{ keywords: ["bread"], sort_by: "random" },
-        };
-        const body = Buffer.from(JSON.stringify(context));
-        return makeRequest(urls.base_url, caller, {
-          ...{ method: "POST", path: "/v1/ads/pool", tag: "svc-retrieval", body },
-        });
-      };
-      return { url: urls.base_url, lanes: 16, next };
-    }
-    case "checks": {
+    },
+    checks: () => {
       const record_base64 = Buffer.alloc(24_576, " ").toString("base64");
       const body = Buffer.from(JSON.stringify({ record_base64, seal: {} }));
       const request = requestBytes("POST", new URL(`${urls.verify_url}/v1/verify`), body, {});
       return { url: urls.verify_url, lanes: 64, next: async () => request };
-    }
-    case "forgeries": {
-      const plan = searchPlan(trailRunners(0));
-      const genuine = Buffer.from(await makeRequest(urls.base_url, caller, plan)).toString("latin1");
-      const forged = genuine.replace(
-        /(\r\nsignature: sig1=:)[^:]+/,
-        `$1${Buffer.alloc(64).toString("base64")}`,
-      );
-      return { url: urls.base_url, lanes: 64, next: async () => Buffer.from(forged, "latin1") };
-    }
-  }
+    },
+    forgeries: async () => {
+      const genuine = Buffer.from(await makeRequest(urls.base_url, caller, searchPlan(stonesSearch(0))));
+      const forged = `$1${Buffer.alloc(64).toString("base64")}`;
+      const text = genuine.toString("latin1").replace(/(\r\nsignature: sig1=:)[^:]+/, forged);
+      return { url: urls.base_url, lanes: 64, next: async () => Buffer.from(text, "latin1") };
+    },
+  };
+}
+
+/** An image that cannot be compressed. */
+async function noise(): Promise<Uint8Array> {
+  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
+  const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
+  return new Uint8Array(await drawn.png().toBuffer());
 }
 
 const sent = new Map<string, number>();
@@ -190,7 +178,7 @@ async function fileLane({ urls, businesses }: HostileSetting, at: number, isSlow
 }
 
 async function start({ kind, setting }: { readonly kind: HostileKind; readonly setting: HostileSetting }) {
-  const attack = await attackOf(kind, setting);
+  const attack = kind === "files" || kind === "lines" ? kind : await attacksOf(setting)[kind]();
   sent.clear();
   isOver = false;
   const lanes =

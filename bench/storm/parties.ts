@@ -3,9 +3,9 @@
 import { publishBody, sealBatch } from "../../client/batch.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
 import { generatePrivateJwk, type PrivateJwk } from "../../crypto/private-jwk.ts";
-import type { NodeUrls } from "../../node/budget-node.fixture.ts";
+import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
 import type { SealContext } from "../../protocol/wire/push.ts";
-import type { QueryBody } from "../catalogue.ts";
+import { productBytes, type QueryBody } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import { ask, type Caller, callerOf, makeRequest, type RequestPlan } from "../requests.ts";
 
@@ -34,8 +34,14 @@ export const hostileKinds = {
 } as const;
 export type HostileKind = keyof typeof hostileKinds;
 
+export interface StormUrls {
+  readonly base_url: string;
+  readonly business_url: string;
+  readonly verify_url: string;
+}
+
 export interface HostileSetting {
-  readonly urls: NodeUrls;
+  readonly urls: StormUrls;
   readonly businesses: readonly PartyFile[];
   readonly company: PartyFile;
 }
@@ -43,15 +49,22 @@ export interface HostileSetting {
 /** How many requests of each status it sent. */
 export type Sent = Readonly<Record<string, number>>;
 
-/** A search that finds a page of the storm's products; no two are alike. */
-export function trailRunners(index: number): QueryBody {
+/** A search that finds a page of the honest products; no two are alike. */
+export function stonesSearch(index: number): QueryBody {
   return {
     collection: "products",
-    q: "trail runner",
+    q: "diamond",
     query_by: ["product_name", "short_description"],
     filter: { all: [{ country: "US" }, { price_amount: { gte: 1 + (index % 10_000) / 100 } }] },
     sort_by: "price_amount:asc",
   };
+}
+
+/** A product that no search for stones finds. */
+export function hoseBytes(index: number): Uint8Array {
+  const stone = JSON.parse(Buffer.from(productBytes(index)).toString()) as JsonObject;
+  const words = { product_name: "Garden hose", short_description: "A hose for a garden.", tags: ["hose"] };
+  return canonicalBytes({ ...stone, ...words });
 }
 
 let parties = 0;
@@ -71,11 +84,11 @@ export function partyOf(file: PartyFile): Party {
 /** A business that knows what its next seal must name. */
 export class Publisher {
   readonly party: Party;
-  readonly #urls: NodeUrls;
+  readonly #urls: StormUrls;
   #context: Promise<SealContext> | null = null;
   #seq = Date.now();
 
-  constructor(urls: NodeUrls, party: Party) {
+  constructor(urls: StormUrls, party: Party) {
     this.#urls = urls;
     this.party = party;
   }

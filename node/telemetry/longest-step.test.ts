@@ -11,7 +11,7 @@ it("tells the longest step of the thread, by processor time, and no wait", async
   await delay(60);
   const busyMs = step.longestMs();
   await delay(60);
-  step.stop();
+  step.close();
   expect(idleMs).toBeLessThan(200);
   expect(busyMs).toBeGreaterThanOrEqual(195);
   expect(step.longestMs()).toBeGreaterThanOrEqual(busyMs);

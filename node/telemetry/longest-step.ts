@@ -11,7 +11,7 @@ const rememberedMs = 60_000;
 export interface LongestStep {
   /** Milliseconds of processor time. */
   longestMs(): number;
-  stop(): void;
+  close(): void;
 }
 
 export function watchLongestStep(): LongestStep {
@@ -27,7 +27,7 @@ export function watchLongestStep(): LongestStep {
     if (spentMs > known.ms) known = { ms: spentMs, atMs: known.atMs };
   }, lookMs);
   timer.unref();
-  return { longestMs: () => Math.max(known.ms, before.ms), stop: () => clearInterval(timer) };
+  return { longestMs: () => Math.max(known.ms, before.ms), close: () => clearInterval(timer) };
 }
 
 function threadMs(): number {

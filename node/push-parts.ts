@@ -22,7 +22,7 @@ const dayMs = 86_400_000;
 /** About as long as a search takes by itself. */
 const patienceMs = 10;
 /** How long work may keep the thread at a stretch: what somebody waits for, and what nobody waits for. */
-const requestStepMs = 10;
+const requestStepMs = 3;
 const queuedStepMs = 2;
 
 type PushParts = Pick<

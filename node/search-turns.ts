@@ -7,8 +7,7 @@
 //   ST3. An owner that nothing waits for is forgotten.
 // What another machine searches takes hardly any time here, so it never waits.
 
-/** Begins the work in its owner's turn. */
-export type SearchTurns = <T>(owner: string, work: () => Promise<T>) => Promise<T>;
+import type { SearchTurns } from "../service/search.ts";
 
 /** How long searches may take at a stretch, in milliseconds: about one search by words that many rows have. */
 const stretchMs = 5;

@@ -18,6 +18,7 @@ import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
+import type { SearchTurns } from "../service/search.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { UploadTokens } from "../service/upload-token.ts";
 import type { Pace } from "../std/pace.ts";
@@ -51,7 +52,6 @@ import { type Judging, judgingBy, openOperatorFiles, watchOperatorFiles } from "
 import { pushPartsOf } from "./push-parts.ts";
 import { followRegister } from "./register-following.ts";
 import type { RightOfWay } from "./right-of-way.ts";
-import type { SearchTurns } from "./search-turns.ts";
 import type { StalledPushes } from "./stalled-pushes.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 import { createTimings, type Timings } from "./telemetry/timings.ts";

@@ -34,6 +34,9 @@ import type { Sponsored, SponsoredRows, SponsoredSearch } from "./sponsored-rows
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
+/** Begins a query in the turn of the company that asks (S6). */
+export type SearchTurns = <T>(company: string, query: () => Promise<T>) => Promise<T>;
+
 export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
@@ -44,8 +47,7 @@ export interface SearchDeps {
   /** Null where nothing is charged. */
   readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
-  /** Begins a query in the turn of the company that asks (S6). */
-  readonly turns: <T>(company: string, query: () => Promise<T>) => Promise<T>;
+  readonly turns: SearchTurns;
 }
 
 export interface SearchCall {

@@ -145,7 +145,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     asTable: () => null,
     regions: () => parts.regions,
     purgeAfterMs,
-    pace: pacesOf().inline,
+    ...{ pace: pacesOf().inline, paces: pacesOf() },
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
@@ -175,10 +175,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({
-      ...{ index, register, receipts, insight, budget: null, allowance, sponsored },
-      turns: (_, query) => query(),
-    }),
+    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored, turns }),
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
       sha256: crypto.sha256,
@@ -243,6 +240,9 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     }),
   };
 }
+
+/** No time passes while an index searches, so none waits for another. */
+const turns: SearchTurns = (_, query) => query();
 
 /** No time passes while a node works, so others have their turn by the number of records. */
 function pacesOf(): PushPorts["paces"] {

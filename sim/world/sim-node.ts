@@ -37,7 +37,7 @@ import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts"
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
-import { createSearch, type Search } from "../../service/search.ts";
+import { createSearch, type Search, type SearchTurns } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
@@ -136,7 +136,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
-  const publishing: PublishDeps & RemoveRecordDeps & Pick<ValidateImportDeps, "leaves"> = {
+  const publishing: PublishDeps &
+    RemoveRecordDeps &
+    Pick<ValidateImportDeps, "leaves"> &
+    Pick<BulkFileDeps, "paces"> = {
     ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,

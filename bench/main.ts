@@ -29,6 +29,7 @@ import { contestOfPushes, measureImport, measurePush } from "./sections/push.ts"
 import { measureReceipts } from "./sections/receipts.ts";
 import { measureRelevance } from "./sections/relevance.ts";
 import { contestOfSearches, measureMeanwhile, measureSearch } from "./sections/search.ts";
+import { measureStorm } from "./sections/storm.ts";
 import { World } from "./world.ts";
 
 const sections: Readonly<Record<SectionName, (world: World) => Promise<readonly Figure[]>>> = {
@@ -56,6 +57,7 @@ const sections: Readonly<Record<SectionName, (world: World) => Promise<readonly 
   "mcp-hosted": measureMcpHosted,
   mcp: measureMcp,
   ops: measureOps,
+  storm: measureStorm,
 };
 
 type OpenContest = (present: World, other: World, pairs: number) => Promise<Contest>;

@@ -29,10 +29,11 @@ export const sectionNames = [
   "mcp-hosted",
   "mcp",
   "ops",
+  "storm",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 /** Run only when they are named: each takes longer than all the others together. */
-const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster-import"];
+const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster-import", "storm"];
 /** What can be compared with another commit. */
 export const contestNames = ["fetch", "search", "push", "actors"] as const satisfies readonly SectionName[];
 export type ContestName = (typeof contestNames)[number];

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { PublicJwk } from "../protocol/jwk.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
 import { answerParent, cpuTimes, heldBytes } from "./answer-parent.ts";
 import type { FillBatch } from "./cluster/fill.ts";
@@ -31,6 +32,13 @@ const patienceMs = 600_000;
 const retryMs = 50;
 const indexPollMs = 5;
 
+/** Whom a grant is for. */
+export interface Newcomer {
+  readonly uuid: string;
+  readonly role: "integration" | "retrieval";
+  readonly publicJwk: PublicJwk;
+}
+
 let node: RunningNode | null = null;
 let isAmongOthers = false;
 let allowance: AllowanceSurfaces | null = null;
@@ -51,14 +59,32 @@ function running(): RunningNode {
   return node;
 }
 
-/** Starts a node alone, and returns its sandbox, samples included. */
-async function open({ home }: { readonly home: string }) {
+/** Starts a node alone, and returns its sandbox, samples included; with the limits that a node has by default only if that is asked for. */
+async function open({ home, isLimited = false }: { readonly home: string; readonly isLimited?: boolean }) {
   await boundHeap();
-  Object.assign(process.env, unlimited);
+  if (!isLimited) Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
   const seeded = await node.seeded;
   if (seeded === null) throw new Error("the node is no sandbox");
   return seeded.sandbox;
+}
+
+/** A grant for a key of a new party. */
+async function grant({ uuid, role, publicJwk }: Newcomer): Promise<string> {
+  const { issueGrant } = await import("../service/sandbox-grant.ts");
+  const signer = running().services.keys.grant;
+  if (signer === null) throw new Error("the node is no sandbox");
+  const kind = role === "integration" ? "business" : "ai_company";
+  const party = { uuid, kind, legal_name: `Party ${uuid.slice(-4)}`, country: "GB" } as const;
+  const claims = {
+    v: 1,
+    environment: "sandbox",
+    party,
+    role,
+    public_key: publicJwk,
+    mandate_id: null,
+  } as const;
+  return await issueGrant(claims, signer);
 }
 
 /** Starts a node among others, and returns its addresses once its surfaces listen and its region's index answers. */
@@ -189,7 +215,7 @@ function filledLedgers(): FilledLedgers {
 
 answerParent(
   {
-    ...{ open, join, recordIds, awaitPush, indexedProducts, cpuTimes, heldBytes },
+    ...{ open, grant, join, recordIds, awaitPush, indexedProducts, cpuTimes, heldBytes },
     ...{ fill, explain, readStored, publishAds },
     ...{ openAllowance, openTools, openQuickSurface, fillLedgers },
     heldByTools: () => tools?.held() ?? null,

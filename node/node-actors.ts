@@ -71,7 +71,7 @@ export function createNodeActors(
         sidecar: keys.sidecar,
         leaves: services.leaves,
         planOf: (uuid, pushId) => loadPlan(services, uuid, pushId),
-        pause: services.rightOfWay.pause,
+        paces: services.paces,
         holdMs: services.holdMs,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,

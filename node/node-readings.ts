@@ -13,6 +13,7 @@ import { actorReadings } from "./telemetry/actor-readings.ts";
 import { backupReadings } from "./telemetry/backup-age.ts";
 import { diskReadings, diskSpace } from "./telemetry/disk.ts";
 import { logReadings } from "./telemetry/log-readings.ts";
+import { longestStepReading } from "./telemetry/longest-step.ts";
 import { traceReadings } from "./telemetry/tracing-port.ts";
 
 /** The readings of the actors, the counts and the cluster. What cannot be read now is left out. */
@@ -70,6 +71,7 @@ export async function nodeReadings(services: NodeServices): Promise<readonly Rea
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
     ...insightReadings(services.insight.figures()),
+    longestStepReading(services.timings.longestStep),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
     gauge(
       "svc_machine_memory_bytes",

@@ -8,17 +8,22 @@ import type { Clock } from "../crypto/port.ts";
 import { createParsedLeaves } from "../service/parsed-leaves.ts";
 import { createPushLeaves } from "../service/push-leaves.ts";
 import { createUploadTokens } from "../service/upload-token.ts";
+import { createPace } from "../std/pace.ts";
 import { createBackground } from "./background.ts";
 import type { NodeConfig } from "./config.ts";
 import { createLatePurges } from "./late-purges.ts";
 import { openNotices } from "./notices/notices.ts";
 import { createRightOfWay } from "./right-of-way.ts";
-import type { NodeServices } from "./services.ts";
+import { createSearchTurns } from "./search-turns.ts";
+import type { NodePlatform, NodeServices } from "./services.ts";
 import { createStalledPushes } from "./stalled-pushes.ts";
 
 const dayMs = 86_400_000;
 /** About as long as a search takes by itself. */
 const patienceMs = 10;
+/** How long work may keep the thread at a stretch: what somebody waits for, and what nobody waits for. */
+const requestStepMs = 3;
+const queuedStepMs = 2;
 
 type PushParts = Pick<
   NodeServices,
@@ -30,6 +35,9 @@ type PushParts = Pick<
   | "latePurges"
   | "notices"
   | "pause"
+  | "searchTurns"
+  | "pace"
+  | "paces"
   | "rightOfWay"
   | "holdMs"
 >;
@@ -42,13 +50,20 @@ export function pushPartsOf(
     readonly recordIdKey: Uint8Array;
     readonly actors: Pick<CurrentActors, "stats">;
     readonly clock: Clock;
+    readonly workMs: NodePlatform["workMs"];
     readonly log: (entry: LogEntry) => void;
   },
 ): PushParts {
   const pause = (): Promise<void> => nextTurn();
   const rightOfWay = createRightOfWay(patienceMs);
+  const nowMs = parts.workMs ?? (() => performance.now());
+  const time = { nowMs, nextTurn: setImmediate };
+  const pace = createPace(requestStepMs, { ...time, pause });
+  const queued = createPace(queuedStepMs, { ...time, pause: rightOfWay.pause });
   return {
-    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pause: rightOfWay.pause }),
+    leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: queued }),
+    searchTurns: createSearchTurns(nowMs),
+    ...{ pace, paces: { inline: pace, queued } },
     uploadTokens: createUploadTokens(nativeCrypto, parts.recordIdKey),
     parsed: createParsedLeaves(),
     background: createBackground(config.background, () => parts.actors.stats()),

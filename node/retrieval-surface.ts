@@ -59,7 +59,10 @@ export function retrievalOf(
     ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
-  const search = createSearch({ index, register, receipts, insight, budget, allowance, sponsored });
+  const search = createSearch({
+    ...{ index, register, receipts, insight, budget, allowance, sponsored },
+    turns: services.searchTurns,
+  });
   const fetch = createFetch({
     records,
     register,

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import type { PushPorts } from "../actors/push/ports.ts";
 import { type CurrentActors, createCurrentActors } from "../actors/system/current-actors.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { livesHere } from "../cluster/placement.ts";
@@ -17,8 +18,10 @@ import type { ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import type { PushLeaves } from "../service/push-leaves.ts";
 import { createRegister, type Register } from "../service/register.ts";
+import type { SearchTurns } from "../service/search.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { UploadTokens } from "../service/upload-token.ts";
+import type { Pace } from "../std/pace.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { DomainProbe } from "../transport/domain-probe.ts";
@@ -90,6 +93,12 @@ export interface NodeServices extends Judging, Omit<NodeStores, "close" | "fence
   readonly allowance: Allowance | null;
   /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
+  /** The company whose search is next. */
+  readonly searchTurns: SearchTurns;
+  /** At which requests work through what they were sent. */
+  readonly pace: Pace;
+  /** At which pushes are processed: those that a request waits for, and those that nobody waits for. */
+  readonly paces: PushPorts["paces"];
   /** Searches and fetches go before the processing of pushes. */
   readonly rightOfWay: RightOfWay;
   /** How long a hold waits for a decision. */
@@ -124,6 +133,8 @@ const drainMs = 10_000;
 export interface NodePlatform {
   readonly clock?: Clock;
   readonly elapsedMs?: NodeServices["elapsedMs"];
+  /** Milliseconds of any origin, by which long work makes room for other work. */
+  readonly workMs?: () => number;
   /** The timers of everything except the actors. */
   readonly timers?: TimerPort;
   /** Wraps the node's index. */
@@ -166,7 +177,7 @@ export async function openNodeServices(
     ...own,
     ...{ cluster, fence, register, logWitnesses, newestMoment, drain: platform.drain ?? stopProcess },
     domainProbe: domainProbeOf(config, platform),
-    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, log }),
+    ...pushPartsOf(config, { stores, recordIdKey, actors, clock, workMs: platform.workMs, log }),
     insight: insightOf(stores, config.retention, { clock, incarnation }),
     ...judgingBy(operatorFiles, register),
     ...{ keyStore, ...derivedFrom(recordIdKey) },
@@ -181,7 +192,7 @@ export async function openNodeServices(
     logWitnesses.stop();
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
-    common.notices.close();
+    for (const each of [common.notices, timings.longestStep]) each.close();
     await logWitnesses[Symbol.asyncDispose]();
     await Promise.all([fence.stop(), newestMoment?.stop()]);
     await stores.close();

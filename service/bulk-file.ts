@@ -7,6 +7,7 @@
 //   U2. No more than a few pieces of the file are in memory, and a leaf hash for each record.
 //   U3. A file that is refused, or whose sender vanishes, leaves nothing behind: its draft is removed at once, and by the
 //       upload's actor if this process dies before.
+//   U6. Its lines are taken in at a pace, however many arrive at once from however many files; meanwhile no more is read.
 //   U4. The answer leaves when the file is durable and is the upload's.
 
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
@@ -19,7 +20,8 @@ import { leafHash } from "../protocol/merkle.ts";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { createRootBuilder } from "../protocol/root-builder.ts";
 import type { UploadedFile } from "../protocol/wire/bulk.ts";
-import type { StagedFileWriter, StagingArea } from "../storage/staging-area.ts";
+import type { Pace } from "../std/pace.ts";
+import type { FileLeaf, StagedFileWriter, StagingArea } from "../storage/staging-area.ts";
 import { answerJson, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { bulkUnavailable, uploadConflict, uploadUnknown } from "./bulk-refused.ts";
 import type { GateDeps } from "./publish-gate.ts";
@@ -44,6 +46,8 @@ export interface BulkFileDeps extends GateDeps {
   readonly crypto: Pick<CryptoPort, "sha256" | "randomBytes">;
   readonly staging: StagingArea | null;
   readonly uploadTokens: UploadTokens;
+  /** At which lines are taken in: a file has time, so what somebody waits for goes first (U6). */
+  readonly paces: { readonly queued: Pace };
 }
 
 export interface FileRequest {
@@ -177,10 +181,18 @@ async function write(
   let length = 0;
   let left = bytesLeft;
   let renewedAtMs = deps.clock.now();
-  const keep = async (records: readonly Uint8Array[]): Promise<void> => {
-    const leaves = records.map((bytes) => ({ bytes, hash: leafHash(bytes, sha256) }));
-    for (const leaf of leaves) tree.add(leaf.hash);
+  const keep = async (records: Iterable<Uint8Array | Refused>): Promise<Refused | null> => {
+    const leaves: FileLeaf[] = [];
+    for (const bytes of records) {
+      if (isRefused(bytes)) return bytes;
+      const due = deps.paces.queued();
+      if (due !== null) await due;
+      const leaf = { bytes, hash: leafHash(bytes, sha256) };
+      tree.add(leaf.hash);
+      leaves.push(leaf);
+    }
     if (leaves.length > 0) await writer.append(leaves);
+    return null;
   };
   for (let step = await events.next(); step.done !== true; step = await events.next()) {
     const event = step.value;
@@ -193,10 +205,9 @@ async function write(
       if (isRefused(allowance)) return allowance;
       left = allowance.bytesLeft;
     }
-    const records = lines.take(event.bytes);
-    if (isRefused(records)) return records;
     hash.update(event.bytes);
-    await keep(records);
+    const fault = await keep(lines.take(event.bytes));
+    if (fault !== null) return fault;
     if (deps.clock.now() - renewedAtMs < renewEveryMs) continue;
     renewedAtMs = deps.clock.now();
     const renewed = await deps.actors.ask(upload, { type: "upload.begin", attempt });
@@ -204,8 +215,8 @@ async function write(
       return renewed.status === "refused" ? uploadConflict(renewed.reason) : uploadUnknown();
   }
   const last = lines.end();
-  if (isRefused(last)) return last;
-  await keep(last);
+  const fault = isRefused(last) ? last : await keep(last);
+  if (fault !== null) return fault;
   return {
     name: attempt,
     bytes: length,

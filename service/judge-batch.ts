@@ -4,15 +4,16 @@
 import { type ActorRef, pushRef } from "../actors/messages/refs.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
+import type { Pace } from "../std/pace.ts";
 import { isRefused, type Refused, refused } from "./answer.ts";
 import { type Batch, openBatch, publishedType } from "./publish-batch.ts";
-import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
+import { type PublishBody, parsePublishBody } from "./publish-body.ts";
 import { type Gate, type GateDeps, type GateRequest, passGate } from "./publish-gate.ts";
 
 export interface JudgeDeps extends GateDeps {
   readonly crypto: CryptoPort;
-  /** The pause between two steps of reading a body (B1 in publish-body.ts). */
-  readonly pause: Pause;
+  /** At which a body is read (B1 in publish-body.ts) and its records are hashed and judged. */
+  readonly pace: Pace;
 }
 
 /** A batch whose seal is genuine and covers exactly its records. */
@@ -29,7 +30,7 @@ export async function judgeBatch(deps: JudgeDeps, request: GateRequest): Promise
   const gate = await passGate(deps, request);
   if (isRefused(gate)) return gate;
   // The body: batch seal and Merkle root.
-  const body = await parsePublishBody(request.body, deps.pause);
+  const body = await parsePublishBody(request.body, deps.pace);
   if (isRefused(body)) return body;
   const batch = await openBatch(deps, request, body);
   if (isRefused(batch)) return { ...batch, records: body.records.length };

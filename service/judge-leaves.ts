@@ -9,16 +9,16 @@ import { listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
 import { duplicateInBatch, type PublishOutcome } from "../protocol/wire/push.ts";
+import type { Pace } from "../std/pace.ts";
 import { keptOf, sealedUnder } from "./mandate-scope.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { publishedType } from "./publish-batch.ts";
-import type { Pause } from "./publish-body.ts";
 import type { Gate } from "./publish-gate.ts";
 
 export interface LeafJudgeDeps {
   readonly lists: ContentLists;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  readonly pause: Pause;
+  readonly pace: Pace;
 }
 
 /** A leaf as the push would judge it: its record, unless it will be rejected. */
@@ -29,8 +29,6 @@ export type JudgedLeaf = Pick<PublishOutcome, "record_id" | "errors"> & {
 
 /** Maximum number of faults in one answer (J1). */
 const faultsInAnswerMax = 10_000;
-/** Number of records judged before the thread is yielded. */
-const leavesPerStep = 50;
 
 /** Judges the leaves of one push, in their order: of two records of one product the first counts. */
 export function leafJudge(
@@ -60,7 +58,8 @@ export function leafJudge(
   return async (records) => {
     const leaves: JudgedLeaf[] = [];
     for (const bytes of records) {
-      if (leaves.length > 0 && leaves.length % leavesPerStep === 0) await deps.pause();
+      const due = deps.pace();
+      if (due !== null) await due;
       leaves.push(judge(bytes));
     }
     return leaves;

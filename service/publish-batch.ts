@@ -8,6 +8,7 @@ import { type CollectionName, pushIdOf } from "../protocol/identifiers.ts";
 import { sealLeafOf } from "../protocol/log/leaves.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { type BatchSealV2, parseBatchSealV2 } from "../protocol/seal.ts";
+import type { Pace } from "../std/pace.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { isRefused, type Refused } from "./answer.ts";
@@ -50,7 +51,7 @@ interface SealDeps {
 
 /** Checks the batch seal of a publish request, and the Merkle root over its records. */
 export async function openBatch(
-  deps: SealDeps,
+  deps: SealDeps & { readonly pace: Pace },
   request: { readonly caller: Caller; readonly collection: string },
   { batchSeal, records }: PublishBody,
 ): Promise<Batch | Refused> {
@@ -59,10 +60,13 @@ export async function openBatch(
   if (isRefused(opened)) return opened;
   const miscounted = countFault(opened.seal, records.length, "the request");
   if (miscounted) return miscounted;
-  const tree = buildTree(
-    records.map((record) => leafHash(record, sha256)),
-    sha256,
-  );
+  const hashes: Uint8Array[] = [];
+  for (const record of records) {
+    const due = deps.pace();
+    if (due !== null) await due;
+    hashes.push(leafHash(record, sha256));
+  }
+  const tree = buildTree(hashes, sha256);
   return rootFault(opened.seal, formatHash(tree.root)) ?? { ...opened, tree };
 }
 

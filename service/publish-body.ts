@@ -13,6 +13,7 @@ import { type Refusal, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
+import type { Pace } from "../std/pace.ts";
 import { inSteps } from "../std/steps.ts";
 import { isRefused, type Refused, refused } from "./answer.ts";
 import { sealRefused } from "./seal-refused.ts";
@@ -32,17 +33,14 @@ const restBytesMax = 65_536;
 /** Number of bytes examined before the thread is yielded. */
 const stepBytes = 131_072;
 
-/** Yields the thread. */
-export type Pause = () => Promise<void>;
-
 /** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, locating the fault by a JSON pointer. */
-export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<PublishBody | Refused> {
+export async function parsePublishBody(body: Uint8Array, pace: Pace): Promise<PublishBody | Refused> {
   const limits = {
     itemsMax: batchRecordsMax,
     stringBytesMax: escapedLengthMax * recordCharactersMax,
     stepBytes,
   };
-  const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
+  const split = await inSteps(splitArray(body, { member: "records", ...limits }), pace);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
     return invalid(`The body is not strict JSON: byte ${split.at} does not continue the array records.`, "");
@@ -53,13 +51,13 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
     return refused(problem(code, detail, { pointer: `/records/${split.item}` }));
   }
   if (split.rest.length > restBytesMax) return restTooLong();
-  return parseParts(body, split, pause);
+  return parseParts(body, split, pace);
 }
 
 async function parseParts(
   body: Uint8Array,
   { items, rest }: Extract<SplitOutcome, { kind: "split" }>,
-  pause: Pause,
+  pace: Pace,
 ): Promise<PublishBody | Refused> {
   const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
@@ -81,7 +79,7 @@ async function parseParts(
   if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
   const places = items ?? placesOf(records);
   if (places === null) return invalid("records must be an array of base64 strings.", "/records");
-  const parsed = await inSteps(parseRecords(body, places), pause);
+  const parsed = await inSteps(parseRecords(body, places), pace);
   return isRefused(parsed) ? parsed : { batchSeal: envelope.value, records: parsed };
 }
 

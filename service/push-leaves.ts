@@ -12,14 +12,15 @@ import { formatHash, type Sha256 } from "../protocol/hash.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { packedTree } from "../protocol/packed-tree.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
+import type { Pace } from "../std/pace.ts";
+import { inSteps } from "../std/steps.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { FileNotHere, FileUnfit, type StagingArea } from "../storage/staging-area.ts";
-import type { Pause } from "./publish-body.ts";
 
 /** 6 MB for each of the largest. */
 const treesMax = 8;
 const leavesPerRead = 1_000;
-/** Two milliseconds of work. */
+/** Two milliseconds of work at most. */
 const stepNodes = 2_000;
 const hashBytes = 32;
 
@@ -28,7 +29,7 @@ export interface PushLeavesDeps {
   /** Null where bulk import is not available. */
   readonly staging: StagingArea | null;
   readonly sha256: Sha256;
-  readonly pause: Pause;
+  readonly pace: Pace;
 }
 
 type Located = Pick<PushFacts, "business_uuid" | "push_id" | "records" | "file">;
@@ -72,6 +73,8 @@ export function createPushLeaves(deps: PushLeavesDeps): PushLeaves {
       const { hashes } = await fileTree(push, file);
       const leaves = (await deps.staging?.readLeaves(file.name, first, count)) ?? [];
       for (const [offset, leaf] of leaves.entries()) {
+        const due = deps.pace();
+        if (due !== null) await due;
         const at = (first + offset) * hashBytes;
         if (!equalBytes(leafHash(leaf, deps.sha256), hashes.subarray(at, at + hashBytes)))
           throw new FileUnfit(first + offset);
@@ -95,26 +98,19 @@ function refOf(push: Located) {
 }
 
 async function readFileTree(
-  { staging, sha256, pause }: PushLeavesDeps,
+  { staging, sha256, pace }: PushLeavesDeps,
   file: NonNullable<PushFacts["file"]>,
 ): Promise<FileTree> {
   const hashes = (await staging?.readHashes(file.name)) ?? null;
   // It may be on its way here from another region; if it was forgotten, the push is told so.
   if (hashes === null) throw new FileNotHere(file.name);
-  const work = packedTree(hashes, sha256, stepNodes);
-  for (;;) {
-    const step = work.next();
-    if (step.done !== true) {
-      await pause();
-      continue;
-    }
-    if (formatHash(step.value.root) !== file.root) throw new FileUnfit(null);
-    return { tree: step.value, hashes };
-  }
+  const tree = await inSteps(packedTree(hashes, sha256, stepNodes), pace);
+  if (formatHash(tree.root) !== file.root) throw new FileUnfit(null);
+  return { tree, hashes };
 }
 
 async function stagedTree(
-  { records, sha256 }: PushLeavesDeps,
+  { records, sha256, pace }: PushLeavesDeps,
   push: string,
   count: number,
 ): Promise<MerkleTree> {
@@ -123,7 +119,11 @@ async function stagedTree(
     const more = Math.min(leavesPerRead, count - hashes.length);
     const leaves = await records.loadLeaves(push, hashes.length, more);
     if (leaves.length === 0) throw new Error(`Leaf ${hashes.length} of ${push} is not staged.`);
-    for (const leaf of leaves) hashes.push(leafHash(leaf, sha256));
+    for (const leaf of leaves) {
+      const due = pace();
+      if (due !== null) await due;
+      hashes.push(leafHash(leaf, sha256));
+    }
   }
   return buildTree(hashes, sha256);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { concatBytes, toBase64, utf8 } from "../protocol/bytes.ts";
 import { bulkRecordsMax, recordCharactersMax } from "../protocol/limits.ts";
-import type { Refused } from "./answer.ts";
+import { isRefused, type Refused } from "./answer.ts";
 import { RecordLines } from "./record-lines.ts";
 
 /** Reads a file that arrives in pieces of that many bytes. */
@@ -13,8 +13,8 @@ function read(
   const bytes = typeof file === "string" ? utf8(file) : file;
   const lines = new RecordLines();
   for (let at = 0; at < bytes.length; at += piece) {
-    const taken = lines.take(bytes.subarray(at, at + piece));
-    if ("kind" in taken) return { records: lines.count, fault: taken };
+    const fault = [...lines.take(bytes.subarray(at, at + piece))].find(isRefused);
+    if (fault !== undefined) return { records: lines.count, fault };
   }
   const last = lines.end();
   return { records: lines.count, fault: "kind" in last ? last : null };
@@ -31,9 +31,10 @@ describe("the lines of a bulk file", () => {
         const lines = new RecordLines();
         const found: Uint8Array[] = [];
         for (let at = 0; at < file.length; at += piece) {
-          const taken = lines.take(file.subarray(at, at + piece));
-          if ("kind" in taken) throw new Error(taken.problem.detail);
-          found.push(...taken);
+          for (const taken of lines.take(file.subarray(at, at + piece))) {
+            if (isRefused(taken)) throw new Error(taken.problem.detail);
+            found.push(taken);
+          }
         }
         const rest = lines.end();
         if ("kind" in rest) throw new Error(rest.problem.detail);

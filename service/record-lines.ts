@@ -20,17 +20,17 @@ export class RecordLines {
   /** Number of records so far. */
   count = 0;
 
-  /** The records whose lines end in these bytes. */
-  take(bytes: Uint8Array): readonly Uint8Array[] | Refused {
-    const records: Uint8Array[] = [];
+  /** The records whose lines end in these bytes, one after another; a fault is the last of them. */
+  *take(bytes: Uint8Array): Generator<Uint8Array | Refused, void> {
     let from = 0;
     for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, from)) {
       const record = this.#endLine(bytes.subarray(from, end));
-      if (!(record instanceof Uint8Array)) return record;
-      records.push(record);
+      yield record;
+      if (!(record instanceof Uint8Array)) return;
       from = end + 1;
     }
-    return this.#begin(bytes.subarray(from)) ?? records;
+    const fault = this.#begin(bytes.subarray(from));
+    if (fault !== null) yield fault;
   }
 
   /** Must be called at the end of the file: the record whose line has no LF, if there is one. */

@@ -9,6 +9,7 @@
 //   S4. A search beyond its key's budget is refused before the index is queried; its nonce is claimed, and no receipt is
 //       kept. The same holds for one that the company's allowance does not cover.
 //   S5. Rows of what operators took out of serving are absent as well.
+//   S6. Queries of one company never keep those of another waiting for more than one of them.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -33,6 +34,9 @@ import type { Sponsored, SponsoredRows, SponsoredSearch } from "./sponsored-rows
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
+/** Begins a query in the turn of the company that asks (S6). */
+export type SearchTurns = <T>(company: string, query: () => Promise<T>) => Promise<T>;
+
 export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
@@ -43,6 +47,7 @@ export interface SearchDeps {
   /** Null where nothing is charged. */
   readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
+  readonly turns: SearchTurns;
 }
 
 export interface SearchCall {
@@ -71,7 +76,8 @@ export function createSearch(deps: SearchDeps): Search {
         const { blockedBusinesses, takenDown } = deps.register;
         const left = blockedBusinesses(caller.party);
         const excluded = takenDown.businesses.length === 0 ? left : [...left, ...takenDown.businesses];
-        const found = await deps.index.search(toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]));
+        const query = toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]);
+        const found = await deps.turns(caller.party.uuid, () => deps.index.search(query));
         // A row whose record was taken down a moment ago may still be in the index.
         const hits = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
         const sponsored = filtered ?? (await search.among(hits));

@@ -134,13 +134,9 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
     }),
     search: createSearch({
-      index,
-      register,
-      receipts,
-      insight,
-      budget,
-      allowance,
+      ...{ index, register, receipts, insight, budget, allowance },
       sponsored: sponsoredIn(state),
+      turns: (_, query) => query(),
     }),
   };
 }

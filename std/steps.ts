@@ -1,11 +1,14 @@
 // Long work as a generator that yields between its steps, so that its caller decides what happens in between.
 
-/** Runs the work with a pause after each step. */
-export async function inSteps<R>(work: Generator<void, R>, pause: () => Promise<void>): Promise<R> {
+import type { Pace } from "./pace.ts";
+
+/** Runs the work at a pace, which it looks at after each step. */
+export async function inSteps<R>(work: Generator<void, R>, pace: Pace): Promise<R> {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    await pause();
+    const due = pace();
+    if (due !== null) await due;
   }
 }
 

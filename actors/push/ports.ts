@@ -5,6 +5,7 @@ import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
+import type { Pace } from "../../std/pace.ts";
 import type { Tracer } from "../../std/tracing.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
@@ -54,8 +55,8 @@ export interface PushPorts {
   };
   /** What a pending push of the business would leave for each record. */
   readonly planOf: (businessUuid: string, pushId: string) => Promise<PlannedListings>;
-  /** Lets go first what somebody waits for; resolves when the next step may begin. */
-  readonly pause: () => Promise<void>;
+  /** At which pushes are processed: within a request, and where nobody waits, so that what somebody waits for goes first. */
+  readonly paces: Readonly<Record<PushFacts["mode"], Pace>>;
   /** How long a hold waits for a decision (default 30 days). */
   readonly holdMs?: number | undefined;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;

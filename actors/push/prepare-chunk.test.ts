@@ -54,7 +54,7 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
 interface PreparedBy {
   readonly version?: number;
   readonly judgedBy?: number;
-  readonly pause?: () => Promise<void>;
+  readonly paces?: PushPorts["paces"];
   /** What was found before the push was held. */
   readonly found?: readonly SettledOutcome[];
 }
@@ -68,7 +68,7 @@ async function prepare(
   remembered?: readonly LeafAssignment[],
   of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
-  { version, judgedBy, pause, found = [] }: PreparedBy = {},
+  { version, judgedBy, paces, found = [] }: PreparedBy = {},
 ) {
   const asked: number[] = [];
   const ports = part<PushPorts>({
@@ -80,7 +80,7 @@ async function prepare(
     },
     lists: { protectedNames, exemptNames: [], blockedHosts: [], certified, ...(version ? { version } : {}) },
     crypto: part({ sha256 }),
-    pause: pause ?? (async () => {}),
+    paces: paces ?? { inline: () => null, queued: () => null },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
     projection: () => signer,
     sidecar: () => signer,
@@ -180,23 +180,26 @@ describe("a chunk that is judged again after its rules changed", () => {
   });
 });
 
-describe("the pauses of a chunk", () => {
-  const pausesOf = async (of: PushFacts): Promise<number> => {
-    let pauses = 0;
-    const pause = async (): Promise<void> => {
-      pauses += 1;
+describe("the pace of a chunk", () => {
+  /** How often each pace is looked at; both are always due. */
+  const looksOf = async (of: PushFacts) => {
+    const looks = { inline: 0, queued: 0 };
+    const pace = (mode: PushFacts["mode"]) => async (): Promise<void> => {
+      looks[mode] += 1;
     };
-    await prepare([], undefined, of, noCertifiedNames, { pause });
-    return pauses;
+    await prepare([], undefined, of, noCertifiedNames, {
+      paces: { inline: pace("inline"), queued: pace("queued") },
+    });
+    return looks;
   };
 
-  it("are so many that nobody waits for long: one for 20 leaves judged, and one for 50 versions signed", async () => {
+  it("is looked at before each leaf that is judged, and for each 50 versions that are signed", async () => {
     const queued = { ...named, mode: "queued" } as const;
-    expect(await pausesOf({ ...queued, records: 20 })).toBe(1 + 1);
-    expect(await pausesOf({ ...queued, records: 120 })).toBe(6 + 3);
+    expect(await looksOf({ ...queued, records: 20 })).toEqual({ inline: 0, queued: 20 + 1 });
+    expect(await looksOf({ ...queued, records: 120 })).toEqual({ inline: 0, queued: 120 + 3 });
   });
 
-  it("are none while a caller waits for the chunk", async () => {
-    expect(await pausesOf({ ...named, mode: "inline", records: 45 })).toBe(0);
+  it("is another one while a caller waits for the chunk", async () => {
+    expect(await looksOf({ ...named, mode: "inline", records: 45 })).toEqual({ inline: 45 + 1, queued: 0 });
   });
 });

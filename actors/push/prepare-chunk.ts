@@ -24,9 +24,9 @@ import type { ActivityContext } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { mandateAt, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
-/** Leaves judged, and versions signed, before other work gets its turn: about two milliseconds of this thread each. */
-const stepLeaves = 20;
+/** Versions that are signed together: so many, or as many as have so many bytes. */
 const stepVersions = 50;
+const stepBytes = 65_536;
 
 export interface Leaf {
   readonly hash: string;
@@ -47,7 +47,7 @@ export interface ChunkWorkload {
   readonly judged?: boolean;
 }
 
-export type Judging = Pick<PushPorts, "leaves" | "lists" | "parsed" | "recordIdOf" | "crypto" | "pause">;
+export type Judging = Pick<PushPorts, "leaves" | "lists" | "parsed" | "recordIdOf" | "crypto" | "paces">;
 
 /** A chunk whose records were judged, and whose leaves have their generations from the business. */
 export interface AssignedChunk extends AssignReply {
@@ -136,8 +136,10 @@ export async function judgeChunk(
     found.flatMap((each) => (each.outcome === "rejected" ? [[each.leaf_index, each] as const] : [])),
   );
   const judged: JudgedLeaf[] = [];
+  const pace = ports.paces[facts.mode];
   for (const [offset, leaf] of bytes.entries()) {
-    if (offset % stepLeaves === 0) await pauseQueued(ports, facts);
+    const due = pace();
+    if (due !== null) await due;
     const leafIndex = first + offset;
     const known = rejected.get(leafIndex);
     judged.push(
@@ -154,11 +156,6 @@ export function countriesOf({ mandates }: Pick<PushFacts, "mandates">): RecordRu
   return mandates?.map(({ countries }) => countries) ?? null;
 }
 
-/** Processing within a request lets nothing else go first: its caller waits. */
-async function pauseQueued({ pause }: Pick<PushPorts, "pause">, { mode }: PushFacts): Promise<void> {
-  if (mode === "queued") await pause();
-}
-
 /** Signs the rows and sidecars of the published records. */
 export async function signChunk(
   ports: PushPorts,
@@ -169,18 +166,27 @@ export async function signChunk(
   // Uses the keys in force when the generations were assigned: a chunk that is repeated after a crash is signed by the same keys.
   const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
-  const unsigned = kept.map(unsignedOf);
   const signed: SignedVersion[] = [];
-  for (let from = 0; from < unsigned.length; from += stepVersions) {
-    await pauseQueued(ports, facts);
-    const some = unsigned.slice(from, from + stepVersions);
-    signed.push(...(await signVersions(signers, facts, some, assigned_at_ms)));
+  const pace = ports.paces[facts.mode];
+  for (let from = 0; from < kept.length; ) {
+    const due = pace();
+    if (due !== null) await due;
+    const some = kept.slice(from, endOfStep(kept, from));
+    signed.push(...(await signVersions(signers, facts, some.map(unsignedOf), assigned_at_ms)));
+    from += some.length;
   }
   return {
     outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),
     publishedAtMs: assigned_at_ms,
   };
+}
+
+function endOfStep(kept: readonly KeptLeaf[], from: number): number {
+  let to = from;
+  for (let bytes = 0; to < kept.length && to - from < stepVersions && bytes < stepBytes; to += 1)
+    bytes += kept[to]?.leaf.bytes.length ?? 0;
+  return to;
 }
 
 interface KeptLeaf {

@@ -26,11 +26,8 @@ import { failureOf, unfit } from "./process-chunk.ts";
 
 /** Leaves read and compared at a time. */
 const pieceLeaves = 200;
-/** Leaves judged, and leaves read, before other work gets its turn: about two milliseconds. */
-const stepLeaves = 20;
-const stepRead = 100;
 
-type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "pause" | "holdMs">;
+type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "paces" | "holdMs">;
 
 /** The place of the preparation among the chunks whose failures are counted: in front of the first. */
 const beforeChunks = -1;
@@ -138,13 +135,14 @@ interface ListedLeaf extends NamedLeaf {
 
 /** The leaves that name a record. One that could not be accepted may be among them. */
 async function readPiece(
-  { recordIdOf, pause }: Preparing,
+  { recordIdOf, paces }: Preparing,
   { business_uuid: uuid, collection }: PushFacts,
   leaves: readonly Uint8Array[],
 ): Promise<readonly NamedLeaf[]> {
   const named: NamedLeaf[] = [];
-  for (const [index, bytes] of leaves.entries()) {
-    if (index % stepRead === 0) await pause();
+  for (const bytes of leaves) {
+    const due = paces.queued();
+    if (due !== null) await due;
     const ownId = ownIdIn(bytes);
     if (ownId !== null) named.push({ bytes, recordId: recordIdOf(uuid, collection, ownId) });
   }
@@ -164,7 +162,7 @@ function ownIdIn(bytes: Uint8Array): string | null {
 
 /** The leaves that would be published, with the listings that each would leave: of a record the first one (H2). */
 async function planPiece(
-  { lists, pause }: Preparing,
+  { lists, paces }: Preparing,
   facts: PushFacts,
   { leaves, seen }: { readonly leaves: readonly ListedLeaf[]; readonly seen: Set<string> },
 ): Promise<readonly (readonly [ListedLeaf, Listings])[]> {
@@ -172,8 +170,9 @@ async function planPiece(
   const brands = lists.certified.brandsOf(facts.business_uuid);
   const rules = { collection, countries: countriesOf(facts), lists, ownNames, brands };
   const planned: (readonly [ListedLeaf, Listings])[] = [];
-  for (const [index, leaf] of leaves.entries()) {
-    if (index % stepLeaves === 0) await pause();
+  for (const leaf of leaves) {
+    const due = paces.queued();
+    if (due !== null) await due;
     if (seen.has(leaf.recordId)) continue;
     const judged = judgeRecord(leaf.bytes, rules);
     if (!judged.ok) continue;

@@ -58,7 +58,7 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
       tree: async () => tree,
       drop: () => {},
     },
-    pause: () => Promise.resolve(),
+    paces: { inline: () => null, queued: () => null },
     planOf: async () => [],
     recordIdOf: services.recordIdOf,
     lists: services.lists,

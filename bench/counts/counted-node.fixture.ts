@@ -58,8 +58,10 @@ async function open(folder: string): Promise<OpenedNode> {
   await mkdir(folder);
   const nowMs = Date.now();
   const options = { home: join(folder, "node"), portBase: 0, environment: "sandbox" } as const;
-  // The time stands still: what is read again after a while would be read in some operations and not in others.
-  node = closing.use(await startNode(options, { clock: { now: () => nowMs } }));
+  // The time stands still: what is read again after a while would be read in some operations and not in others, and work would
+  // pause as often as the machine is slow.
+  const platform = { clock: { now: () => nowMs }, workMs: () => 0 };
+  node = closing.use(await startNode(options, platform));
   const database = closing.use(SqliteDatabase.open(join(folder, "actors.db")));
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
   closing.defer(() => system.drain(1_000));

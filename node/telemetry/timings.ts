@@ -5,12 +5,14 @@ import { Counter, Histogram, Registry } from "prom-client";
 import type { Receipts } from "../../service/receipts.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import { type LongestStep, watchLongestStep } from "./longest-step.ts";
 
 /** The upper bounds of the buckets, in seconds: from a commit of the embedded store to the time-out of a lost region. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface Timings {
   readonly registry: Registry;
+  readonly longestStep: LongestStep;
   /** Wraps a store: the commits are timed by the kind of their actor. */
   watchCommits(store: ActorStore): ActorStore;
   /** Wraps what makes receipts: those that became durable are counted by what was served, and timed. */
@@ -24,6 +26,7 @@ export function createTimings(): Timings {
   const { commits, commitFailures, kept, keepSeconds, closed } = metricsIn(registry);
   return {
     registry,
+    longestStep: watchLongestStep(),
     watchCommits: (store) => ({
       createsActors: store.createsActors,
       claim: (ref, owner, firstEpoch) => store.claim(ref, owner, firstEpoch),

@@ -9,6 +9,7 @@ import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
+import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
@@ -36,10 +37,11 @@ import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts"
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
-import { createSearch, type Search } from "../../service/search.ts";
+import { createSearch, type Search, type SearchTurns } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
+import { paceByItems } from "../../std/pace.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -134,7 +136,10 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
-  const publishing: PublishDeps & RemoveRecordDeps & Pick<ValidateImportDeps, "leaves"> = {
+  const publishing: PublishDeps &
+    RemoveRecordDeps &
+    Pick<ValidateImportDeps, "leaves"> &
+    Pick<BulkFileDeps, "paces"> = {
     ...{ actors, records, crypto, clock, leaves, parsed, recordIdOf, lists },
     timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
     trust: () => parts.keys.trust,
@@ -143,7 +148,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     asTable: () => null,
     regions: () => parts.regions,
     purgeAfterMs,
-    pause: () => Promise.resolve(),
+    ...{ pace: pacesOf().inline, paces: pacesOf() },
   };
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
@@ -173,7 +178,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ cursorKey: recordIdKey, pageMax: 5 },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored }),
+    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored, turns }),
     fetch: createFetch({
       ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
       sha256: crypto.sha256,
@@ -229,7 +234,7 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
     ),
     leaves: createPushLeaves({
       ...{ records, staging, sha256: parts.crypto.sha256 },
-      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
+      pace: pacesOf().queued,
     }),
     parsed: poisonedLeaves(createParsedLeaves()),
     insight: createInsight({
@@ -237,6 +242,15 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       retentionDays: 400,
     }),
   };
+}
+
+/** No time passes while an index searches, so none waits for another. */
+const turns: SearchTurns = (_, query) => query();
+
+/** No time passes while a node works, so others have their turn by the number of records. */
+function pacesOf(): PushPorts["paces"] {
+  const pause = () => Promise.resolve();
+  return { inline: paceByItems(50, pause), queued: paceByItems(20, pause) };
 }
 
 function noted({ notices }: WorldParts): NoticeChannel {
@@ -274,7 +288,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
       planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
-      ...{ pause: () => Promise.resolve(), holdMs: parts.holdMs },
+      ...{ paces: pacesOf(), holdMs: parts.holdMs },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },
       notices: { record: noted(parts), mail: { deliver: async () => {} } },

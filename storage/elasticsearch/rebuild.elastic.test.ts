@@ -145,27 +145,24 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       await using third = new ElasticRowIndex(options);
       let isOver = false;
       let change = 1;
-      const write = async (node: ElasticRowIndex, share: number): Promise<number> => {
-        let writes = 0;
-        for (; !isOver; writes += 1) {
+      const done = [0, 0, 0] as [number, number, number];
+      const write = async (node: ElasticRowIndex, share: 0 | 1): Promise<void> => {
+        for (; !isOver; done[share] += 1) {
           change += 1;
           await truth.apply(node, put(((change * 7) % 15) * 2 + share, change));
         }
-        return writes;
       };
-      const search = async (): Promise<number> => {
-        let searches = 0;
-        for (; !isOver; searches += 1) expect(await index.search(query)).toHaveLength(30);
-        return searches;
+      const search = async (): Promise<void> => {
+        for (; !isOver; done[2] += 1) expect(await index.search(query)).toHaveLength(30);
       };
       // Each writes its own records, so that the truth has its changes in order.
       const background = [write(second, 0), write(third, 1), search()];
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < 3 || Math.min(...done) < 4; round += 1) {
         const rebuilt = await rebuildIndex(index, { collection, source: truth.source(), nowMs });
         expect(rebuilt).toMatchObject({ ok: true });
       }
       isOver = true;
-      for (const count of await Promise.all(background)) expect(count).toBeGreaterThan(3);
+      await Promise.all(background);
       expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
     }));
 

@@ -133,10 +133,11 @@ function linesOf(body: Uint8Array, pieces: readonly number[]) {
   const records: string[] = [];
   const faulty = (reason: unknown) => ({ records: [], count: lines.count, fault: JSON.stringify(reason) });
   for (const piece of inPieces(body, pieces)) {
-    const taken = lines.take(piece);
-    // A file with a fault is not kept, so what was read of it before does not matter.
-    if (isRefused(taken)) return faulty(taken.problem);
-    records.push(...taken.map(toBase64));
+    for (const taken of lines.take(piece)) {
+      // A file with a fault is not kept, so what was read of it before does not matter.
+      if (isRefused(taken)) return faulty(taken.problem);
+      records.push(toBase64(taken));
+    }
   }
   const end = lines.end();
   if (isRefused(end)) return faulty(end.problem);

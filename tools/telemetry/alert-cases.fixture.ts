@@ -98,6 +98,7 @@ const ofNodes: readonly AlertCase[] = [
     about: nowhere,
     calm: [gauge("svc_cluster_members", 4), gauge("svc_cluster_members", 4, `x="b"`)],
   },
+  level("SvcLongStep", "3m", "svc_longest_step_seconds", { above: 0.6, below: 0.4 }),
   level("SvcEventLoopLag", "11m", "nodejs_eventloop_lag_p99_seconds", { above: 0.3, below: 0.2 }),
   {
     alert: "SvcMemory",

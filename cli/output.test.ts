@@ -46,7 +46,8 @@ describe("the terminal", () => {
     terminal.status("half");
     terminal.note("said");
     expect(stderr.text()).toBe("\r\u001b[2Khalf\r\u001b[2Ksaid\n");
-    expect(terminal.bold("x")).toBe("\u001b[1mx\u001b[22m");
+    terminal.note(terminal.bold("x"));
+    expect(stderr.text().endsWith("\u001b[1mx\u001b[22m\n")).toBe(true);
     expect(terminalOf(true, true).terminal.bold("x")).toBe("x");
   });
 
@@ -56,12 +57,16 @@ describe("the terminal", () => {
 
   it("lets nothing steer it that is not its own, whoever says it", () => {
     const { terminal, stdout, stderr } = terminalOf(true);
-    const hostile = "\u001b]0;owned\u0007\u001b[2J\u009b31mx";
+    const hostile = "\u001b]0;owned\u0007\u001b[2J\u009b31mx\u001b[1my";
     terminal.print(`${terminal.good("ok")} ${hostile}`);
     terminal.note(hostile);
     terminal.status(hostile);
-    expect(stdout.text()).toBe("\u001b[32mok\u001b[39m  ]0;owned  [2J 31mx\n");
-    expect(stderr.text().replaceAll("\r\u001b[2K", "|")).toBe(" ]0;owned  [2J 31mx\n| ]0;owned  [2J 31mx");
+    expect(stdout.text()).toBe("\u001b[32mok\u001b[39m  ]0;owned  [2J 31mx [1my\n");
+    expect(stderr.text().replaceAll("\r\u001b[2K", "|")).toBe(
+      " ]0;owned  [2J 31mx [1my\n| ]0;owned  [2J 31mx [1my",
+    );
+    terminal.print(terminal.bad("a\u001b[32mb"));
+    expect(stdout.text().endsWith("\u001b[31ma [32mb\u001b[39m\n")).toBe(true);
   });
 
   it("has the width of a screen, and no end where its output goes elsewhere", () => {

@@ -46,11 +46,16 @@ export function createTerminal(
     if (statusShown) stderr.write(clearLine);
     statusShown = false;
   };
+  // Stands for the escape of a style until the line is written, by when every other escape is gone: nobody else can know it.
+  const own = crypto.randomUUID();
   const style =
     (format: "bold" | "green" | "red" | "dim") =>
     (text: string): string =>
       // Whether the target stream is a screen was determined above.
-      coloured ? styleText(format, text, { validateStream: false }) : text;
+      coloured
+        ? styleText(format, harmless(text), { validateStream: false }).replaceAll("\u001b", own)
+        : text;
+  const written = (line: string): string => `${harmless(line).replaceAll(own, "\u001b")}\n`;
   const width = stdout.columns ?? stderr.columns ?? defaultColumns;
   return {
     isScreen,
@@ -58,7 +63,7 @@ export function createTerminal(
     columns: isScreen ? width : Number.POSITIVE_INFINITY,
     print: (line) => {
       clearStatus();
-      stdout.write(`${harmless(line)}\n`);
+      stdout.write(written(line));
     },
     write: (text) => {
       clearStatus();
@@ -66,7 +71,7 @@ export function createTerminal(
     },
     note: (line) => {
       clearStatus();
-      stderr.write(`${harmless(line)}\n`);
+      stderr.write(written(line));
     },
     status: (line) => {
       if (!isWatched) return;
@@ -83,15 +88,9 @@ export function createTerminal(
 // Control characters: served text must not be able to control the terminal that shows it.
 const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The styles that this file writes, and every other control character except line feed and tab. */
-const styleOrControl =
-  /\p{Cc}\[(?:1|2|22|31|32|39)m|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Messages may contain text from a service: none of it may control the terminal. */
+/** Messages may contain text from a service: none of it may control the terminal. Lines and columns of one remain. */
 function harmless(text: string): string {
-  return text.replaceAll(styleOrControl, (found) =>
-    found.length > 1 && found.startsWith("\u001b") ? found : visible(found),
-  );
+  return text.replaceAll(controls, (found) => (found === "\n" || found === "\t" ? found : " "));
 }
 
 /** Makes served text safe for a terminal: control and direction characters become spaces. */

@@ -1,6 +1,6 @@
 // The sessions of the protocol's earlier era over HTTP: opened by `initialize`, named by Mcp-Session-Id, ended by DELETE or
 // by time.
-//   N1. There are at most `sessionsMax`; one more is refused until another ends.
+//   N1. There are at most `sessionsMax`; one more is refused unless one of them has been idle for `yieldMs`, which ends then.
 //   N2. A session without a request for `idleMs` ends.
 
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
@@ -8,6 +8,8 @@ import type { ToolServer } from "./server.ts";
 
 export const sessionsMax = 64;
 export const idleMs = 1_800_000;
+/** A client that comes back after this time to a session that made room opens another. */
+export const yieldMs = 60_000;
 const sweepMs = 60_000;
 
 interface Session {
@@ -37,7 +39,7 @@ export class HttpSessions {
     if (id !== null && !isReopening) return await this.#answerIn(id, request, body);
     if (request.method !== "POST" || !isInitializeRequest(body))
       return refusal(400, "Send initialize first, and then its Mcp-Session-Id with every request.");
-    if (this.#sessions.size + this.#opening >= sessionsMax)
+    if (this.#sessions.size + this.#opening >= sessionsMax && !(await this.#makeRoom()))
       return refusal(503, "Too many sessions are open. End one with DELETE, or try again later.", {
         "retry-after": "60",
       });
@@ -47,6 +49,19 @@ export class HttpSessions {
     } finally {
       this.#opening -= 1;
     }
+  }
+
+  /** How many sessions are open. */
+  get open(): number {
+    return this.#sessions.size;
+  }
+
+  /** Ends the session that has been idle for the longest time, if that is long enough (N1). */
+  async #makeRoom(): Promise<boolean> {
+    const used = [...this.#sessions.values()].sort((a, b) => a.usedAtMs - b.usedAtMs);
+    const [idle] = used.filter(({ usedAtMs }) => usedAtMs <= this.#now() - yieldMs);
+    await idle?.transport.close();
+    return idle !== undefined;
   }
 
   /** Ends the sessions that were idle for too long (N2). */

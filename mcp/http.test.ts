@@ -4,7 +4,7 @@ import { request as send } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseConfig } from "./config.ts";
 import { bodyBytesMax, type ServedHttp, serveOverHttp } from "./http.ts";
-import { HttpSessions, idleMs, sessionsMax } from "./http-sessions.ts";
+import { HttpSessions, idleMs, sessionsMax, yieldMs } from "./http-sessions.ts";
 import { testServer } from "./tool-server.fixture.ts";
 
 const token = "a-token-of-this-test";
@@ -231,10 +231,37 @@ describe("sessions", () => {
     expect(await statusOf()).toBe(503);
     nowMs = idleMs - 1;
     await sessions.sweep();
-    expect(await statusOf()).toBe(503);
+    expect(sessions.open).toBe(sessionsMax);
     nowMs = idleMs;
     await sessions.sweep();
+    expect(sessions.open).toBe(0);
     expect(await statusOf()).toBe(200);
+    await sessions.close();
+  });
+
+  it("make room for another one if they are idle, the one first that is so for the longest time (N1)", async () => {
+    let nowMs = 0;
+    const { server } = await testServer([]);
+    const sessions = new HttpSessions(server, () => nowMs);
+    const ids: string[] = [];
+    const openOne = async (): Promise<number> => {
+      const answer = await sessions.answer(opening(), JSON.parse(initialize));
+      ids.push(answer.headers.get("mcp-session-id") ?? "");
+      return answer.status;
+    };
+    for (let count = 0; count < sessionsMax; count += 1) await openOne();
+    const use = async (id: string | undefined): Promise<number> => {
+      const headers = { ...usual, "mcp-session-id": id ?? "" };
+      const body = rpc("tools/list");
+      const request = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body });
+      return (await sessions.answer(request, JSON.parse(body))).status;
+    };
+    nowMs = yieldMs;
+    expect(await use(ids[0])).toBe(200);
+    expect(await openOne()).toBe(200);
+    expect([await use(ids[0]), await use(ids[1]), sessions.open]).toEqual([200, 404, sessionsMax]);
+    nowMs -= 1;
+    expect(await openOne()).toBe(503);
     await sessions.close();
   });
 

@@ -44,7 +44,8 @@ const campaignEvents: fc.Arbitrary<AdCampaignEvent> = fc.oneof(
     ...{ type: constant("ad.removed"), ad_id: id, state: fc.constantFrom("withdrawn", "deleted") },
     purged: fc.array(fc.record({ generation: small, hash: id })),
   }),
-  fc.record({ type: constant("render.charged"), ad_id: id, state }),
+  fc.record({ type: constant("render.charged"), ad_id: id, state, ends_day: fc.boolean() }),
+  fc.record({ type: constant("renders.reversed"), company: id, renders: small, state }),
 );
 
 const items = fc.array(

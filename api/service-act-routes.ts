@@ -1,11 +1,13 @@
-// What the service does to a business's records of its own accord, for the business to read: takedowns by operators, and deletions that
-// wait for them. The specification names no such reads; they are the service's own.
+// What a business reads of what others do with what it published: takedowns by operators, deletions that wait for them, and who rendered
+// its ads. The specification names no such reads; they are the service's own.
 
 import { isHash } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
+import { campaignRenders } from "../protocol/wire/ad-requests.ts";
 import { heldDeletionsAnswer } from "../protocol/wire/held-deletions.ts";
 import { takedownsAnswer } from "../protocol/wire/takedowns.ts";
 import { type Outcome, refused } from "../service/answer.ts";
+import type { CampaignName } from "../service/campaign-renders.ts";
 import { type BusinessCallers, businessRead } from "./business-read.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -13,6 +15,7 @@ import { sandboxKey } from "./sandbox-key.ts";
 export interface ServiceActReads {
   takedowns(businessUuid: string): Promise<Outcome>;
   heldDeletions(businessUuid: string, after: string | null): Promise<Outcome>;
+  campaign(campaign: CampaignName, after: string | null): Promise<Outcome>;
 }
 
 export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActReads): readonly Route[] {
@@ -56,7 +59,39 @@ export function serviceActRoutes(callers: BusinessCallers, reads: ServiceActRead
         return reads.heldDeletions(authenticated.caller.party.uuid, after);
       }),
     },
+    campaignRoute(callers, reads),
   ];
+}
+
+function campaignRoute(callers: BusinessCallers, reads: ServiceActReads): Route {
+  return {
+    method: "GET",
+    path: "/v1/ads/campaigns/:campaign_id",
+    tags: ["svc-business-read"],
+    doc: {
+      summary: "A campaign of yours, with who rendered its ads",
+      description:
+        "How often each AI company confirmed a render, and how many of these operators reversed. Prices and budgets are in no answer.",
+      parameters: [
+        sandboxKey,
+        {
+          ...{ name: "campaign_id", in: "path", schema: { type: "string" } },
+          description: "Your own name of the campaign.",
+        },
+        {
+          ...{ name: "after", in: "query", schema: { type: "string" } },
+          description: "`next_after` of the previous page.",
+        },
+      ],
+      answers: { 200: { description: "The campaign, and a page of 100 companies", body: campaignRenders } },
+      problems: ["request_invalid", "not_found"],
+    },
+    handle: businessRead(callers, ["after"], ({ authenticated, request, query }) => {
+      const business_uuid = authenticated.caller.party.uuid;
+      const { campaign_id } = request.params as { readonly campaign_id: string };
+      return reads.campaign({ business_uuid, campaign_id }, query.after);
+    }),
+  };
 }
 
 const afterMalformed = refused(

@@ -1,6 +1,7 @@
 // Ad campaign: what an advertiser pays for, and whether it goes on.
 //   AC1. Terms are replaced only by terms that were sealed later.
-//   AC2. A campaign whose budget does not cover one more render is `spent`; it runs again with terms that allow more.
+//   AC2. A campaign whose budget does not cover one more render is `spent`; it runs again with terms that allow more, or once renders
+//        are reversed.
 //   AC3. Prices, the budget and what is spent of it are a keyed row of the actor. They are neither in the context nor in an
 //        event, because operators are shown both.
 
@@ -12,6 +13,8 @@ export interface AdCampaignContext {
   readonly sealId: string | null;
   readonly sealedAtMs: number;
   readonly renders: number;
+  /** Of them, those that operators reversed. */
+  readonly reversed: number;
   /** Number of ads that were ever assigned. */
   readonly ads: number;
   /** Orders the entries of the register. */
@@ -39,7 +42,19 @@ export type AdCampaignEvent =
       /** Every version that is purged; none if the ad is withdrawn. */
       readonly purged: readonly AdVersion[];
     }
-  | { readonly type: "render.charged"; readonly ad_id: string; readonly state: CampaignFacts["state"] };
+  | {
+      readonly type: "render.charged";
+      readonly ad_id: string;
+      readonly state: CampaignFacts["state"];
+      /** Whether it was the last one that the day had room for. */
+      readonly ends_day: boolean;
+    }
+  | {
+      readonly type: "renders.reversed";
+      readonly company: string;
+      readonly renders: number;
+      readonly state: CampaignFacts["state"];
+    };
 
 export interface AdVersion {
   readonly generation: number;
@@ -52,6 +67,12 @@ const accepting = [
   { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } },
 ] as const;
 
+const reversing = [
+  "noteReversal",
+  "noteChange",
+  { type: "projectAds", params: { keys: ["campaign"] as readonly string[] } },
+] as const;
+
 export const adCampaignMachine = setup({
   types: { context: {} as AdCampaignContext, events: {} as AdCampaignEvent, input: {} as object },
   guards: {
@@ -59,6 +80,7 @@ export const adCampaignMachine = setup({
       "state" in event && event.state === state,
     isDeleted: ({ event }) => event.type === "ad.removed" && event.state === "deleted",
     becomesSpent: ({ event }) => event.type === "render.charged" && event.state === "spent",
+    endsDay: ({ event }) => event.type === "render.charged" && event.ends_day,
   },
   actions: {
     noteChange: assign(({ context }) => ({ change: context.change + 1 })),
@@ -66,13 +88,16 @@ export const adCampaignMachine = setup({
       event.type === "campaign.accepted" ? { sealId: event.seal_id, sealedAtMs: event.sealed_at_ms } : {},
     ),
     noteRender: assign(({ context }) => ({ renders: context.renders + 1 })),
+    noteReversal: assign(({ context, event }) =>
+      event.type === "renders.reversed" ? { reversed: context.reversed + event.renders } : {},
+    ),
     // Effects: named here, performed by the actor system.
     projectAds: (_, _params: { keys: readonly string[] }) => {},
     purgeAd: (_, _params: { ad_id: string; versions: readonly AdVersion[] }) => {},
   },
 }).createMachine({
   id: "ad-campaign",
-  context: { sealId: null, sealedAtMs: 0, renders: 0, ads: 0, change: 0 },
+  context: { sealId: null, sealedAtMs: 0, renders: 0, reversed: 0, ads: 0, change: 0 },
   initial: "unknown",
   on: {
     "campaign.accepted": [
@@ -106,7 +131,16 @@ export const adCampaignMachine = setup({
         target: ".spent",
         actions: ["noteRender", "noteChange", { type: "projectAds", params: { keys: ["campaign"] } }],
       },
+      {
+        guard: "endsDay",
+        actions: ["noteRender", "noteChange", { type: "projectAds", params: { keys: ["campaign"] } }],
+      },
       { actions: "noteRender" },
+    ],
+    "renders.reversed": [
+      { guard: { type: "isTo", params: { state: "running" } }, target: ".running", actions: reversing },
+      { guard: { type: "isTo", params: { state: "paused" } }, target: ".paused", actions: reversing },
+      { target: ".spent", actions: reversing },
     ],
   },
   states: {

@@ -2,6 +2,7 @@
 
 import type { BusinessDeps } from "../api/business.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { readOwnCampaign } from "../service/campaign-renders.ts";
 import { listCatalogue, readCatalogueRecord } from "../service/catalogue.ts";
 import { createCatalogueRate } from "../service/catalogue-rate.ts";
 import { readOwnHeldDeletions } from "../service/held-deletions.ts";
@@ -30,6 +31,7 @@ export function businessReadsOf(
     readDomains: (businessUuid) => readOwnDomains({ ...common, areDomainsChecked }, businessUuid),
     serviceActs: {
       takedowns: (businessUuid) => readOwnTakedowns(common, businessUuid),
+      campaign: (campaign, after) => readOwnCampaign(common, campaign, after),
       heldDeletions: (businessUuid, after) => readOwnHeldDeletions(common, businessUuid, after),
     },
   };

@@ -55,5 +55,14 @@ export async function moneyExamples({
   const { json } = await ask(base, company, { path: "/v1/ads/render", body: JSON.stringify(render) });
   const click = { click_token: json["click_token"] };
   await ask(base, company, { path: "/v1/ads/click", body: JSON.stringify(click) });
+  await ask(
+    node.running.urls.business_url,
+    { key: advertiser.business.signingKey, grant: "" },
+    { path: "/v1/ads/campaigns/spring", route: "/v1/ads/campaigns/:campaign_id", tag: "svc-business-read" },
+  );
+  const campaign = `/ops/campaigns/${advertiser.uuid}/spring`;
+  const route = "/ops/campaigns/:business_uuid/:campaign_id";
+  await askOps(campaign, route);
+  await askOps(`${campaign}/reverse`, `${route}/reverse`, { company_uuid: companyUuid, ...act });
   await advertiser.remove(String(ad["ad_id"]), "withdraw");
 }

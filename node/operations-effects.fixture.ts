@@ -175,6 +175,23 @@ export const operations: Readonly<Record<string, Proof>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    [
+      ...["path business_uuid", "path campaign_id", "query after"].map(
+        (member) => `GET /ops/campaigns/{business_uuid}/{campaign_id} ${member}`,
+      ),
+      ...["path business_uuid", "path campaign_id", "body /company_uuid", "body /reason"].map(
+        (member) => `POST /ops/campaigns/{business_uuid}/{campaign_id}/reverse ${member}`,
+      ),
+      ...["path campaign_id", "query after"].map((member) => `GET /v1/ads/campaigns/{campaign_id} ${member}`),
+    ].map((key) => [
+      key,
+      {
+        shownBy:
+          "node/ad-bounds.test.ts: spends a small part of it, and takes nothing from others; its advertiser sees who it was, and has it back",
+      },
+    ]),
+  ),
   "GET /ops/audit query before": {
     shownBy:
       "node/audit-log.test.ts: gives pages, newest first, that leave nothing out where entries have one moment (AR1)",

@@ -61,7 +61,7 @@ async function opsDocument(): Promise<unknown> {
     },
   };
   const absent = {
-    ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}) },
+    ...{ purges: rubbish({}), revocations: rubbish({}), ledgers: rubbish({}), campaigns: rubbish({}) },
     ...{
       blocks: rubbish({}),
       brands: rubbish({}),

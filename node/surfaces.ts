@@ -27,6 +27,7 @@ import { dailyAnalytics, readDemand, whoIsAsking } from "../service/analytics.ts
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createBlocks } from "../service/blocks.ts";
 import { createBrands } from "../service/brands.ts";
+import { createOperatorCampaigns } from "../service/campaign-renders.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createHeldDeletions } from "../service/held-deletions.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
@@ -217,6 +218,7 @@ function opsOf(
     blocks: createBlocks(services),
     brands: createBrands(services),
     takedowns: createTakedowns(services),
+    campaigns: createOperatorCampaigns(services),
     heldDeletions: createHeldDeletions(services),
     cluster: clusterOps(services, (event, detail) => given.logger.info(detail, event)),
   });

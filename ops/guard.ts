@@ -21,7 +21,7 @@ import type { OpsSessions } from "./sessions.ts";
 export const opsRights = {
   read: "To read",
   act: "To act on actors and nodes, and to take a journal",
-  money: "To pay in, and to correct accounts",
+  money: "To pay in, to correct accounts, and to reverse renders",
   parties: "To revoke keys, mandates, certificates and grants, to block, and to change groups",
   takedowns: "To take records and businesses out of serving, and to decide on deletions and purges",
   cluster: "To move homes, to declare regions dead and bring them back, and to rebuild indexes",
@@ -31,7 +31,7 @@ export const opsRightNames = Object.keys(opsRights) as readonly OpsRight[];
 
 /** By the pattern of the route, which a caller cannot write in another way. */
 const actsByRight: readonly (readonly [RegExp, OpsRight])[] = [
-  [/^\/ops\/ledgers\//, "money"],
+  [/^\/ops\/(?:ledgers|campaigns)\//, "money"],
   [/^\/ops\/(?:keys|mandates|certificates|grants|blocks|brands|groups)\//, "parties"],
   [/^\/ops\/(?:takedowns|deletions|purge-orders)\//, "takedowns"],
   [/^\/ops\/(?:cluster|nodes)\//, "cluster"],

@@ -13,6 +13,7 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { anyText, object } from "../protocol/shape.ts";
 import { account } from "../protocol/wire/allowance.ts";
 import { blockState, brandState, changed, groupState } from "./block-shapes.ts";
+import { campaignOperations } from "./campaigns.ts";
 import { neededRight, opsRights } from "./guard.ts";
 import { heldDeletionOperations } from "./held-deletions.ts";
 import { inspectionOperations } from "./inspection-docs.ts";
@@ -255,6 +256,7 @@ export function openApiOf(isClustered: boolean): JsonObject {
     ...ledgers,
     ...blocks,
     ...takedownOperations,
+    ...campaignOperations,
     ...heldDeletionOperations,
     ...purgeOrderOperations,
   ];

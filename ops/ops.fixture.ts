@@ -7,6 +7,7 @@ import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { Brands } from "../service/brands.ts";
+import type { OperatorCampaigns } from "../service/campaign-renders.ts";
 import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
@@ -89,6 +90,8 @@ export const noTakedowns: Takedowns = {
   inForce: () => ({ takedowns: [], total: 0 }),
 };
 
+export const noCampaigns: OperatorCampaigns = { of: nothing, reverse: nothing };
+
 export const noPurges: PurgeReads = {
   late: () => [],
   ofBusiness: async () => ({ purges: [], next_after: null }),
@@ -143,6 +146,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     blocks: noBlocks,
     brands: noBrands,
     takedowns: noTakedowns,
+    campaigns: noCampaigns,
     heldDeletions: noHeldDeletions,
     audit: { record: () => {} },
     cluster: null,

@@ -22,6 +22,7 @@ import {
 import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import type { Blocks } from "../service/blocks.ts";
 import type { Brands } from "../service/brands.ts";
+import type { OperatorCampaigns } from "../service/campaign-renders.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { HeldDeletions } from "../service/held-deletions.ts";
 import type { OperatorLedgers } from "../service/ledgers.ts";
@@ -30,6 +31,7 @@ import type { Takedowns } from "../service/takedowns.ts";
 import { type ActorActing, addActorActs } from "./actor-acts.ts";
 import { type AuditLog, addAudit, rightFor } from "./acts.ts";
 import { addBlockRoutes, addBrandRoutes } from "./blocks.ts";
+import { addCampaignRoutes } from "./campaigns.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { challenge, judgeOpsRequest, type OpsAccess, type OpsRefusal, sessionPath } from "./guard.ts";
 import { addHeldDeletionRoutes } from "./held-deletions.ts";
@@ -71,6 +73,7 @@ export interface OpsDeps {
   readonly blocks: Blocks;
   readonly brands: Brands;
   readonly takedowns: Takedowns;
+  readonly campaigns: OperatorCampaigns;
   readonly heldDeletions: HeldDeletions;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
@@ -147,6 +150,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   addBlockRoutes(server, deps.blocks);
   addBrandRoutes(server, deps.brands);
   addTakedownRoutes(server, deps.takedowns);
+  addCampaignRoutes(server, deps.campaigns);
   addHeldDeletionRoutes(server, deps.heldDeletions);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   addPages(server, deps);

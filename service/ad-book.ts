@@ -184,8 +184,11 @@ function isBefore(a: AdFacts, b: AdFacts): boolean {
   return a.published_at_ms === b.published_at_ms ? a.ad_id < b.ad_id : a.published_at_ms < b.published_at_ms;
 }
 
-function isRunning({ state, starts_at_ms, ends_at_ms }: CampaignFacts, nowMs: number): boolean {
-  return state === "running" && starts_at_ms <= nowMs && nowMs < ends_at_ms;
+function isRunning(
+  { state, starts_at_ms, ends_at_ms, resumes_at_ms = 0 }: CampaignFacts,
+  nowMs: number,
+): boolean {
+  return state === "running" && Math.max(starts_at_ms, resumes_at_ms) <= nowMs && nowMs < ends_at_ms;
 }
 
 /** An ad for parts of a country is for nobody whose part is not named. */

@@ -130,7 +130,7 @@ async function charge(
   const isStanding = standing instanceof Promise ? await standing : standing;
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
-    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, format },
+    ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, company, format },
     is_served: deps.items.isServed(ad.business_uuid) && isStanding,
     served_at_ms: servedAtMs,
   });
@@ -182,6 +182,9 @@ async function click(
 
 const refusals: Readonly<Record<RenderRefusal, string>> = {
   budget_spent: "The budget of its campaign is spent. It is not charged: do not show it.",
+  day_spent: "What its campaign may cost today is spent. It is not charged: do not show it.",
+  company_limit:
+    "Your company has rendered as much of its campaign as one company may for now. It is not charged: do not show it.",
   campaign_not_running: "Its campaign does not run any more. It is not charged: do not show it.",
   ad_not_live:
     "Its advertiser took it back, its certificate is not active any more, or its seal does not stand any more. It is not charged: do not show it.",

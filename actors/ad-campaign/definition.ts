@@ -1,7 +1,9 @@
-// The actor of an ad campaign: its terms, its ads and its budget. Keyed rows: 16 ads, 17 charged renders, 18 money.
+// The actor of an ad campaign: its terms, its ads and its budget. Keyed rows: 16 ads, 17 charged renders, 18 money, 19 what each
+// company rendered.
 //   AD1. A render is charged once, under its pool and index, within ten minutes of the pool, however often it is asked for; what
 //        was answered first is answered again for two days.
-//   AD2. What a render costs is the gross price of the terms in force when it is charged, and the budget is never exceeded.
+//   AD2. What a render costs is the gross price of the terms in force when it is charged, and the budget is never exceeded, nor what a
+//        day or one company may spend of it (render-bounds.ts).
 //   AD3. A seal has one generation, so an interrupted publication is repeated with the same bytes.
 //   AD4. Of two documents about an ad, the one that was sealed later counts, in whatever order they come and however often. What
 //        is deleted stays deleted, also if a version was being published meanwhile.
@@ -26,11 +28,22 @@ import type {
   RemoveAdReply,
   RenderRefusal,
   RenderReply,
+  ReverseReply,
 } from "../messages/ads.ts";
 import type { CommandOf, Commands } from "../messages/protocol.ts";
 import { logRef, partsOf } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
+
+import {
+  addToDay,
+  type CompanyRenders,
+  isOverCompanyBound,
+  noRenders,
+  resumesAt,
+  type SpentOfDay,
+  withRender,
+} from "./render-bounds.ts";
 
 type View = ViewOf<typeof adCampaignMachine>;
 type Asked<T extends keyof AdCampaignProtocol> = CommandOf<AdCampaignProtocol, T>;
@@ -51,7 +64,7 @@ interface KeptAd {
   readonly change: number;
 }
 
-interface Money {
+interface Money extends SpentOfDay {
   readonly terms: CampaignTerms;
   readonly spent: number;
 }
@@ -59,9 +72,11 @@ interface Money {
 const money = defineJsonTable<Money>("money", 18);
 const ads = defineJsonTable<KeptAd>("ads", 16);
 const renders = defineJsonTable<Charged>("charged renders", 17);
+const companies = defineJsonTable<CompanyRenders>("renders of companies", 19);
 /** Longer than its click token is of use. */
 const renderKeptMs = 2 * adClickMs;
 const adsPageMax = 100;
+const companiesPageMax = 100;
 /** Maximum number of versions of one ad. */
 const versionsMax = 200;
 
@@ -78,10 +93,16 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
     "ad.publish": publish,
     "ad.remove": remove,
     "render.charge": charge,
+    "renders.reverse": reverse,
     "campaign.read": (_command, view) => {
       const now = money.read(view, "");
       return { reply: now === undefined ? null : reportOf(view, now) };
     },
+    "renders.list": (_command, view) => ({
+      reply: companies.readAll(view).map(({ k2: company, value: { renders, reversed, last_at_ms } }) => ({
+        ...{ company, renders, reversed, last_at_ms },
+      })),
+    }),
     "ads.list": (_command, view) => ({
       reply: ads.readAll(view).flatMap(({ value }) => (value.facts === null ? [] : [value.facts])),
     }),
@@ -90,6 +111,8 @@ export const adCampaignActor = defineActor<"ad-campaign", typeof adCampaignMachi
   absent: {
     "campaign.read": { reply: null },
     "ads.list": { reply: [] },
+    "renders.list": { reply: [] },
+    "renders.reverse": { reply: { status: "unknown" } },
     "ad.assign": { reply: { status: "campaign_unknown" } },
   },
   effects: {
@@ -106,7 +129,16 @@ function rowsFor(command: Commands<AdCampaignProtocol>): readonly RowSelection[]
     case "ad.publish":
       return [ads.select([command.facts.ad_id])];
     case "render.charge":
-      return [renders.select([renderKey(command)]), ads.select([command.ad_id]), moneyRow];
+      return [
+        renders.select([renderKey(command)]),
+        ads.select([command.ad_id]),
+        companies.select([command.company]),
+        moneyRow,
+      ];
+    case "renders.reverse":
+      return [companies.select([command.company]), moneyRow];
+    case "renders.list":
+      return [companies.selectPage(companiesPageMax, { k: 0, k2: command.after })];
     case "ads.list":
       return [ads.selectPage(adsPageMax, { k: 0, k2: command.after })];
     case "entries.read":
@@ -127,7 +159,8 @@ function accept({ terms }: Asked<"campaign.accept">, view: View): Decided<Campai
     if (terms.currency !== known.terms.currency && context.renders > 0)
       return { reply: { status: "currency_mismatch", currency: known.terms.currency } };
   }
-  const next = { terms, spent: known?.spent ?? 0 };
+  const { spent = 0, day = 0, of_day = 0 } = known ?? {};
+  const next = { terms, spent, day, of_day };
   const report = reportOf(view, next);
   if (context.sealId === terms.seal_id) return { reply: { status: "accepted", report } };
   const { seal_id, sealed_at_ms } = terms;
@@ -234,17 +267,35 @@ function charge(command: Asked<"render.charge">, view: View): Decided<RenderRepl
   if (known !== undefined) return { reply: replyOf(known) };
   if (view.nowMs > served_at_ms + adRenderMs) return { reply: { status: "expired" } };
   const now = money.read(view, "");
-  const decided: Charged = { refusal: refusalOf(command, view, now), at_ms: view.nowMs };
+  const amount = now?.terms.gross_price ?? 0;
+  const caused = withRender(companies.read(view, command.company) ?? noRenders, amount, view.nowMs);
+  const decided: Charged = { refusal: refusalOf(command, view, { now, caused }), at_ms: view.nowMs };
   const kept = renders.write(key, decided, { expiresAtMs: view.nowMs + renderKeptMs });
   const told = tell({ kind: "ad-pool", id: pool }, { type: "item.settle", index, format, ...decided });
   const reply = replyOf(decided);
   if (decided.refusal !== null || now === undefined) return { reply, effects: [told], puts: [kept] };
-  const next = { ...now, spent: now.spent + now.terms.gross_price };
+  const next = { ...addToDay(now, amount, view.nowMs), spent: now.spent + amount };
+  const ends_day = resumesAt(next.terms, next, view.nowMs) !== null;
   return {
     reply,
     effects: [told],
-    events: [{ type: "render.charged", ad_id, state: stateOf(next) }],
-    puts: [kept, money.write("", next)],
+    events: [{ type: "render.charged", ad_id, state: stateOf(next), ends_day }],
+    puts: [kept, money.write("", next), companies.write(command.company, caused)],
+  };
+}
+
+/** See RB3 in render-bounds.ts. */
+function reverse({ company }: Asked<"renders.reverse">, view: View): Decided<ReverseReply> {
+  const [now, caused] = [money.read(view, ""), companies.read(view, company)];
+  if (now === undefined || caused === undefined) return { reply: { status: "unknown" } };
+  const [count, amount] = [caused.renders - caused.reversed, caused.spent - caused.given_back];
+  if (count === 0) return { reply: { status: "done", renders: 0 } };
+  const next = { ...now, spent: now.spent - amount };
+  const given = { ...caused, reversed: caused.renders, given_back: caused.spent };
+  return {
+    reply: { status: "done", renders: count },
+    events: [{ type: "renders.reversed", company, renders: count, state: stateOf(next) }],
+    puts: [money.write("", next), companies.write(company, given)],
   };
 }
 
@@ -258,13 +309,15 @@ function replyOf({ refusal, at_ms }: Charged): RenderReply {
 function refusalOf(
   { ad_id, is_served, served_at_ms }: Asked<"render.charge">,
   view: View,
-  now: Money | undefined,
+  { now, caused }: { readonly now: Money | undefined; readonly caused: CompanyRenders },
 ): RenderRefusal | null {
   if (now === undefined || now.terms.paused) return "campaign_not_running";
   const { terms, spent } = now;
   if (served_at_ms < terms.starts_at_ms || served_at_ms >= terms.ends_at_ms) return "campaign_not_running";
   if (!is_served || ads.read(view, ad_id)?.facts?.state !== "live") return "ad_not_live";
-  return spent + terms.gross_price > terms.budget ? "budget_spent" : null;
+  if (spent + terms.gross_price > terms.budget) return "budget_spent";
+  if (resumesAt(terms, now, view.nowMs) !== null) return "day_spent";
+  return isOverCompanyBound(caused, terms) ? "company_limit" : null;
 }
 
 function stateOf({ terms, spent }: Money): CampaignFacts["state"] {
@@ -288,7 +341,9 @@ function entryOf(key: string, view: View): readonly AdEntry[] {
     const now = money.read(view, "");
     if (now === undefined) return [];
     const { currency, net_price, sealed, starts_at_ms, ends_at_ms } = now.terms;
+    const resumes_at_ms = resumesAt(now.terms, now, view.nowMs);
     const facts: CampaignFacts = {
+      ...(resumes_at_ms === null ? {} : { resumes_at_ms }),
       ...{ business_uuid: partition, campaign_id, currency, net_price, sealed, starts_at_ms, ends_at_ms },
       state: stateOf(now),
     };

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { adClickMs, adRenderMs } from "../../protocol/limits.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import { adSeal } from "../facts.fixture.ts";
-import type { AdFacts } from "../messages/ads.ts";
+import type { AdFacts, CampaignFacts } from "../messages/ads.ts";
 import { adCampaignActor } from "./definition.ts";
 
 const business = "00000000-0000-4000-8000-00000000000b";
@@ -35,10 +35,19 @@ beforeEach(() => {
 
 const render = (
   index: number,
-  { pool = "ret_1@eu-west1", served = start, ad_id = "ad_a", is_served = true } = {},
+  { pool = "ret_1@eu-west1", served = start, ad_id = "ad_a", is_served = true, company = "c1" } = {},
 ) =>
   campaign.send({
-    ...{ type: "render.charge", pool, index, ad_id, is_served, format: "card", served_at_ms: served },
+    ...{
+      type: "render.charge",
+      pool,
+      index,
+      ad_id,
+      company,
+      is_served,
+      format: "card",
+      served_at_ms: served,
+    },
   });
 const renders = () => campaign.send({ type: "campaign.read" })?.renders;
 const told = () =>
@@ -100,5 +109,109 @@ describe("a render", () => {
     expect(render(1, { is_served: false })).toEqual({ status: "refused", reason: "ad_not_live" });
     expect(render(0, { is_served: false })).toEqual(before);
     expect(renders()).toBe(1);
+  });
+});
+
+describe("what a day and one company may spend", () => {
+  const days = 10;
+  const hourMs = 3_600_000;
+  const midnight = Date.UTC(2026, 1, 1);
+  let pools = 0;
+  /** Renders one item of a pool of its own, `count` times; returns what came, without repetitions. */
+  const renderOf = (company: string, count: number): readonly string[] => {
+    const seen = new Set<string>();
+    for (let at = 0; at < count; at += 1) {
+      pools += 1;
+      const reply = render(0, { company, served: campaign.nowMs, pool: `ret_${pools}@eu-west1` });
+      seen.add(reply.status === "refused" ? reply.reason : reply.status);
+    }
+    return [...seen];
+  };
+  const entry = () => {
+    const { entries } = campaign.send({ type: "entries.read", keys: ["campaign"] });
+    return JSON.parse(entries[0]?.body ?? "{}") as CampaignFacts;
+  };
+  beforeEach(() => {
+    campaign.nowMs = midnight;
+    // A day costs at most 400 renders, a company at most 200 of them, 40 an hour, and 1,000 in all.
+    accept({
+      ...{ gross_price: 1, net_price: 1, budget: 2_000, seal_id: "long", sealed_at_ms: start + 1 },
+      ...{ starts_at_ms: midnight, ends_at_ms: midnight + days * 24 * hourMs },
+    });
+  });
+
+  it("is at most a tenth of a day's part in an hour for one company, and half of it on a day (RB2)", () => {
+    expect(renderOf("c1", 40)).toEqual(["rendered"]);
+    expect(renderOf("c1", 1)).toEqual(["company_limit"]);
+    expect(renderOf("c2", 40)).toEqual(["rendered"]);
+    for (let hour = 1; hour < 5; hour += 1) {
+      campaign.nowMs = midnight + hour * hourMs;
+      expect(renderOf("c1", 40)).toEqual(["rendered"]);
+    }
+    campaign.nowMs = midnight + 5 * hourMs;
+    expect(renderOf("c1", 1)).toEqual(["company_limit"]);
+    expect(renders()).toBe(240);
+  });
+
+  it("is at most half of the budget for one company, however long it takes (RB2)", () => {
+    for (let hour = 0; hour < days * 24; hour += 1) {
+      campaign.nowMs = midnight + hour * hourMs;
+      renderOf("c1", 41);
+    }
+    expect(renders()).toBe(1_000);
+    campaign.nowMs = midnight + 9 * 24 * hourMs;
+    expect(renderOf("c2", 1)).toEqual(["rendered"]);
+  });
+
+  it("ends for a day, of which regions are told once, and goes on with the next (RB1)", () => {
+    const told = campaign.effects.length;
+    for (let company = 0; company < 10; company += 1) renderOf(`c${company}`, 40);
+    expect(entry()).toMatchObject({ state: "running", resumes_at_ms: midnight + 24 * hourMs });
+    expect(renderOf("c10", 1)).toEqual(["day_spent"]);
+    const projected = campaign.effects
+      .slice(told)
+      .filter((each) => JSON.stringify(each).includes("projectAds"));
+    expect(projected).toHaveLength(1);
+    campaign.nowMs = midnight + 24 * hourMs;
+    expect(entry().resumes_at_ms).toBeUndefined();
+    expect(renderOf("c10", 1)).toEqual(["rendered"]);
+  });
+
+  it("is never less than a small campaign needs to run (RB1, RB2)", () => {
+    accept({
+      ...{ gross_price: 10, net_price: 8, budget: 2_000, seal_id: "small", sealed_at_ms: start + 2 },
+      ...{ starts_at_ms: midnight, ends_at_ms: midnight + 300 * 24 * hourMs },
+    });
+    expect(renderOf("c1", 20)).toEqual(["rendered"]);
+    expect(renderOf("c1", 1)).toEqual(["company_limit"]);
+    for (const company of ["c2", "c3", "c4", "c5"]) expect(renderOf(company, 20)).toEqual(["rendered"]);
+    expect(renderOf("c6", 1)).toEqual(["day_spent"]);
+  });
+
+  it("is told to the advertiser by company, and given back by operators without giving room to the company (RB3)", () => {
+    renderOf("c1", 40);
+    renderOf("c2", 3);
+    accept({
+      ...{ gross_price: 1, net_price: 1, budget: 43, seal_id: "less", sealed_at_ms: start + 3 },
+      ...{ starts_at_ms: midnight, ends_at_ms: midnight + 24 * hourMs },
+    });
+    expect(entry().state).toBe("spent");
+    const reverse = (company: string) => campaign.send({ type: "renders.reverse", company });
+    expect(reverse("c1")).toEqual({ status: "done", renders: 40 });
+    expect(reverse("c1")).toEqual({ status: "done", renders: 0 });
+    expect(reverse("c9")).toEqual({ status: "unknown" });
+    expect(entry().state).toBe("running");
+    const last_at_ms = midnight;
+    expect(campaign.send({ type: "renders.list", after: "" })).toEqual([
+      { company: "c1", renders: 40, reversed: 40, last_at_ms },
+      { company: "c2", renders: 3, reversed: 0, last_at_ms },
+    ]);
+    expect(campaign.send({ type: "renders.list", after: "c1" })).toHaveLength(1);
+    expect(renders()).toBe(43);
+    accept({
+      ...{ gross_price: 1, net_price: 1, budget: 2_000, seal_id: "again", sealed_at_ms: start + 4 },
+      ...{ starts_at_ms: midnight, ends_at_ms: midnight + days * 24 * hourMs },
+    });
+    expect(renderOf("c1", 1)).toEqual(["company_limit"]);
   });
 });

@@ -66,6 +66,8 @@ export interface CampaignFacts {
   readonly ends_at_ms: number;
   /** `spent`: the budget does not cover one more render. */
   readonly state: "running" | "paused" | "spent";
+  /** Until when nothing is served of it, because what a day may cost is spent; absent while the day has room. */
+  readonly resumes_at_ms?: number;
 }
 
 /** What its advertiser is answered: nothing about money, which nobody else may learn. */
@@ -74,8 +76,24 @@ export interface CampaignReport extends Omit<CampaignFacts, "net_price" | "seale
   readonly ads: number;
 }
 
+/** What one AI company rendered of a campaign. */
+export interface RendersOfCompany {
+  readonly company: string;
+  /** Those that were reversed included. */
+  readonly renders: number;
+  readonly reversed: number;
+  readonly last_at_ms: number;
+}
+
 /** Why a render is not charged, and so is none. */
-export type RenderRefusal = "budget_spent" | "campaign_not_running" | "ad_not_live";
+export type RenderRefusal =
+  | "budget_spent"
+  | "campaign_not_running"
+  | "ad_not_live"
+  /** What a day of the campaign may cost is spent. */
+  | "day_spent"
+  /** The company has rendered as much of the campaign as one may in an hour, on a day, or in all. */
+  | "company_limit";
 
 export interface AdCampaignProtocol {
   /** Repeatable. Terms that were sealed earlier than those in force change nothing. */
@@ -109,6 +127,8 @@ export interface AdCampaignProtocol {
     readonly pool: string;
     readonly index: number;
     readonly ad_id: string;
+    /** The AI company that states it. */
+    readonly company: string;
     /** How it is shown, as the caller states. */
     readonly format: string;
     /** Whether it may be served now: its advertiser is a business whose certificate is active, and it stands with its campaign. */
@@ -116,8 +136,15 @@ export interface AdCampaignProtocol {
     /** The pool was served then, under the terms of that moment. */
     readonly served_at_ms: number;
   }): RenderReply;
+  /**
+   * Gives the campaign back what a company's renders cost until now, by an act of operators: they count as reversed. Repeated, it
+   * gives back what came since.
+   */
+  "renders.reverse"(command: { readonly company: string }): ReverseReply;
   /** Read-only. Null for a campaign that was never accepted. */
   "campaign.read"(): CampaignReport | null;
+  /** Read-only: what companies rendered, in the order of their ids, 100 at most, after one. */
+  "renders.list"(command: { readonly after: string }): readonly RendersOfCompany[];
   /** Read-only: ads of the campaign in the order of their ids, 100 at most, after one. */
   "ads.list"(command: { readonly after: string }): readonly AdFacts[];
   /** Entries of the register, as they are to be projected: `campaign`, or the ids of ads. */
@@ -202,6 +229,11 @@ export type RenderReply =
   | { readonly status: "rendered"; readonly rendered_at_ms: number }
   | { readonly status: "refused"; readonly reason: RenderRefusal }
   | { readonly status: "expired" };
+
+/** `renders` is how many were reversed by this. */
+export type ReverseReply =
+  | { readonly status: "done"; readonly renders: number }
+  | { readonly status: "unknown" };
 
 export type ClickReply =
   | { readonly status: "clicked"; readonly clicked_at_ms: number }

@@ -141,7 +141,9 @@ const adCampaign: Readonly<Record<keyof AdCampaignProtocol, Crossing>> = {
   "ad.publish": "ask",
   "ad.remove": "ask",
   "render.charge": "ask",
+  "renders.reverse": "ask",
   "campaign.read": "ask",
+  "renders.list": "ask",
   "ads.list": "ask",
   "entries.read": "never",
 };

@@ -228,6 +228,7 @@ function planOf(planted: Planted): typeof plan {
     "GET /ops/brands/:business_uuid": each(`/ops/brands/${uuid}`),
     "GET /ops/deletions/:business_uuid": each(`/ops/deletions/${uuid}`),
     "GET /ops/takedowns/:subject": each(`/ops/takedowns/${uuid}`),
+    "GET /ops/campaigns/:business_uuid/:campaign_id": each(`/ops/campaigns/${uuid}/spring`),
     "GET /ops/groups/:company_uuid": each(`/ops/groups/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid": each(`/ops/ledgers/${companyUuid}`),
     "GET /ops/ledgers/:company_uuid/statements/:month": each(
@@ -277,6 +278,9 @@ function actsOf({ uuid, companyUuid, keyId, pushId, grant }: Planted): typeof pl
       statement_of_reasons: "Article 6",
     }),
     "POST /ops/takedowns/:subject/lift": post(`/ops/takedowns/${uuid}/lift`),
+    "POST /ops/campaigns/:business_uuid/:campaign_id/reverse": post(`/ops/campaigns/${uuid}/spring/reverse`, {
+      company_uuid: companyUuid,
+    }),
     "POST /ops/groups/:company_uuid/join": post(`/ops/groups/${companyUuid}/join`),
     "POST /ops/mandates/:business_uuid/:mandate_id/revoke": post(`/ops/mandates/${uuid}/mdt_${keyId}/revoke`),
     "POST /ops/keys/:key_id/revoke": post(`/ops/keys/${keyId}/revoke`),

@@ -18,6 +18,7 @@ import {
   optional,
   text,
   timestamp,
+  uuid,
 } from "../shape.ts";
 import { unsigned } from "../unsigned-members.ts";
 import { adItem } from "./ads.ts";
@@ -165,6 +166,30 @@ export const campaignAnswer = named(
   }),
 );
 export type CampaignAnswer = Of<typeof campaignAnswer>;
+
+const countOfRenders = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+export const campaignRenders = named(
+  "AdCampaignRenders",
+  object({
+    campaign_id: anyText,
+    state: oneOf(["running", "paused", "spent"]),
+    renders: described(countOfRenders, "Confirmed renders, those that were reversed included."),
+    companies: described(
+      listOf(
+        object({
+          company_uuid: uuid,
+          renders: countOfRenders,
+          reversed: described(countOfRenders, "Those that operators reversed: they cost nothing."),
+          last_rendered_at: timestamp,
+        }),
+      ),
+      "The AI companies that rendered its ads or said that they showed its sponsored rows, a page of 100 in the order of their UUIDs.",
+    ),
+    next_after: described(nullable(uuid), "`after` of the next page; null on the last."),
+  }),
+);
+export type CampaignRenders = Of<typeof campaignRenders>;
 
 export const adAnswer = named(
   "PublishedAd",

@@ -87,7 +87,7 @@ export interface Register {
   /** The groups that there are, as of the last refresh. */
   readonly companyGroups: Pick<CompanyGroups, "membersOf">;
   /** The AI companies that chose to be in the key directory, as of the last refresh. */
-  readonly listedCompanies: Pick<ListedCompanies, "all">;
+  readonly listedCompanies: Pick<ListedCompanies, "all" | "changes">;
   /** As of the last refresh. */
   readonly certifiedNames: Omit<FollowedNames, "put">;
   /** What operators took out of serving, as of the last refresh. */
@@ -305,6 +305,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     cache.names.put(entry);
     if ((JSON.parse(entry.body) as CertificateFacts).status !== "active") cache.ended.add(entry.partition);
   }
+  if (["party", "key", "certificate"].includes(entry.table)) cache.listings.touch(entry.partition);
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
   if (entry.table === "takedown") cache.takenDown.put(entry);
   if (entry.table === "policy") {

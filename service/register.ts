@@ -23,6 +23,7 @@ import type {
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
+import { oneAtATime } from "../std/one-at-a-time.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type AdBook, createAdBook } from "./ad-book.ts";
 import { type BlockList, createBlockList, type GroupMember } from "./block-list.ts";
@@ -334,26 +335,4 @@ function replace<T>(kept: BoundedMap<string, Kept<T>>, entry: RegisterEntry, rea
 export function policyInForce(facts: PolicyFacts): PolicyInForce {
   const masks = { ai_policy_schema: currentAiPolicySchema, ...facts.bits };
   return { version: facts.version, bitsText: policyBitsText(facts.version, masks) };
-}
-
-/** A call during a run is answered by a run that starts after it, so its caller sees what it has just written. */
-function oneAtATime(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const start = (): Promise<void> => {
-    running = run().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  return () => {
-    if (running === null) return start();
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = null;
-        return start();
-      });
-    return next;
-  };
 }

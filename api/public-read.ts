@@ -53,15 +53,22 @@ export function documentRead<N extends string>(
     query: Query<N>,
   ) => Promise<PublicDocument | Refused> | PublicDocument | Refused,
 ): Route {
+  return publicRead(path, describeDocument({ found, ...doc }), names, async (request, query) => {
+    const document = await find(request, query);
+    return isRefusedOutcome(document) ? document : answerHeld(request, document);
+  });
+}
+
+export function describeDocument({ found, ...doc }: DocumentDoc): RouteDoc {
   const headers = ["Cache-Control", "ETag"] as const;
-  const described: RouteDoc = {
+  return {
     ...doc,
     parameters: [...(doc.parameters ?? []), ifNoneMatch],
     answers: { 200: { ...found, headers }, 304: { description: "Not changed", body: null, headers } },
   };
-  return publicRead(path, described, names, async (request, query) => {
-    const document = await find(request, query);
-    if (isRefusedOutcome(document)) return document;
-    return answerDocument(document, single(request.headers["if-none-match"]));
-  });
+}
+
+/** Answers with the document, or that the caller holds it. */
+export function answerHeld(request: FastifyRequest, document: PublicDocument): Outcome {
+  return answerDocument(document, single(request.headers["if-none-match"]));
 }

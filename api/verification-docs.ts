@@ -11,6 +11,7 @@ import {
   verifyPageAnswer,
 } from "../protocol/wire/verification.ts";
 import { verifyAnswer, verifyRequest } from "../protocol/wire/verify.ts";
+import type { DocumentDoc } from "./public-read.ts";
 import type { HeaderName } from "./response-headers.ts";
 import type { Parameter, RouteDoc } from "./route.ts";
 
@@ -63,21 +64,13 @@ export const custodyDoc: RouteDoc = {
   },
   problems: ["not_found"],
 };
-export const keySetDoc: RouteDoc = {
+export const keySetDoc: DocumentDoc = {
   summary: "Signed key set of the service",
-  answers: {
-    200: {
-      description: "The set in force; only the signed payload is trusted",
-      body: keySetAnswer,
-      headers: cached,
-    },
-  },
+  found: { description: "The set in force; only the signed payload is trusted", body: keySetAnswer },
 };
-export const directoryDoc: RouteDoc = {
+export const directoryDoc: DocumentDoc = {
   summary: "Key directory of AI companies that chose to be listed",
-  answers: {
-    200: { description: "The directory, and the same signed", body: keyDirectoryAnswer, headers: cached },
-  },
+  found: { description: "The directory, and the same signed", body: keyDirectoryAnswer },
 };
 export const verifyPageDoc: RouteDoc = {
   summary: "Whether a business published these exact bytes under this id",

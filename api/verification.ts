@@ -18,7 +18,14 @@ import { checkOf } from "./checks.ts";
 import type { Edge } from "./edge.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
 import { type PageFormat, readCertificate, readRecord } from "./pages/public-pages.ts";
-import { parameter, publicRead, type Read } from "./public-read.ts";
+import {
+  answerHeld,
+  describeDocument,
+  documentRead,
+  parameter,
+  publicRead,
+  type Read,
+} from "./public-read.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
@@ -87,11 +94,11 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       custodyDoc,
       looked((request) => verification.keyCustody(parameter(request, "uuid"))),
     ),
-    at("/.well-known/keys", keySetDoc, () => verification.keySet()),
+    documentRead("/.well-known/keys", keySetDoc, [], () => verification.keySet()),
     at(
       "/.well-known/svc-keys",
-      directoryDoc,
-      looked(() => verification.keyDirectory()),
+      describeDocument(directoryDoc),
+      looked(async (request) => answerHeld(request, await verification.keyDirectory())),
     ),
     publicRead(
       "/v1/verify/:record_id",

@@ -121,6 +121,16 @@ describe("an honest log", () => {
     expect(made.state.edge.every((tile) => tile.length < 256 * 32)).toBe(true);
   });
 
+  it("may have removed partial tiles where the full ones are there (C2SP tlog-tiles)", async () => {
+    const whole = new Map<string, Uint8Array | null>();
+    for (const path of ["tile/0/001", "tile/entries/001"])
+      whole.set(path, await honest(logOf(wordsOf(512)), path));
+    const log = logOf(wordsOf(300), {
+      answer: (path, bytes) => whole.get(path) ?? (path.includes("001.p/") ? null : bytes),
+    });
+    expect(await audit(log)).toMatchObject({ from: 0, size: 300 });
+  });
+
   it("of 100 000 entries is read one tile at a time, and only its right edge is kept", async () => {
     const size = 100_000;
     const log = logOf(wordsOf(size));

@@ -2,8 +2,9 @@
 // come in time, and nobody is followed to another address.
 
 import { parseUtf8 } from "../protocol/bytes.ts";
+import { beginningOfBundle } from "../protocol/log/entries.ts";
 import { noteBytesMax } from "../protocol/log/note.ts";
-import { entriesPath, type TileId, tilePath } from "../protocol/log/tiles.ts";
+import { entriesPath, type TileId, tilePath, tileWidth } from "../protocol/log/tiles.ts";
 import { SvcConnectionError } from "./errors.ts";
 
 /** Why a log is refused. Documented in docs/log.md. */
@@ -62,6 +63,14 @@ export interface LogAddress {
 
 export function httpLog(address: LogAddress): ReadLog {
   const get = (path: string, max: number) => getBytes(address, path, max);
+  /** A log may remove partial tiles once the full one is there (C2SP tlog-tiles, «Partial tiles»). */
+  const whole = async <T extends { readonly width: number }>(tile: T, pathOf: (tile: T) => string) => {
+    const bytes =
+      tile.width === tileWidth
+        ? null
+        : await get(pathOf({ ...tile, width: tileWidth }), tileWidth * entryBytesMax);
+    return bytes === "long" ? null : bytes;
+  };
   return {
     checkpoint: async () => {
       const bytes = await get("checkpoint", noteBytesMax);
@@ -72,7 +81,7 @@ export function httpLog(address: LogAddress): ReadLog {
     },
     tile: async (tile) => {
       const path = tilePath(tile);
-      const bytes = await get(path, tile.width * 32);
+      const bytes = (await get(path, tile.width * 32)) ?? beginningOfTile(await whole(tile, tilePath), tile);
       if (bytes === null)
         throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
       if (bytes === "long" || bytes.length !== tile.width * 32)
@@ -81,7 +90,9 @@ export function httpLog(address: LogAddress): ReadLog {
     },
     entries: async (bundle) => {
       const path = entriesPath(bundle);
-      const bytes = await get(path, bundle.width * entryBytesMax);
+      const bytes =
+        (await get(path, bundle.width * entryBytesMax)) ??
+        beginningOfEntries(await whole(bundle, entriesPath), bundle);
       if (bytes === null)
         throw new LogFault("log_truncated", `${path} is missing from the checkpoint's tree.`);
       if (bytes === "long") throw new LogFault("entries_wrong", `${path} is longer than its entries can be.`);
@@ -95,6 +106,17 @@ export function httpLog(address: LogAddress): ReadLog {
     keyCustody: async (uuid) =>
       textOf(await get(`v1/certificates/${encodeURIComponent(uuid)}/key-custody`, keySetBytesMax)),
   };
+}
+
+function beginningOfTile(full: Uint8Array | null, { width }: { readonly width: number }): Uint8Array | null {
+  return full?.slice(0, width * 32) ?? null;
+}
+
+function beginningOfEntries(
+  full: Uint8Array | null,
+  { width }: { readonly width: number },
+): Uint8Array | null {
+  return full && beginningOfBundle(full, width);
 }
 
 function textOf(bytes: Uint8Array | "long" | null): string {

@@ -38,6 +38,8 @@ export interface BusinessContext {
   readonly recordsLive: number;
   /** When the timer of purges ends, in Unix milliseconds; null while none is set. */
   readonly purgeAtMs: number | null;
+  /** No purge that is owed is due before this, in Unix milliseconds. */
+  readonly purgesFromMs: number;
   /** When the timer of looks at domains ends, likewise. */
   readonly domainsAtMs: number | null;
 }
@@ -133,6 +135,8 @@ export type BusinessEvent =
   | {
       readonly type: "records.purged";
       readonly purged: readonly Purged[];
+      /** No purge that is owed is due before this. */
+      readonly from_ms: number;
       readonly timer: NextWork | null;
     }
   /** Served business files name other domains than before, one of which is to be looked at sooner than any was. */
@@ -200,7 +204,12 @@ export const businessMachine = setup({
       { type: "purges.due" },
       { id: "purges", delay: ({ event }) => timerOf(event)?.in_ms ?? 0 },
     ),
-    notePurgeTimer: assign(({ event }) => ({ purgeAtMs: timerOf(event)?.at_ms ?? null })),
+    notePurgeTimer: assign(({ context, event }) => {
+      const purgeAtMs = timerOf(event)?.at_ms ?? null;
+      if (event.type === "records.purged") return { purgeAtMs, purgesFromMs: event.from_ms };
+      // A timer that is set is not before `purgesFromMs`, so a purge that is due before that sets one.
+      return { purgeAtMs, purgesFromMs: Math.min(context.purgesFromMs, purgeAtMs ?? context.purgesFromMs) };
+    }),
     setDomainsTimer: raise(
       { type: "domains.due" },
       { id: "domains", delay: ({ event }) => timerOf(event)?.in_ms ?? 0 },
@@ -226,6 +235,7 @@ export const businessMachine = setup({
     listings: 0,
     recordsLive: 0,
     purgeAtMs: null,
+    purgesFromMs: 0,
     domainsAtMs: null,
   }),
   initial: "unverified",

@@ -3,7 +3,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { placementOf } from "../actors/messages/refs.ts";
+import { isSoonForgotten, placementOf } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -187,6 +187,7 @@ export async function openEngineStores(
         homeAllowed: regions.homeAllowed,
         deadRegions,
         partyOf,
+        isListed: (kind) => !isSoonForgotten(kind),
         replicateBeforeAck: cluster.replicateBeforeAck,
       }),
       clusterStore: openCassandraClusterStore(session),

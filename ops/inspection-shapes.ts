@@ -54,7 +54,10 @@ export const actorCounts = named(
         kind: anyText,
         active: described(count, "In memory, on the nodes that answered."),
         known: described(count, "Ever claimed, as the store lists them; counted at most every ten seconds."),
-        known_is_exact: described(flag, "False where there are more than were counted."),
+        known_is_exact: described(
+          flag,
+          "False where there may be more than were counted: of kinds whose actors end within hours, and while the store refuses to count, those in memory are counted.",
+        ),
         states: described(listOf(stateCount), "Of the active ones, by the paths of their states."),
         nodes: listOf(object({ incarnation, region, count })),
       }),

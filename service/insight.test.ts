@@ -89,6 +89,36 @@ describe("insight", () => {
     ]);
   });
 
+  it("loses nothing of a thousand searches a second whose rows are of different businesses (N4)", async () => {
+    const { insight, puts, state } = world();
+    const searched = (n: number): void =>
+      insight.searched({
+        ...{ company: "c1", servedAt: new Date(state.nowMs).toISOString(), collection: "products" as const },
+        country: "US",
+        businesses: Array.from({ length: 50 }, (_, row) => `b${n * 50 + row}`),
+        asked: { session: null, subjects: [] },
+      });
+    for (let n = 0; n < 5_000; n += 1) {
+      searched(n);
+      await null;
+    }
+    await insight.flush();
+    expect([insight.figures().lost, insight.figures().waiting]).toEqual([0, 0]);
+    expect(named(puts, "shown")).toHaveLength(250_000);
+    // A store that is away is asked again by who flushes regularly, and not with every search.
+    state.isAway = true;
+    let puttings = puts.length;
+    for (let n = 5_000; n < 6_000; n += 1) searched(n);
+    await expect(insight.flush()).rejects.toThrow("away");
+    expect([puts.length, insight.figures().waiting]).toEqual([puttings, 50_000]);
+    state.isAway = false;
+    puttings = puts.length;
+    searched(6_000);
+    expect(puts).toHaveLength(puttings);
+    await insight.flush();
+    expect(insight.figures()).toMatchObject({ lost: 0, waiting: 0 });
+  });
+
   it("survives a store that is away", async () => {
     const { puts, state, failures, pass, search, insight } = world();
     search(null);

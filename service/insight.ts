@@ -3,10 +3,12 @@
 //   N1. Counting is memory only: no answer waits for a store, and a store that is away changes no answer.
 //   N2. What is counted was answered: its nonce was accepted and its receipt is durable.
 //   N3. A subject is screened before anything of it is kept, and a session is only a mark of the day.
-//   N4. What is counted is written every `flushEveryMs`; a process that is killed loses what it counted since.
+//   N4. What is counted is written every `flushEveryMs`, and sooner where much waits: what a busy node counts in that time has no room in
+//       memory. A process that is killed loses what it counted since. Nothing is written sooner while the store is away.
 
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { type CollectionName, formatTimestamp } from "../protocol/identifiers.ts";
+import { oneAtATime } from "../std/one-at-a-time.ts";
 import type { InsightStore } from "../storage/insight-store.ts";
 import { CountBook } from "./count-book.ts";
 import { SessionMarks } from "./session-marks.ts";
@@ -16,6 +18,9 @@ export const flushEveryMs = 5_000;
 /** Counts of businesses, and of subjects, that a node has in memory at most. */
 const shownMax = 100_000;
 const subjectsMax = 50_000;
+/** So many counts that wait are written at once: a quarter of the room, so that there is some while they are written. */
+const fillingAt = shownMax / 4;
+const subjectsFillingAt = subjectsMax / 4;
 /** Different subjects that one company may name in a day at one node. */
 export const subjectsPerCompanyMax = 5_000;
 
@@ -82,6 +87,27 @@ export function createInsight(deps: InsightDeps): Insight {
   const shown = new CountBook({ name, cellsMax: shownMax });
   const demand = new CountBook({ name, cellsMax: subjectsMax, namesPerCompanyMax: subjectsPerCompanyMax });
   const sessions = new SessionMarks(deps.crypto);
+  let [isWriting, isAway] = [false, false];
+  const flush = oneAtATime(async () => {
+    isWriting = true;
+    try {
+      sessions.turn(dayOf(clock.now()));
+      await shown.flush((counts) => store.put("shown", counts));
+      await demand.flush((counts) => store.put("demand", counts));
+      isAway = false;
+    } catch (error) {
+      isAway = true;
+      throw error;
+    } finally {
+      isWriting = false;
+    }
+  });
+  const writeIfFilling = (): void => {
+    if (isWriting || isAway) return;
+    if (shown.waiting < fillingAt && demand.waiting < subjectsFillingAt) return;
+    // Who flushes regularly hears of it: what was not written waits for that.
+    flush().catch(() => {});
+  };
   return {
     markOf: (company, sessionRef) => sessions.mark(company, sessionRef, dayOf(clock.now())),
     searched: ({ company, servedAt, collection, country, businesses, asked }) => {
@@ -90,14 +116,13 @@ export function createInsight(deps: InsightDeps): Insight {
       const subjects = screened(asked.subjects);
       const counted = asked.session === null ? subjects : sessions.search(asked.session, subjects);
       if (counted.length > 0) demand.search(place, counted);
+      writeIfFilling();
     },
-    fetched: ({ company, servedAt, collection, business }) =>
-      shown.fetch({ day: servedAt.slice(0, 10), country: "", collection, company }, business),
-    flush: async () => {
-      sessions.turn(dayOf(clock.now()));
-      await shown.flush((counts) => store.put("shown", counts));
-      await demand.flush((counts) => store.put("demand", counts));
+    fetched: ({ company, servedAt, collection, business }) => {
+      shown.fetch({ day: servedAt.slice(0, 10), country: "", collection, company }, business);
+      writeIfFilling();
     },
+    flush,
     forget: (limit) => store.forget(dayOf(clock.now() - deps.retentionDays * dayMs), limit),
     figures: () => ({
       waiting: shown.waiting + demand.waiting,

@@ -3,6 +3,9 @@
 //   D1. A company is listed only if it chose so itself, by a signed request, and only while its certificate is active.
 //   D2. A key's window ends with the first of its end, its revocation and its reported compromise; keys that have ended
 //       stay listed, so that an old signature can be judged.
+//   D3. Reading it costs nothing, however many companies are listed: it is built and signed once for all readers, and again when
+//       something of a listed company has changed, or after a minute, in which the register has been read again (G4 in register.ts).
+//       A large one is not built again within five seconds.
 
 import type { KeyFacts } from "../actors/messages/business.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
@@ -16,11 +19,44 @@ import { answerJson, isRefused, type Outcome } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { parseJsonBody } from "./json-body.ts";
 import type { Parties } from "./parties.ts";
+import { makeDocument, type PublicDocument } from "./public-document.ts";
+import { keptMs } from "./register.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import type { VerificationDeps } from "./verification.ts";
 
-/** The answer of GET /.well-known/svc-keys. */
-export async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
+/** Number of companies up to which the directory is built again as soon as anything has changed. */
+const smallMax = 100;
+const leastKeptMs = 5_000;
+
+/** The document of GET /.well-known/svc-keys (D3). */
+export function createKeyDirectory(deps: VerificationDeps): () => Promise<PublicDocument> {
+  const { register, clock, crypto } = deps;
+  let kept: { readonly changes: number; readonly atMs: number; readonly document: PublicDocument } | null =
+    null;
+  let building: Promise<PublicDocument> | null = null;
+  const isCurrent = ({ changes, atMs }: NonNullable<typeof kept>): boolean => {
+    const ageMs = clock.now() - atMs;
+    if (ageMs < 0 || ageMs >= keptMs) return false;
+    const isLarge = register.listedCompanies.all().length > smallMax;
+    return changes === register.listedCompanies.changes() || (isLarge && ageMs < leastKeptMs);
+  };
+  const build = async (): Promise<PublicDocument> => {
+    // What changes from here on may be missing, and has the directory built again.
+    const [changes, atMs] = [register.listedCompanies.changes(), clock.now()];
+    const document = makeDocument(await keyDirectoryText(deps), { maxAgeSeconds: 300 }, crypto.sha256);
+    kept = { changes, atMs, document };
+    return document;
+  };
+  return async () => {
+    if (kept !== null && isCurrent(kept)) return kept.document;
+    building ??= build().finally(() => {
+      building = null;
+    });
+    return building;
+  };
+}
+
+async function keyDirectoryText(deps: VerificationDeps): Promise<string> {
   const { register, keys, clock } = deps;
   const issuedAt = formatTimestamp(clock.now());
   const companies = await Promise.all(

@@ -193,12 +193,15 @@ async function findInBatch(
   const closed = await receipts.readClosed(region, name);
   if (closed === null) return null;
   // Receipts that came after the batch was closed are behind those that its root covers in time, not in order.
-  const envelopes = (await receipts.readBatch(region, name)).map(({ envelope }) => utf8(envelope));
-  const index = envelopes.findIndex((bytes) => hashOf(bytes, sha256) === leaf);
-  const tree = buildTree(
-    envelopes.map((bytes) => leafHash(bytes, sha256)),
-    sha256,
-  );
+  const leaves: Uint8Array[] = [];
+  let index = -1;
+  for await (const page of receipts.readBatch(region, name))
+    for (const { envelope } of page) {
+      const bytes = utf8(envelope);
+      if (index < 0 && hashOf(bytes, sha256) === leaf) index = leaves.length;
+      leaves.push(leafHash(bytes, sha256));
+    }
+  const tree = buildTree(leaves, sha256);
   if (index < 0 || formatHash(tree.root) !== closed.root) return null;
   const { leaf: root } = receiptBatchEntry({ region, batch: name, root: closed.root });
   const proof = tree.path(index).map(formatHash);

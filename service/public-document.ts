@@ -55,7 +55,7 @@ export function releaseDocuments(sha256: Sha256): MakeDocument {
 }
 
 /** A text as it is, anything else as JSON. */
-function makeDocument(
+export function makeDocument(
   content: unknown,
   { mediaType, maxAgeSeconds }: DocumentForm,
   sha256: Sha256,

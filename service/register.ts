@@ -23,6 +23,7 @@ import type {
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
+import { oneAtATime } from "../std/one-at-a-time.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type AdBook, createAdBook } from "./ad-book.ts";
 import { type BlockList, createBlockList, type GroupMember } from "./block-list.ts";
@@ -87,7 +88,7 @@ export interface Register {
   /** The groups that there are, as of the last refresh. */
   readonly companyGroups: Pick<CompanyGroups, "membersOf">;
   /** The AI companies that chose to be in the key directory, as of the last refresh. */
-  readonly listedCompanies: Pick<ListedCompanies, "all">;
+  readonly listedCompanies: Pick<ListedCompanies, "all" | "changes">;
   /** As of the last refresh. */
   readonly certifiedNames: Omit<FollowedNames, "put">;
   /** What operators took out of serving, as of the last refresh. */
@@ -305,6 +306,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     cache.names.put(entry);
     if ((JSON.parse(entry.body) as CertificateFacts).status !== "active") cache.ended.add(entry.partition);
   }
+  if (["party", "key", "certificate"].includes(entry.table)) cache.listings.touch(entry.partition);
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);
   if (entry.table === "takedown") cache.takenDown.put(entry);
   if (entry.table === "policy") {
@@ -333,26 +335,4 @@ function replace<T>(kept: BoundedMap<string, Kept<T>>, entry: RegisterEntry, rea
 export function policyInForce(facts: PolicyFacts): PolicyInForce {
   const masks = { ai_policy_schema: currentAiPolicySchema, ...facts.bits };
   return { version: facts.version, bitsText: policyBitsText(facts.version, masks) };
-}
-
-/** A call during a run is answered by a run that starts after it, so its caller sees what it has just written. */
-function oneAtATime(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const start = (): Promise<void> => {
-    running = run().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  return () => {
-    if (running === null) return start();
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = null;
-        return start();
-      });
-    return next;
-  };
 }

@@ -1,15 +1,17 @@
 // The public verification reads (specification, «C. Public verification API») about a party and the service's keys: signed
 // documents, answered to anyone.
 
+import type { KeyFacts } from "../actors/messages/business.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import { type Answer, isRefused, type Outcome, type Refused, refused } from "./answer.ts";
 import { certificateAnswer, findIssuances, type Issuances } from "./certificate-read.ts";
-import { keyDirectoryText } from "./key-directory.ts";
+import { createKeyDirectory } from "./key-directory.ts";
+import { makeDocument, type PublicDocument } from "./public-document.ts";
 import { publishedKeys } from "./published-keys.ts";
 import type { Register } from "./register.ts";
 import type { ServiceKeys } from "./service-keys.ts";
@@ -30,12 +32,12 @@ export interface Verification {
   certificate(uuid: string): Promise<Outcome>;
   businessKeys(uuid: string): Promise<Outcome>;
   keyCustody(uuid: string): Promise<Outcome>;
-  keySet(): Outcome;
-  keyDirectory(): Promise<Outcome>;
+  keySet(): PublicDocument;
+  keyDirectory(): Promise<PublicDocument>;
 }
 
 export function createVerification(deps: VerificationDeps): Verification {
-  const keySet = keySetBytes(deps.keys.keySet);
+  const issued = new BoundedMap<string, IssuedKeys>(issuedMax);
   const issuances = (uuid: string) => findIssuances(deps.register, uuid);
   return {
     issuances,
@@ -43,24 +45,35 @@ export function createVerification(deps: VerificationDeps): Verification {
       const found = await issuances(uuid);
       return isRefused(found) ? found : certificateAnswer(found);
     },
-    businessKeys: (uuid) => readBusinessKeys(deps, uuid),
+    businessKeys: (uuid) => readBusinessKeys(deps, issued, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
-    keySet: () => cacheable(keySet(), 300),
-    keyDirectory: async () => cacheable(await keyDirectoryText(deps), 300),
+    keySet: keySetDocument(deps),
+    keyDirectory: createKeyDirectory(deps),
   };
 }
 
 /** The key set in force, as one buffer shared by all readers until another key set replaces it. */
-function keySetBytes(textInForce: () => string): () => Uint8Array {
-  let known: { readonly text: string; readonly bytes: Uint8Array } = { text: "", bytes: new Uint8Array() };
+function keySetDocument({ keys, crypto }: VerificationDeps): () => PublicDocument {
+  let known: { readonly text: string; readonly document: PublicDocument } | null = null;
   return () => {
-    const text = textInForce();
-    if (text !== known.text) known = { text, bytes: utf8(text) };
-    return known.bytes;
+    const text = keys.keySet();
+    if (text !== known?.text)
+      known = { text, document: makeDocument(text, { maxAgeSeconds: 300 }, crypto.sha256) };
+    return known.document;
   };
 }
 
-function cacheable(body: string | Uint8Array, maxAgeSeconds: number): Answer {
+/** Keys of a business as they were signed, and the facts of the register that they were made of. */
+interface IssuedKeys {
+  readonly keys: readonly KeyFacts[];
+  readonly certId: string;
+  readonly answer: Answer;
+}
+
+/** Businesses whose keys are kept as they were signed. */
+const issuedMax = 1_000;
+
+function cacheable(body: string, maxAgeSeconds: number): Answer {
   const headers = {
     "content-type": "application/json",
     "cache-control": `public, max-age=${maxAgeSeconds}`,
@@ -72,17 +85,26 @@ function unknownBusiness(): Outcome {
   return refused(problem("not_found", "No business with a certificate has this uuid."));
 }
 
-async function readBusinessKeys(deps: VerificationDeps, uuid: string): Promise<Outcome> {
+/** Signed once for as long as the register keeps the list of keys: at most a minute, or until one of them changes. */
+async function readBusinessKeys(
+  deps: VerificationDeps,
+  issued: BoundedMap<string, IssuedKeys>,
+  uuid: string,
+): Promise<Outcome> {
   const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
   const [certificate] = party?.kind === "business" ? await deps.register.certificates(uuid) : [];
   if (certificate === undefined) return unknownBusiness();
   const issuedAt = formatTimestamp(deps.clock.now());
   const keys = await deps.register.keys(uuid);
+  const known = issued.get(uuid);
+  if (known?.keys === keys && known.certId === certificate.cert_id) return known.answer;
   const payload = publishedKeys({ uuid, certId: certificate.cert_id, issuedAt, keys });
   const bytes = canonicalBytes(payload as unknown as JsonValue);
   const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement(issuedAt)]);
   const { v: _version, ...members } = payload;
-  return cacheable(JSON.stringify({ ...members, signed }), 30);
+  const answer = cacheable(JSON.stringify({ ...members, signed }), 30);
+  issued.set(uuid, { keys, certId: certificate.cert_id, answer });
+  return answer;
 }
 
 async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Outcome> {

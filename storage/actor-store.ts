@@ -149,7 +149,10 @@ export interface ActorStore {
   readHead(ref: ActorRef): Promise<ActorHead | null>;
   /** Returns at most `limit` actors with a wake-up time at or before `nowMs`, earliest first (S7). */
   dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]>;
-  /** Lists the known actors of a kind in id order, for operators: at most `limit` after `afterId`. */
+  /**
+   * Lists the known actors of a kind in id order, for operators: at most `limit` after `afterId`. A store may be told of kinds of which
+   * it lists and counts none, as their actors are soon forgotten.
+   */
   listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]>;
   /** Counts the known actors of a kind, for operators: `max` if there are that many or more. */
   countActors(kind: string, max: number): Promise<number>;

@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { utf8 } from "../protocol/bytes.ts";
+import { formatBundle } from "../protocol/log/entries.ts";
+import { entriesPath, tilePath } from "../protocol/log/tiles.ts";
 import { LogConflict, type LogStore, type StoredCheckpoint } from "./log-store.ts";
 
 export interface OpenLogStore {
@@ -49,8 +51,8 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
       const every = Uint8Array.from({ length: 256 }, (_, at) => at);
       const objects = [
         { path: "tile/0/000", bytes: every },
-        object("tile/0/000.p/7", "partial"),
-        object("tile/entries/000.p/7", "entries"),
+        object("tile/0/001.p/7", "partial"),
+        object("tile/entries/001.p/7", "entries"),
         object("tile/1/x001/000.p/1", "deep"),
       ];
       await store.write(objects, [
@@ -80,6 +82,25 @@ export function logStoreConformance(name: string, open: () => Promise<OpenLogSto
       const [bytes] = await store.read(["tile/0/000.p/1"]);
       expect([...(bytes ?? [])]).toEqual([...utf8("one")]);
       expect(await store.findLeaves([leafOf("1")])).toEqual([0]);
+    });
+
+    it("L2: reads partial tiles and bundles from the full ones, which replace them", async () => {
+      const hashes = Uint8Array.from({ length: 256 * 32 }, (_, at) => at >> 5);
+      const entries = Array.from({ length: 256 }, (_, at) => utf8(`entry ${at}`));
+      const first = (width: number) => [
+        { path: tilePath({ level: 0, index: 0, width }), bytes: hashes.slice(0, width * 32) },
+        { path: entriesPath({ index: 0, width }), bytes: formatBundle(entries.slice(0, width)) },
+      ];
+      for (const width of [3, 200, 256]) await store.write(first(width), []);
+      // What is written again, late, is what is there.
+      await store.write(first(200), []);
+      await reopened(async (other) => {
+        for (const width of [1, 3, 200, 255, 256])
+          for (const { path, bytes } of first(width))
+            expect((await other.read([path])).map((read) => read && [...read])).toEqual([[...bytes]]);
+      });
+      const other = [{ path: "tile/0/000.p/3", bytes: new Uint8Array(96) }];
+      await expect(store.write(other, [])).rejects.toThrow(LogConflict);
     });
 
     it("L2: replaces what reaches beyond the tree of which the writer names the size, and nothing else", async () => {

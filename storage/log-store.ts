@@ -7,12 +7,15 @@
 //   L2. An object never changes: writing the same bytes again does nothing, and other bytes under its name are refused with
 //       {@link LogConflict}. So is another index for a leaf. The one exception is what reaches beyond the tree of `over` leaves,
 //       if the writer names such a size: a home that was lost wrote it, and published nothing of it.
+//       A full tile replaces the partial ones of its place, which are removed: each is its beginning, and is read from it by whoever
+//       holds an older checkpoint (C2SP tlog-tiles, «Partial tiles»). Wherever they are gone, the full tile can be read.
 //   L3. The checkpoint only advances: `publish` refuses one that is smaller than that in force, or of the same size with
 //       another root. The comparison and the change are one step.
 //   L4. `readNewestCheckpoint` finds the newest checkpoint that any copy has that is still in use, also right after a region was
 //       lost. It rejects where a copy cannot be asked.
 
-import { parseTilePath, reachOf } from "../protocol/log/tiles.ts";
+import { beginningOfBundle } from "../protocol/log/entries.ts";
+import { parseTilePath, reachOf, tileWidth } from "../protocol/log/tiles.ts";
 
 /** An object of C2SP tlog-tiles by its path: `tile/0/000`, `tile/entries/000.p/7`. */
 export interface LogObject {
@@ -58,6 +61,14 @@ export interface LogStore {
 export function isReplaceable(path: string, over: number | undefined): boolean {
   const tile = parseTilePath(path);
   return over !== undefined && tile !== null && reachOf(tile) > over;
+}
+
+/** A partial tile or bundle as the full one of its place gives it (L2); null where that is none. */
+export function beginningOf(path: string, full: Uint8Array): Uint8Array | null {
+  const tile = parseTilePath(path);
+  if (tile === null) return null;
+  if (tile.kind === "entries") return beginningOfBundle(full, tile.width);
+  return full.length === tileWidth * 32 ? full.slice(0, tile.width * 32) : null;
 }
 
 /** The log would have to take something back. It never does: the writer is wrong, or the store is that of another log. */

@@ -3,6 +3,7 @@
 
 import { expect, it } from "vitest";
 import { receiptEventText } from "../protocol/receipt-event.ts";
+import { wholeBatch } from "./receipt-batch.fixture.ts";
 import {
   positionAt,
   type ReceiptRow,
@@ -77,7 +78,7 @@ async function expectCounted(store: ReceiptStore, region: string): Promise<void>
 }
 
 async function close(store: ReceiptStore, region: string, batch: string): Promise<void> {
-  const receipts = await store.readBatch(region, batch);
+  const receipts = await wholeBatch(store, region, batch);
   const closed = { region, batch, root: `sha256:${"a".repeat(64)}`, closed_at_ms: 1 };
   await store.closeBatch({ ...closed, tree_size: receipts.length }, receipts);
 }
@@ -222,7 +223,7 @@ export function retractionTests({ store, reopen, freshRegion }: ListingTested): 
     const [gone, stays] = await appended(region);
     for (let time = 0; time < 2; time += 1) expect(await store().retract(gone)).toBe(true);
     await reopen();
-    expect(await store().readBatch(region, gone.batch)).toEqual([stays]);
+    expect(await wholeBatch(store(), region, gone.batch)).toEqual([stays]);
     expect(await store().readReceipt(region, gone.retrieval_id)).toBeNull();
     expect(await listAll(store(), { region })).toEqual([stays]);
     await expectCounted(store(), region);
@@ -239,7 +240,7 @@ export function retractionTests({ store, reopen, freshRegion }: ListingTested): 
     expect(await store().retract(late)).toBe(true);
     expect(await store().retract(never)).toBe(true);
     await append;
-    expect(await store().readBatch(region, late.batch)).toEqual([]);
+    expect(await wholeBatch(store(), region, late.batch)).toEqual([]);
     expect(await listAll(store(), { region })).toEqual([]);
   });
 
@@ -248,7 +249,7 @@ export function retractionTests({ store, reopen, freshRegion }: ListingTested): 
     const rows = await appended(region);
     await close(store(), region, batchOf(rows));
     expect(await store().retract(rows[0])).toBe(false);
-    expect(await store().readBatch(region, batchOf(rows))).toEqual(rows);
+    expect(await wholeBatch(store(), region, batchOf(rows))).toEqual(rows);
     expect(await listAll(store(), { region })).toEqual(rows);
     await expectCounted(store(), region);
   });

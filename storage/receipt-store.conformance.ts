@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { receiptEventText } from "../protocol/receipt-event.ts";
 import type { CommitOutcome } from "./actor-store.ts";
+import { wholeBatch } from "./receipt-batch.fixture.ts";
 import { listingTests, retractionTests } from "./receipt-listing.conformance.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
@@ -69,7 +70,7 @@ const later = "999912312359";
 
 /** Closes a batch as the region's actor does: over what it has read of it. */
 async function close(store: ReceiptStore, batch: ClosedBatch): Promise<void> {
-  await store.closeBatch(batch, await store.readBatch(batch.region, batch.batch));
+  await store.closeBatch(batch, await wholeBatch(store, batch.region, batch.batch));
 }
 
 export function receiptStoreConformance(name: string, open: () => Promise<OpenReceiptStore>): void {
@@ -103,7 +104,7 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     const rows = [receipt(region), receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false })];
     for (const row of rows) await store().append(row);
     await reopen();
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows);
     expect(await store().readReceipt(region, id("2"))).toEqual(rows[1]);
   });
 
@@ -112,7 +113,7 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     await store().append(receipt(region));
     await store().append(receipt(region));
     await store().append(receipt(region, { envelope: "{}", nonce: "other", billable: false }));
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([receipt(region)]);
   });
 
   it("are kept after a commit that was applied, and never without it (T4)", async () => {
@@ -127,10 +128,10 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
       Promise.reject(new Error("no commit")),
     );
     await expect(failed).rejects.toThrow();
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual([]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([]);
     late.resolve({ status: "applied" });
     await kept;
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([receipt(region)]);
   });
 
   it("are all kept when many are appended at once", async () => {
@@ -143,15 +144,25 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     );
     await Promise.all(rows.map((row) => store().append(row)));
     for (const batch of ["202611211350-i1", "202611211351-i1", "202611211352-i1"]) {
-      expect(await store().readBatch(region, batch)).toEqual(rows.filter((row) => row.batch === batch));
+      expect(await wholeBatch(store(), region, batch)).toEqual(rows.filter((row) => row.batch === batch));
     }
+  });
+
+  it("come in pages, each once and in order", async () => {
+    const region = freshRegion();
+    const batch = "202611211350-i1";
+    const ids = Array.from({ length: 900 }, (_, index) => id(String((index * 7) % 900).padStart(4, "0")));
+    await Promise.all(ids.map((retrieval_id) => store().append(receipt(region, { retrieval_id, batch }))));
+    const pages = await Array.fromAsync(store().readBatch(region, batch));
+    expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(800);
+    expect(pages.flat().map(({ retrieval_id }) => retrieval_id)).toEqual(ids.toSorted());
   });
 
   it("come ascending by retrieval id, whatever order they were appended in", async () => {
     const region = freshRegion();
     for (const retrieval_id of ["b", "A", "a1", "a", "0", "~", "_"])
       await store().append(receipt(region, { retrieval_id }));
-    const rows = await store().readBatch(region, "202611211358-i1");
+    const rows = await wholeBatch(store(), region, "202611211358-i1");
     expect(rows.map((row) => row.retrieval_id)).toEqual(["0", "A", "_", "a", "a1", "b", "~"]);
   });
 
@@ -160,7 +171,7 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     await store().append(receipt(here));
     expect(await store().readReceipt(there, id("1"))).toBeNull();
     expect(await store().readReceipt(here, id("9"))).toBeNull();
-    expect(await store().readBatch(there, "202611211358-i1")).toEqual([]);
+    expect(await wholeBatch(store(), there, "202611211358-i1")).toEqual([]);
     expect(await store().openBatches(there, later, 10)).toEqual([]);
     await store().append(receipt(there, { nonce: "n-9" }));
     expect(await store().readReceipt(here, id("1"))).toEqual(receipt(here));
@@ -247,7 +258,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     await close(store(), closed(region));
     const late = receipt(region, { retrieval_id: id("0"), nonce: "n-0" });
     await store().append(late);
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual([late, receipt(region)]);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual([late, receipt(region)]);
     const again = closed(region, {
       tree_size: 2,
       root: `sha256:${"b".repeat(64)}`,
@@ -265,7 +276,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     for (let first = 0; first < 400; first += 50) {
       await Promise.all(rows.slice(first, first + 50).map((row) => store().append(row)));
     }
-    expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
+    expect(await wholeBatch(store(), region, "202611211358-i1")).toEqual(rows);
   });
 }
 
@@ -303,7 +314,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     await close(store(), over);
     await forgetAll(region);
     await reopen();
-    expect(await store().readBatch(region, batch)).toEqual([]);
+    expect(await wholeBatch(store(), region, batch)).toEqual([]);
     expect(await store().readReceipt(region, id("0"))).toBeNull();
     expect(await store().readClosed(region, batch)).toEqual(over);
     expect(await store().keptBatches(region, later, 10)).toEqual([]);
@@ -316,7 +327,7 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
     const region = freshRegion();
     await store().append(receipt(region));
     await forgetAll(region);
-    expect(await store().readBatch(region, batch)).toEqual([receipt(region)]);
+    expect(await wholeBatch(store(), region, batch)).toEqual([receipt(region)]);
     expect(await store().openBatches(region, later, 10)).toEqual([batch]);
     await close(store(), closed(region));
     expect(await store().keptBatches(region, later, 10)).toEqual([batch]);
@@ -330,9 +341,9 @@ function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>)
       await close(store(), closed(row.region, { batch: row.batch }));
     }
     await forgetAll(region);
-    expect(await store().readBatch(region, "202611211358-i2")).toEqual([beside]);
+    expect(await wholeBatch(store(), region, "202611211358-i2")).toEqual([beside]);
     expect(await store().readReceipt(region, id("2"))).toEqual(beside);
-    expect(await store().readBatch(other, batch)).toEqual([receipt(other)]);
+    expect(await wholeBatch(store(), other, batch)).toEqual([receipt(other)]);
     expect(await store().keptBatches(region, later, 10)).toEqual(["202611211358-i2"]);
     expect(await store().keptBatches(other, later, 10)).toEqual([batch]);
   });

@@ -48,6 +48,9 @@ export interface ReceiptRow {
   readonly event: string;
 }
 
+/** What a closed batch needs of each of its receipts: the envelopes are nearly all of their bytes. */
+export type ListedReceipt = Omit<ReceiptRow, "envelope">;
+
 export interface ClosedBatch {
   readonly region: string;
   readonly batch: string;
@@ -99,10 +102,17 @@ export interface ReceiptStore {
    * first.
    */
   openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
-  /** All receipts of a batch, in ascending order of retrieval_id. */
-  readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]>;
-  /** `receipts` are those over which it is closed, as `readBatch` gave them: they are counted as well (T7). */
-  closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void>;
+  /** All receipts of a batch, in ascending order of retrieval_id, in pages of some hundred, between which other work has its turn. */
+  readBatch(region: string, batch: string): AsyncIterable<readonly ReceiptRow[]>;
+  /**
+   * `receipts` are those over which it is closed, as `readBatch` gave them, and `counts` what `countReceipts` gives of them (T7), for a
+   * caller that has counted them page by page.
+   */
+  closeBatch(
+    closed: ClosedBatch,
+    receipts: readonly ListedReceipt[],
+    counts?: ReadonlyMap<string, readonly UsageCount[]>,
+  ): Promise<void>;
   readClosed(region: string, batch: string): Promise<ClosedBatch | null>;
   /**
    * Names of closed batches whose receipts have not been forgotten yet and whose minute sorts before `beforeMinute`,

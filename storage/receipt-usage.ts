@@ -24,7 +24,6 @@ export interface CountedReceipt {
   readonly key_id: string;
   readonly billable: boolean;
   readonly served_at_ms: number;
-  readonly envelope: string;
   readonly event: string;
 }
 
@@ -44,6 +43,16 @@ export function countReceipts(
     ([company, of]) => [company, addUsage(of.map(usageOf))] as const,
   );
   return new Map(counts);
+}
+
+/** Adds the counts of some receipts to those of others. */
+export function addCounts(
+  counts: ReadonlyMap<string, readonly UsageCount[]>,
+  more: ReadonlyMap<string, readonly UsageCount[]>,
+): ReadonlyMap<string, readonly UsageCount[]> {
+  const sums = new Map(counts);
+  for (const [company, of] of more) sums.set(company, addUsage([...(counts.get(company) ?? []), ...of]));
+  return sums;
 }
 
 /** Adds up what is alike, in ascending order of day, key, kind, collection and country. */

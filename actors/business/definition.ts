@@ -58,10 +58,10 @@ import {
   answers,
   heads,
   heldDeletions,
-  pendingMax,
   purged,
   purgeOrders,
   removals,
+  selectAdmissions,
   selectRegister,
 } from "./rows.ts";
 import { restatePage, selectForRestate } from "./serving.ts";
@@ -188,9 +188,9 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "push.preview":
       return selectForPreview(command);
     case "hold.settle":
-      return [admissions.selectPage(pendingMax), ...selectForSettlement(command)];
+      return [selectAdmissions(now), ...selectForSettlement(command)];
     case "holds.read":
-      return [admissions.selectPage(pendingMax)];
+      return [selectAdmissions(now)];
     case "listings.read":
       return [admissions.select([command.push_id]), heads.select(command.record_ids)];
     case "push.hold":
@@ -221,7 +221,7 @@ function rowsFor(command: BusinessCommand, uuid: string, now: Snapshot): readonl
     case "upload.close":
       return [];
     default:
-      return isReview(command) ? selectForReview(command, uuid) : rowsForRemovals(command, uuid);
+      return isReview(command) ? selectForReview(command, uuid) : rowsForRemovals(command, uuid, now);
   }
 }
 
@@ -231,6 +231,7 @@ function rowsForRemovals(
     | RegisterCommand
     | Extract<BusinessCommand, { readonly type: keyof RemovalProtocol | "serving.restate" }>,
   uuid: string,
+  now: Snapshot,
 ): readonly RowSelection[] {
   switch (command.type) {
     case "record.remove":
@@ -248,11 +249,11 @@ function rowsForRemovals(
     case "deletion.decide":
       return selectForRemoval(command, uuid);
     case "purges.due":
-      return selectDue();
+      return selectDue(now);
     case "purges.forget":
-      return selectForget(command);
+      return selectForget(command, now);
     case "purges.done":
-      return selectDone(command);
+      return selectDone(command, now);
     case "removals.list":
       return selectRemovals(command);
     default:

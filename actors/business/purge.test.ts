@@ -15,6 +15,7 @@ import { deletionOf, type LatePurges, type Purge, type Purged } from "../message
 import type { AskOptions } from "../system/definition.ts";
 import { businessActor } from "./definition.ts";
 import { purgeRecords } from "./purge-records.ts";
+import { purges as owed } from "./rows.ts";
 
 function open() {
   const business = driveActor(businessActor, uuid);
@@ -97,6 +98,31 @@ describe("the timer of purges", () => {
     business.nowMs += 7_000;
     done(business, due(business));
     expect(business.snapshot.context.purgeAtMs).toBeNull();
+    expect(due(business)).toEqual([]);
+  });
+
+  it("is followed by pages that pass over a bounded number of purges that are done (Y4)", () => {
+    const business = open();
+    const lay = (at: number): void => {
+      const deletion = { record_id: recordId(at), collection: "products", generation: 1 } as const;
+      const owes = { document_hash: `d ${at}`, number: 0, deleted_at_ms: 0, due_ms: business.nowMs + at };
+      business.lay(owed.write(owes.document_hash, { ...deletion, ...owes }, { k: owes.due_ms }));
+    };
+    const firstMs = business.nowMs;
+    for (let at = 0; at < 3_000; at += 1) lay(at);
+    business.nowMs += 3_000;
+    let count = 0;
+    for (let page = due(business); page.length > 0; page = due(business)) {
+      done(business, page);
+      count += page.length;
+    }
+    expect(count).toBe(3_000);
+    // One that should have been done before them is found nevertheless.
+    publish(business, "p", 1);
+    finish(business, "p");
+    erase(business, 1, firstMs - business.nowMs);
+    expect(due(business)).toMatchObject([{ document_hash: "document 1", due_ms: business.nowMs }]);
+    done(business, due(business));
     expect(due(business)).toEqual([]);
   });
 

@@ -3,6 +3,7 @@
 //       business ends when the first one is due.
 //   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
 //   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
+//   Y4. Purges are removed in the order in which they are due, so a page of them begins where the first one was that was left.
 
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -10,7 +11,7 @@ import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
-import { admissions, pendingMax, purged, purges } from "./rows.ts";
+import { admissions, purged, purges, selectAdmissions } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Maximum number of purges of one round of work. */
@@ -19,11 +20,12 @@ export const purgesMax = 100;
 const waitMs = 60_000;
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
+type Snapshot = BusinessView["snapshot"];
 
 /** What a deletion adds to its decision. */
 export function owePurge(
   {
-    purge_at_ms: dueMs,
+    purge_at_ms: statedMs,
     action,
     sealed,
   }: Pick<RemoveRecord, "purge_at_ms" | "action"> & {
@@ -32,7 +34,9 @@ export function owePurge(
   deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {
-  if (action !== "delete" || dueMs === undefined) return { puts: [] };
+  if (action !== "delete" || statedMs === undefined) return { puts: [] };
+  // Of those that were due before now, all may be done and removed (Y4).
+  const dueMs = Math.max(statedMs, view.nowMs);
   const deletedAtMs = Date.parse(sealed.received_at);
   const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
   const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
@@ -45,8 +49,13 @@ function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
   return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
 }
 
-export function selectDue(): readonly RowSelection[] {
-  return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
+export function selectDue(snapshot: Snapshot): readonly RowSelection[] {
+  return [selectOwed(purgesMax, snapshot), selectAdmissions(snapshot)];
+}
+
+/** See Y4. */
+function selectOwed(limit: number, { context }: Snapshot): RowSelection {
+  return purges.selectPage(limit, { k: context.purgesFromMs, k2: "" });
 }
 
 export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {
@@ -73,9 +82,9 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
   );
 }
 
-export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
+export function selectDone(command: Asked<"purges.done">, snapshot: Snapshot): readonly RowSelection[] {
   // Those that wait may be due before those that were done, as in the page that named them (`selectDue`).
-  return [purges.selectPage(purgesMax + command.purged.length)];
+  return [selectOwed(purgesMax + command.purged.length, snapshot)];
 }
 
 export function finishPurges(
@@ -89,9 +98,11 @@ export function finishPurges(
   const next = owed.find(({ k2 }) => !hashes.has(k2));
   // One that is due and was not done waits for a push.
   const atMs = next === undefined ? null : Math.max(next.k, done.length === 0 ? view.nowMs + waitMs : 0);
+  const timer = atMs === null ? null : timerFor(atMs, view);
+  const from_ms = next?.k ?? view.nowMs;
   return {
     reply: { status: "done" },
-    events: [{ type: "records.purged", purged: done, timer: atMs === null ? null : timerFor(atMs, view) }],
+    events: [{ type: "records.purged", purged: done, from_ms, timer }],
     puts: done.map((each) => purged.write(each.document_hash, each)),
     deletes: done.map(({ document_hash, due_ms }) => purges.key(document_hash, due_ms)),
   };

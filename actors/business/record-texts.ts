@@ -14,7 +14,8 @@ import type { CommandOf } from "../messages/protocol.ts";
 import { deletionOf, type ForgetReply, type Purge } from "../messages/removal.ts";
 import type { ActorView, Decision } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-import { admissions, heads, pendingMax } from "./rows.ts";
+import { admissions, heads, selectAdmissions } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
 type Asked<T extends keyof BusinessProtocol> = CommandOf<BusinessProtocol, T>;
 
@@ -70,11 +71,14 @@ export function readOwnIds(
   return { own_ids: ids.map((id) => heads.read(view, id)?.bpid ?? names.read(view, id) ?? null) };
 }
 
-export function selectForget({ purge, after }: Asked<"purges.forget">): readonly RowSelection[] {
+export function selectForget(
+  { purge, after }: Asked<"purges.forget">,
+  snapshot: BusinessView["snapshot"],
+): readonly RowSelection[] {
   return [
     heads.select([purge.record_id]),
     heldBecause.selectPage(pushesMax, { k: 0, k2: `${purge.record_id}/${after}` }),
-    admissions.selectPage(pendingMax),
+    selectAdmissions(snapshot),
   ];
 }
 

@@ -29,6 +29,7 @@ import type { Deletion, HeldDeletion, Purge, Purged, PurgeOrder, Removal } from 
 import type { TakedownFacts } from "../messages/serving.ts";
 import type { ActorView } from "../system/definition.ts";
 import { defineJsonTable, defineTable } from "../system/row-table.ts";
+import type { BusinessView } from "./view.ts";
 
 export type HeadRow = RecordHeadFacts;
 
@@ -184,6 +185,11 @@ export const answers = defineTable<AssignReply>({
 });
 export const registerEntries = defineJsonTable<RegisterRow>("register entries", 18);
 export const admissions = defineJsonTable<Admission>("admissions", 19);
+/** The admissions of all pushes that wait, by name: rows of those that ended were deleted, and a page would pass over them. */
+export function selectAdmissions({ context }: BusinessView["snapshot"]): RowSelection {
+  return admissions.select([...context.pending, ...context.held]);
+}
+
 export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);

@@ -212,4 +212,19 @@ describe("the held pushes of a business", () => {
     settle(business, true);
     expect(read(0, 9).map(({ push_id }) => push_id)).toEqual(["q", "s"]);
   });
+
+  it("are read without passing over the admissions of pushes that ended", () => {
+    const business = holding();
+    for (let at = 0; at < 1_100; at += 1) {
+      const push_id = `b${at}`;
+      business.send({
+        ...{ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null },
+      });
+      business.send({ type: "push.finished", push_id, chunks: 1, ended: endedPush });
+    }
+    const { holds } = business.send({ type: "holds.read", after: 0, limit: 9 });
+    expect(holds).toEqual([{ push_id: "p", number: 2 }]);
+    settle(business, true);
+    expect(told(business)).toMatchObject([{ confirmed: true }]);
+  });
 });

@@ -77,6 +77,11 @@ export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }
 
+/** Whether actors of this kind end within an hour or so and are forgotten: nobody lists them from the store. */
+export function isSoonForgotten(kind: string): boolean {
+  return kind === "ad-pool" || kind === "ad-session";
+}
+
 /** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;

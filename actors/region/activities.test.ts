@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { noPolicyMasks } from "../../protocol/ai-policy.ts";
+import { toHex, utf8 } from "../../protocol/bytes.ts";
 import { sha256 } from "../../protocol/hash.ts";
+import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
+import { receiptEventText } from "../../protocol/receipt-event.ts";
 import { part } from "../../protocol/rubbish.fixture.ts";
-import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import type { ReceiptRow, ReceiptStore } from "../../storage/receipt-store.ts";
+import { countReceipts } from "../../storage/receipt-usage.ts";
 import type { RecordHead } from "../../storage/record-store.ts";
 import type { RowReference } from "../messages/push.ts";
-import { forgetExpired, regionActivities } from "./activities.ts";
+import { closeReceiptBatches, forgetExpired, regionActivities } from "./activities.ts";
 
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
@@ -168,6 +172,42 @@ describe("the question whether a search finds a record", () => {
     state.fails = true;
     expect(await findRow("a")).toEqual({ type: "rows.found", work_id: "f", found: null });
   });
+});
+
+it("receipts of a minute are closed page by page: one root over all, all counted, and no envelope kept", async () => {
+  const rows = Array.from({ length: 25 }, (_, at): ReceiptRow => {
+    const company = `company ${at % 3}`;
+    const said = { collection: "products", country: "US", rows: at, client_query_id: null } as const;
+    return {
+      ...{ region: "eu", batch: "202611211358-i1", retrieval_id: `ret_${at + 10}`, company, key_id: "k" },
+      ...{ nonce: "n", billable: at % 2 === 0, served_at_ms: at, envelope: `envelope ${at}` },
+      event: receiptEventText({ company, type: "search", ...said }),
+    };
+  });
+  const order: string[] = [];
+  const closings: Parameters<ReceiptStore["closeBatch"]>[] = [];
+  const receipts = part<ReceiptStore>({
+    openBatches: async () => ["202611211358-i1"],
+    readBatch: async function* () {
+      for (let from = 0; from < rows.length; from += 10) {
+        order.push(`page ${from}`);
+        yield rows.slice(from, from + 10);
+      }
+    },
+    closeBatch: async (...given) => void closings.push(given),
+  });
+  const events = {
+    ...noEvents,
+    put: async (_region: string, of: readonly unknown[]) => void order.push(`${of.length}`),
+  };
+  await closeReceiptBatches({ receipts, events, sha256, append: async () => {} }, "eu", 0);
+  // The events of a page are durable before the next is read.
+  expect(order).toEqual(["page 0", "10", "page 10", "10", "page 20", "5"]);
+  const [closed, listed, counts] = closings[0] ?? [];
+  const root = `sha256:${toHex(merkleRoot(rows.map(({ envelope }) => leafHash(utf8(envelope)))))}`;
+  expect(closed).toMatchObject({ root, tree_size: 25 });
+  expect(listed).toEqual(rows.map(({ envelope: _, ...rest }) => rest));
+  expect(counts).toEqual(countReceipts(rows));
 });
 
 describe("receipts that were kept for long enough", () => {

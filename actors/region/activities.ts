@@ -6,9 +6,10 @@ import type { Sha256 } from "../../protocol/hash.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
-import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
+import { leafHash, openMerkleRange } from "../../protocol/merkle.ts";
 import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
-import { closedAfterMs, type ReceiptStore } from "../../storage/receipt-store.ts";
+import { closedAfterMs, type ListedReceipt, type ReceiptStore } from "../../storage/receipt-store.ts";
+import { addCounts, countReceipts } from "../../storage/receipt-usage.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RowReference } from "../messages/push.ts";
@@ -175,17 +176,41 @@ export async function closeReceiptBatches(
 ): Promise<number> {
   const names = await ports.receipts.openBatches(region, minuteName(nowMs - closedAfterMs), batchesMax);
   for (const batch of names) {
-    const rows = await ports.receipts.readBatch(region, batch);
-    // Before the batch is closed: what is interrupted is done again, and no event is left out.
-    await ports.events.put(region, eventsOf(rows));
-    const leaves = rows.map((row) => leafHash(utf8(row.envelope), ports.sha256));
-    const root = `sha256:${toHex(merkleRoot(leaves, ports.sha256))}`;
+    const { root, receipts, counts } = await readThrough(ports, region, batch);
     // Before it is closed as well: a batch that is closed is in the log, or on its way there.
     await ports.append([receiptBatchEntry({ region, batch, root })]);
-    const closed = { region, batch, root, tree_size: rows.length, closed_at_ms: nowMs };
-    await ports.receipts.closeBatch(closed, rows);
+    const closed = { region, batch, root, tree_size: receipts.length, closed_at_ms: nowMs };
+    await ports.receipts.closeBatch(closed, receipts, counts);
   }
   return names.length;
+}
+
+/**
+ * Reads a batch page by page, and keeps of each what closing needs: a minute of a busy node has tens of thousands of receipts, and their
+ * envelopes hundreds of megabytes.
+ */
+async function readThrough(
+  { receipts: store, events, sha256 }: Pick<RegionPorts, "receipts" | "events" | "sha256">,
+  region: string,
+  batch: string,
+): Promise<{
+  readonly root: string;
+  readonly receipts: readonly ListedReceipt[];
+  readonly counts: ReturnType<typeof countReceipts>;
+}> {
+  const range = openMerkleRange(sha256);
+  const receipts: ListedReceipt[] = [];
+  let counts: ReturnType<typeof countReceipts> = new Map();
+  for await (const page of store.readBatch(region, batch)) {
+    // Before the batch is closed: what is interrupted is done again, and no event is left out.
+    await events.put(region, eventsOf(page));
+    for (const { envelope, ...receipt } of page) {
+      range.append(leafHash(utf8(envelope), sha256));
+      receipts.push(receipt);
+    }
+    counts = addCounts(counts, countReceipts(page));
+  }
+  return { root: `sha256:${toHex(range.root())}`, receipts, counts };
 }
 
 /**

@@ -29,6 +29,19 @@ describe("region", () => {
     expect(region.snapshot.value).toMatchObject({ index: "serving" });
   });
 
+  it("leaves places for other work, however many purges wait for the engine", () => {
+    const region = driveActor(regionActor, "eu-west1");
+    const purge = (at: number) =>
+      ({ type: "rows.purge", work_id: `p${at}`, collections: ["products"] }) as const;
+    for (let at = 0; at < 16; at += 1) expect(region.send(purge(at))).toBeUndefined();
+    expect(region.send(purge(16))).toMatchObject({ status: "unavailable" });
+    expect(region.send(purge(3))).toBeUndefined();
+    expect(region.send(apply("w"))).toBeUndefined();
+    region.send(applied("purge p3"));
+    expect(region.send(purge(3))).toMatchObject({ status: "applied" });
+    expect(region.send(purge(16))).toBeUndefined();
+  });
+
   it("tells whether a search finds a record once its index said so, and changes nothing", () => {
     const region = driveActor(regionActor, "eu-west1");
     const find = (id: string) =>

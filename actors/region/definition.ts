@@ -7,6 +7,9 @@ import { type Decision, defineActor, type Effect, type ViewOf } from "../system/
 
 /** Maximum number of pieces of work under way at once; above it, callers wait. */
 export const workMax = 64;
+/** Of them, purges: they take as long as an index is large, and everything else must not wait for them. */
+export const purgesMax = 16;
+const purgeMark = "purge ";
 
 type View = ViewOf<typeof regionMachine>;
 
@@ -30,8 +33,7 @@ export const regionActor = defineActor<"region", typeof regionMachine>({
     "rows.found": note,
     "receipts.billable": readBillable,
     "billable.read": note,
-    "rows.purge": ({ work_id, collections }, view) =>
-      work(work_id, view, { kind: "activity", name: "purgeRows", params: { work_id, collections } }),
+    "rows.purge": purge,
     "rows.applied": note,
     "rows.failed": note,
     "receipts.closed": note,
@@ -61,6 +63,17 @@ function work(workId: string, view: View, activity: Effect): Decision<RowsReply,
   const reply =
     result.status === "applied" ? ({ status: "applied", stale: result.stale } as const) : unavailable;
   return { ...waiting, reply };
+}
+
+function purge(
+  { work_id, collections }: CommandOf<RegionProtocol, "rows.purge">,
+  view: View,
+): Decision<RowsReply, RegionEvent> {
+  const id = `${purgeMark}${work_id}`;
+  const { work: known } = view.snapshot.context;
+  const underWay = Object.entries(known).filter(([each, of]) => of === null && each.startsWith(purgeMark));
+  if (known[id] === undefined && underWay.length >= purgesMax) return { reply: unavailable };
+  return work(id, view, { kind: "activity", name: "purgeRows", params: { work_id: id, collections } });
 }
 
 function find(

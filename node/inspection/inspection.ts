@@ -174,7 +174,8 @@ async function readCounts({ services, definitions, asker, known }: Parts): Promi
         return found === undefined ? [] : [{ incarnation, region, count: found.active }];
       });
       const active = nodes.reduce((sum, { count }) => sum + count, 0);
-      const stored = durability === "journal" ? await known.count(kind) : { count: active, isExact: true };
+      const stored =
+        durability === "journal" ? await known.count(kind, active) : { count: active, isExact: true };
       return {
         ...{ kind, active, known: stored.count, known_is_exact: stored.isExact, nodes },
         states: [...states]

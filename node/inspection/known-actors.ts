@@ -2,15 +2,17 @@
 //   KA1. A page reads a bounded number of actors, whatever it looks for; what it left unread, it says.
 //   KA2. Counting stops at a bound, and a count is kept for a while: ten seconds, and a hundred times as long as counting took, up to
 //        five minutes. No clock that is set decides how long: one that is set back would keep a count for as long.
+//   KA3. A kind that is not listed, or that the store refuses to count, is counted in memory: the counts of the others are shown.
 
+import { isSoonForgotten } from "../../actors/messages/refs.ts";
 import type { ActorReport } from "../../actors/system/definition.ts";
 import type { ActorRow } from "../../ops/inspection-shapes.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import { rowOf, type Where } from "./look.ts";
 
 export interface KnownActors {
-  /** Number of actors of a kind, and whether all were counted (KA2). */
-  count(kind: string): Promise<{ readonly count: number; readonly isExact: boolean }>;
+  /** Number of actors of a kind of which `active` are in memory, and whether all were counted (KA2, KA3). */
+  count(kind: string, active: number): Promise<{ readonly count: number; readonly isExact: boolean }>;
   page(query: KnownQuery): Promise<{ readonly rows: readonly ActorRow[]; readonly nextAfter: string | null }>;
   /** Ids of the kind that begin with or contain `part`; reads at most `idsMax` ids. */
   find(kind: string, part: string, limit: number): Promise<FoundIds>;
@@ -74,12 +76,15 @@ export function createKnownActors(deps: KnownDeps): KnownActors {
     return rowOf(report, report.status === "active" ? where : { ...where, node: null });
   };
   return {
-    count: async (kind) => {
+    count: async (kind, active) => {
+      const atLeast = { count: active, isExact: false };
+      if (isSoonForgotten(kind)) return atLeast;
       const known = counts.get(kind);
-      const count = await (known !== undefined && deps.elapsedMs() < known.untilMs
-        ? known.count
-        : begin(kind));
-      return { count, isExact: count < countMax };
+      const isKept = known !== undefined && deps.elapsedMs() < known.untilMs;
+      return (isKept ? known.count : begin(kind)).then(
+        (count) => ({ count, isExact: count < countMax }),
+        () => atLeast,
+      );
     },
     page: (query) => pageOf(deps, row, query),
     find: (kind, part, limit) => findIds(deps, { kind, part, limit }),

@@ -65,8 +65,8 @@ export function createTimings(): Timings {
       retract: (row) => store.retract(row),
       openBatches: (region, beforeMinute, limit) => store.openBatches(region, beforeMinute, limit),
       readBatch: (region, batch) => store.readBatch(region, batch),
-      closeBatch: async (batch, receipts) => {
-        await store.closeBatch(batch, receipts);
+      closeBatch: async (...given) => {
+        await store.closeBatch(...given);
         closed.inc();
       },
       readClosed: (region, batch) => store.readClosed(region, batch),

@@ -5,6 +5,7 @@ import { concatBytes, parseUtf8 } from "../bytes.ts";
 import { canonicalBytes } from "../canonical-json.ts";
 import { parseHash, type Sha256 } from "../hash.ts";
 import { leafHash } from "../merkle.ts";
+import { tileWidth } from "./tiles.ts";
 
 /** The tokens of `leaf_type` (specification, «Events»; all but `seal` are a published choice). */
 export const leafTypes = ["seal", "receipt_batch", "certificate", "key_event", "checkpoint"] as const;
@@ -65,6 +66,12 @@ export function parseBundle(bundle: Uint8Array, width: number): readonly Uint8Ar
 export function parseBundleEntry(bundle: Uint8Array, width: number, at: number): Uint8Array | null {
   const starts = at >= 0 && at < width ? startsOf(bundle, width) : null;
   return starts && entryAt(bundle, starts, at);
+}
+
+/** The first `width` entries of a full bundle, as a bundle; null unless it is one. */
+export function beginningOfBundle(full: Uint8Array, width: number): Uint8Array | null {
+  const starts = startsOf(full, tileWidth);
+  return starts && full.slice(0, starts[width]);
 }
 
 /** Where each entry's length is, and the end of the last; null unless there are exactly `width`. */

@@ -109,6 +109,16 @@ export function parseTilePath(path: string): TilePath | null {
   return { kind, level: kind === "entries" ? 0 : Number(level), index, width };
 }
 
+/** A path as that of the full tile, which a partial one is the beginning of, and the width. */
+export function splitTilePath(path: string): { readonly full: string; readonly width: number } | null {
+  const tile = parseTilePath(path);
+  if (tile === null) return null;
+  return {
+    full: tile.width === tileWidth ? path : path.slice(0, path.lastIndexOf(".p/")),
+    width: tile.width,
+  };
+}
+
 /** The complete subtrees that a range consists of, from left to right, largest first (RFC 6962 §2.1). */
 export function subtreesOf({ start, end }: LeafRange): readonly TreeNode[] {
   const nodes: TreeNode[] = [];

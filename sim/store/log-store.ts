@@ -2,8 +2,9 @@
 // there already, the checkpoint is a cell of which the largest stays, and what another region wrote appears later.
 
 import { equalBytes } from "../../protocol/bytes.ts";
-import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { parseTilePath, splitTilePath } from "../../protocol/log/tiles.ts";
 import {
+  beginningOf,
   isReplaceable,
   LogConflict,
   type LogObject,
@@ -36,8 +37,17 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     return lastStamp;
   };
   const write = <T>(change: (reach: Reach) => T): Promise<T> => run.run(life, "write", change, subject);
+  /** As if the mutation of a full tile removed the partial ones: what is older than it is not there. */
+  const read = (path: string): Uint8Array | null => {
+    const own = objects.read(region, path);
+    const { full = path } = splitTilePath(path) ?? {};
+    const whole = full === path ? null : objects.read(region, full);
+    if (whole === null) return own;
+    const stampOf = (key: string): number => objects.arrived(region).get(key)?.stamp ?? -1;
+    return stampOf(path) > stampOf(full) ? own : beginningOf(path, whole);
+  };
   const keptOf = ({ path, bytes }: LogObject): "none" | "same" | "other" => {
-    const kept = objects.read(region, path);
+    const kept = read(path);
     return kept === null ? "none" : equalBytes(kept, bytes) ? "same" : "other";
   };
   return {
@@ -69,7 +79,7 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     },
     read: async (paths) => {
       assertPaths(paths);
-      return run.run(life, "read", () => paths.map((path) => objects.read(region, path)));
+      return run.run(life, "read", () => paths.map(read));
     },
     findLeaves: (asked) => run.run(life, "read", () => asked.map((leaf) => leaves.read(region, leaf))),
     publish: async (checkpoint) => {

@@ -14,6 +14,9 @@ import { addUsage, countReceipts, type UsageCount, usageOf } from "../../storage
 import type { PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
 
+/** So few that every other batch has several pages. */
+const batchPage = 2;
+
 interface BatchName {
   readonly region: string;
   readonly batch: string;
@@ -91,16 +94,27 @@ class SimReceiptStore implements ReceiptStore {
     );
   }
 
-  readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]> {
-    return this.#read((at) => this.#rowsOf(at, region, batch));
+  async *readBatch(region: string, batch: string): AsyncGenerator<readonly ReceiptRow[]> {
+    for (let after = "", isOver = false; !isOver; ) {
+      const page = await this.#read((at) =>
+        this.#rowsOf(at, region, batch)
+          .filter(({ retrieval_id }) => retrieval_id > after)
+          .slice(0, batchPage),
+      );
+      if (page.length > 0) yield page;
+      after = page.at(-1)?.retrieval_id ?? after;
+      isOver = page.length < batchPage;
+    }
   }
 
-  closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void> {
+  closeBatch(
+    ...[closed, receipts, counts = countReceipts(receipts)]: Parameters<ReceiptStore["closeBatch"]>
+  ): Promise<void> {
     const { model, life, region } = this.#client;
     const counted = {
       ...{ region: closed.region, batch: closed.batch },
       ids: new Set(receipts.map((row) => row.retrieval_id)),
-      counts: countReceipts(receipts),
+      counts,
     };
     // Closing a batch again over more rows is a different closing; over the same rows it changes nothing.
     const cell = { key: `${closed.region}/${closed.batch}`, value: closed, stamp: closed.tree_size };

@@ -92,6 +92,16 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(await next.store.listActors(ref.kind, "", 9)).toEqual([ref.id]);
   });
 
+  it("N1: an actor of a kind that is soon forgotten is in no list", async () => {
+    const { store } = await world.node({ isListed: () => false });
+    const brief = freshRef();
+    await store.claim(brief, "a");
+    expect([await store.listActors(brief.kind, "", 9), await store.countActors(brief.kind, 9)]).toEqual([
+      [],
+      0,
+    ]);
+  });
+
   it("and may come back", async () => {
     await moved();
     const activation = await next.store.claim(ref, "b");

@@ -1,4 +1,5 @@
 // The directory of actors: lists beside the partitions, written before an actor's first claim, and removed after it is forgotten.
+//   N1. A kind whose actors are soon forgotten is not in it: a read of its lists would walk over all that were removed.
 
 import { Buffer } from "node:buffer";
 import type { ActorRef } from "../actor-store.ts";
@@ -20,13 +21,22 @@ const cql = {
 export class ActorNames {
   readonly #session: CassandraSession;
   readonly #partyOf: (ref: ActorRef) => string | null;
+  readonly #isListed: (kind: string) => boolean;
 
-  constructor(session: CassandraSession, partyOf: (ref: ActorRef) => string | null) {
+  constructor(
+    session: CassandraSession,
+    options: {
+      readonly partyOf: (ref: ActorRef) => string | null;
+      readonly isListed: (kind: string) => boolean;
+    },
+  ) {
     this.#session = session;
-    this.#partyOf = partyOf;
+    this.#partyOf = options.partyOf;
+    this.#isListed = options.isListed;
   }
 
   async write(ref: ActorRef, consistency: Consistency): Promise<void> {
+    if (!this.#isListed(ref.kind)) return;
     const options = { consistency, idempotent: true };
     const party = this.#partyOf(ref);
     await Promise.all([
@@ -40,6 +50,7 @@ export class ActorNames {
     ref: ActorRef,
     { beforeUs, consistency }: { readonly beforeUs: number; readonly consistency: Consistency },
   ): Promise<void> {
+    if (!this.#isListed(ref.kind)) return;
     const options = { consistency, idempotent: true };
     const party = this.#partyOf(ref);
     const [name, ofParty] = [

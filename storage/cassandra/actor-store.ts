@@ -54,6 +54,8 @@ export interface CassandraActorStoreOptions {
   readonly deadRegions?: () => ReadonlySet<string>;
   /** The party that the actor belongs to, for {@link CassandraActorStore.actorsOf}; null if it belongs to none. */
   readonly partyOf?: (ref: ActorRef) => string | null;
+  /** Whether actors of the kind are listed (N1 in actor-names.ts); by default all are. One that belongs to a party has to be. */
+  readonly isListed?: (kind: string) => boolean;
   /** Acknowledges a commit only once other regions have it (F4). */
   readonly replicateBeforeAck?: boolean;
 }
@@ -85,11 +87,14 @@ class ActorJournals implements CassandraActorStore {
   readonly #tracks = new ClaimCache();
 
   constructor(session: CassandraSession, options: CassandraActorStoreOptions) {
-    const { region, now, homeAllowed, deadRegions, partyOf, replicateBeforeAck } = options;
+    const { region, now, homeAllowed, deadRegions, partyOf, isListed, replicateBeforeAck } = options;
     this.#session = session;
     this.#options = options;
     this.#hints = new WakeHints(session, { now, consistency: "LOCAL_QUORUM" });
-    this.#names = new ActorNames(session, partyOf ?? (() => null));
+    this.#names = new ActorNames(session, {
+      partyOf: partyOf ?? (() => null),
+      isListed: isListed ?? (() => true),
+    });
     this.#rules = {
       region,
       consistency: "LOCAL_QUORUM",

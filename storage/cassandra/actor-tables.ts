@@ -14,7 +14,7 @@ export const actorTables: readonly string[] = [
      body blob,
      PRIMARY KEY ((kind, id), rt, k, k2))
    WITH gc_grace_seconds = 86400 AND compaction = {'class': 'UnifiedCompactionStrategy'}`,
-  // Hints: «look at this actor then». A slot is a minute; floor is the first slot that may contain any.
+  // Hints: «look at this actor then». A slot is ten seconds; floor is the first slot that may contain any.
   `CREATE TABLE IF NOT EXISTS actor_wake (
      region text, slot bigint, wake_at bigint, kind text, id text, hinted_at bigint,
      PRIMARY KEY ((region, slot), wake_at, kind, id))

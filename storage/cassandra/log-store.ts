@@ -1,13 +1,21 @@
 // The log in Cassandra: L1–L4 of the port.
 //   G1. Every object and every leaf is a row of its own. They are compared with what is there before they are written; that is
 //       no step of its own, and need not be: whatever is written twice follows from what the sequencer committed (LS1).
+//       The partial tiles of a place are rows beside the full one: they are removed in the mutation that writes it (L2).
 //   G2. The checkpoint changes by compare-and-set over all regions, so no reader ever sees it go back.
 
 import { equalBytes } from "../../protocol/bytes.ts";
-import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { splitTilePath, tileWidth } from "../../protocol/log/tiles.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { StoreError } from "../actor-store.ts";
-import { isReplaceable, LogConflict, type LogStore, type StoredCheckpoint } from "../log-store.ts";
+import {
+  beginningOf,
+  isReplaceable,
+  LogConflict,
+  type LogObject,
+  type LogStore,
+  type StoredCheckpoint,
+} from "../log-store.ts";
 import { numberOf, textOf } from "./columns.ts";
 import type { CassandraSession, CqlRow } from "./session.ts";
 
@@ -17,8 +25,9 @@ const lanesMax = 32;
 const attemptsMax = 5;
 
 const cql = {
-  object: "SELECT bytes FROM log_object WHERE path = ?",
-  putObject: "INSERT INTO log_object (path, bytes) VALUES (?, ?)",
+  objects: "SELECT width, bytes FROM log_object WHERE tile = ? AND width IN (?, ?)",
+  putObject: "INSERT INTO log_object (tile, width, bytes) VALUES (?, ?, ?)",
+  removePartials: "DELETE FROM log_object WHERE tile = ? AND width < ?",
   leaf: "SELECT place FROM log_leaf WHERE leaf = ?",
   putLeaf: "INSERT INTO log_leaf (leaf, place) VALUES (?, ?)",
   checkpoint: "SELECT size, root, note FROM log_checkpoint WHERE one = 1",
@@ -31,7 +40,7 @@ const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: fa
 
 /** The tables, for a migration. */
 export const logTables: readonly string[] = [
-  "CREATE TABLE IF NOT EXISTS log_object (path text PRIMARY KEY, bytes blob)",
+  "CREATE TABLE IF NOT EXISTS log_object (tile text, width int, bytes blob, PRIMARY KEY (tile, width))",
   "CREATE TABLE IF NOT EXISTS log_leaf (leaf text PRIMARY KEY, place bigint)",
   "CREATE TABLE IF NOT EXISTS log_checkpoint (one int PRIMARY KEY, size bigint, root text, note text)",
 ];
@@ -64,13 +73,7 @@ class CassandraLogStore implements LogStore {
     }
     const lanes = new Semaphore(lanesMax);
     await lanes.all(
-      objects
-        .filter((_object, at) => isKept[at] === false)
-        .map(
-          ({ path, bytes }) =>
-            () =>
-              this.#session.execute(cql.putObject, [path, Buffer.from(bytes)], plain),
-        ),
+      objects.filter((_object, at) => isKept[at] === false).map((object) => () => this.#put(object)),
     );
     await lanes.all(
       leaves
@@ -83,12 +86,21 @@ class CassandraLogStore implements LogStore {
     );
   }
 
+  async #put({ path, bytes }: LogObject): Promise<void> {
+    const { full, width } = placeOf(path);
+    const put = { cql: cql.putObject, params: [full, width, Buffer.from(bytes)] };
+    if (width < tileWidth) await this.#session.execute(put.cql, put.params, plain);
+    else await this.#session.batch([put, { cql: cql.removePartials, params: [full, tileWidth] }], plain);
+  }
+
   read(paths: readonly string[]): Promise<readonly (Uint8Array | null)[]> {
     return new Semaphore(lanesMax).all(
       paths.map((path) => async () => {
-        if (parseTilePath(path) === null) throw new RangeError("Not the path of a tile.");
-        const { rows } = await this.#session.execute(cql.object, [path], plain);
-        return bytesOf(rows[0]?.["bytes"]);
+        const { full, width } = placeOf(path);
+        const { rows } = await this.#session.execute(cql.objects, [full, width, tileWidth], plain);
+        const found = new Map(rows.map((row) => [numberOf(row["width"]), bytesOf(row["bytes"])]));
+        const whole = found.get(tileWidth) ?? null;
+        return found.get(width) ?? (whole && beginningOf(path, whole));
       }),
     );
   }
@@ -140,6 +152,12 @@ class CassandraLogStore implements LogStore {
     const { rows } = await this.#session.execute(cql.checkpoint, [], { consistency, idempotent: true });
     return rows[0] === undefined ? null : checkpointOf(rows[0]);
   }
+}
+
+function placeOf(path: string): NonNullable<ReturnType<typeof splitTilePath>> {
+  const place = splitTilePath(path);
+  if (place === null) throw new RangeError("Not the path of a tile.");
+  return place;
 }
 
 function checkpointOf(row: CqlRow): StoredCheckpoint {

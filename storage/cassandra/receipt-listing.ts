@@ -10,6 +10,7 @@
 import { receiptFacts } from "../../protocol/receipt-event.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import {
+  type ListedReceipt,
   minuteStart,
   pageBounds,
   positionAt,
@@ -34,6 +35,7 @@ const hoursAtOnce = 32;
 const passedOverMax = 20_000;
 export const pointersAtOnce = 500;
 const pointersPerWrite = 50;
+const markedAtOnce = 500;
 const lanesMax = 16;
 /** Receipts are not dated later than this after now: clocks differ by less. */
 const aheadMs = 3_600_000;
@@ -109,14 +111,16 @@ export async function unpoint(session: CassandraSession, row: ReceiptRow, stamp:
 /** Writes the pointers to all receipts of a batch that is being closed, and marks them (L2). */
 export async function markListed(
   session: CassandraSession,
-  receipts: readonly ReceiptRow[],
+  receipts: readonly ListedReceipt[],
   stamps: WriteTimestamps,
 ): Promise<void> {
-  const marks = receipts.flatMap((row) => {
-    const params = pointerOf(row);
-    return params === null ? [] : [{ cql: cql.mark, params: [...params, stamps.falling()] }];
-  });
-  await inPartitions(session, marks);
+  for (let from = 0; from < receipts.length; from += markedAtOnce) {
+    const marks = receipts.slice(from, from + markedAtOnce).flatMap((row) => {
+      const params = pointerOf(row);
+      return params === null ? [] : [{ cql: cql.mark, params: [...params, stamps.falling()] }];
+    });
+    await inPartitions(session, marks);
+  }
 }
 
 /** Deletes the pointers to the receipts of a batch's shard (L3). */
@@ -145,7 +149,7 @@ async function inPartitions(session: CassandraSession, all: readonly Statement[]
   await new Semaphore(lanesMax).all(parts.map((part) => () => session.batch(part, plain)));
 }
 
-function pointerOf(row: ReceiptRow) {
+function pointerOf(row: ListedReceipt) {
   const { region, company, retrieval_id: id, batch, key_id, billable, served_at_ms } = row;
   const servedAtMs = servedAtOf(id);
   if (servedAtMs === null) return null;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { receiptEventText } from "../../protocol/receipt-event.ts";
+import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
@@ -76,7 +77,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const ahead = openCassandraReceiptStore(session, { now: () => Date.now() + 3_600_000 });
     await ahead.append(receipt("r-closed", "1"));
     expect(await store.openBatches("r-closed", "999912312359", 5)).toEqual([]);
-    expect(await store.readBatch("r-closed", batch)).toHaveLength(2);
+    expect(await wholeBatch(store, "r-closed", batch)).toHaveLength(2);
   });
 
   it("keeps the closing over the most receipts, whichever is written last (B3)", async () => {
@@ -177,7 +178,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       );
     }
     expect(await listed("r-split")).toEqual([["0"], 1]);
-    await store.closeBatch(closeOf("r-split", batch), await store.readBatch("r-split", batch));
+    await store.closeBatch(closeOf("r-split", batch), await wholeBatch(store, "r-split", batch));
     expect(await listed("r-split")).toEqual([["0", "2"], 2]);
   });
 
@@ -185,7 +186,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const store = openCassandraReceiptStore(session);
     for (const nonce of ["0", "1"]) await store.append(receipt("r-again", nonce));
     const close = async (by: CassandraSession, tree_size: number): Promise<void> => {
-      const receipts = await store.readBatch("r-again", batch);
+      const receipts = await wholeBatch(store, "r-again", batch);
       await openCassandraReceiptStore(by).closeBatch({ ...closeOf("r-again", batch), tree_size }, receipts);
     };
     for (const table of ["receipt_usage", "receipt_closed"]) {
@@ -225,7 +226,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     // One batch is still open, and its pointer is not of its minute.
     expect(await read()).toEqual({ requests: 29, sums: 0, whole: 1 });
     const last = minutes[29] ?? "";
-    await store.closeBatch(closeOf("r-sum", last), await store.readBatch("r-sum", last));
+    await store.closeBatch(closeOf("r-sum", last), await wholeBatch(store, "r-sum", last));
     expect(await read()).toEqual({ requests: 30, sums: 1, whole: 1 });
     expect(await read()).toEqual({ requests: 30, sums: 0, whole: 0 });
     const late = { ...receipt("r-sum", "30"), batch: "202603040550-i1" };

@@ -24,6 +24,7 @@ import {
   retractedWithinMs,
   servedAtOf,
 } from "../receipt-store.ts";
+import { countReceipts } from "../receipt-usage.ts";
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { firstHour, forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
@@ -41,9 +42,9 @@ import { createWriteTimestamps, type WriteTimestamps } from "./write-timestamps.
 
 /** Partitions per batch: 60,000 receipts of 14 KB are 26 MB each. Changing the number loses what is stored. */
 const shards = 32;
-/** Number of shards read at once, and of receipts per page. */
+/** Number of shards read at once, and of receipts of each that are read ahead: some 8 MB in all. */
 const shardsAtOnce = 8;
-const receiptsPerPage = 500;
+const receiptsAhead = 16;
 /** Receipts of a page that are read at once. */
 const receiptsAtOnce = 32;
 /** Batches that are open at once: one for each node and minute that is not closed yet. */
@@ -75,7 +76,7 @@ const cql = {
   openOfMinute: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name > ? AND name < ?",
   closedOfMinute: "SELECT name FROM receipt_closed WHERE region = ? AND hour = ? AND name > ? AND name < ?",
   shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
-    WHERE region = ? AND name = ? AND shard = ?`,
+    WHERE region = ? AND name = ? AND shard = ? AND retrieval_id > ? LIMIT ?`,
   one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope, event, company FROM receipt
     WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
   isStored: `SELECT retrieval_id FROM receipt
@@ -122,9 +123,9 @@ export function openCassandraReceiptStore(
     openBatches: (region, beforeMinute, limit) =>
       openBatches(session, { region, beforeMinute, limit }, { now, stamps }),
     readBatch: (region, batch) => readBatch(session, region, batch),
-    closeBatch: async (closed, receipts) => {
+    closeBatch: async (closed, receipts, counts = countReceipts(receipts)) => {
       await markListed(session, receipts, stamps);
-      await countBatch(session, closed, receipts, { now, stamps });
+      await countBatch(session, closed, counts, { now, stamps });
       await closeBatch(session, closed);
     },
     readClosed: (region, batch) => readClosed(session, region, batch),
@@ -237,21 +238,40 @@ async function openBatches(
   return names;
 }
 
-async function readBatch(
+/** Merges the shards: a page ends where the first of them has to be read on. Ids are ASCII, whose code units equal their bytes. */
+async function* readBatch(
   session: CassandraSession,
   region: string,
   batch: string,
-): Promise<readonly ReceiptRow[]> {
-  const read = { ...plain, fetchSize: receiptsPerPage };
-  const pages = await new Semaphore(shardsAtOnce).all(
-    Array.from(
-      { length: shards },
-      (_, shard) => () => executeAll(session, cql.shard, [region, batch, shard], read),
-    ),
-  );
-  const rows = pages.flat().map((row) => receiptOf(row, region, batch));
-  // Ids are ASCII, whose code units equal their bytes.
-  return rows.sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
+): AsyncGenerator<readonly ReceiptRow[]> {
+  let open: readonly number[] = Array.from({ length: shards }, (_, shard) => shard);
+  const lastOf = new Map<number, string>();
+  let rows: readonly ReceiptRow[] = [];
+  while (open.length > 0) {
+    const kept = Map.groupBy(rows, ({ retrieval_id }) => bucketOf(retrieval_id, shards));
+    const short = open.filter((shard) => (kept.get(shard)?.length ?? 0) < receiptsAhead);
+    const read = await new Semaphore(shardsAtOnce).all(
+      short.map((shard) => () => {
+        const params = [region, batch, shard, lastOf.get(shard) ?? "", receiptsAhead];
+        return executeAll(session, cql.shard, params, { ...plain, fetchSize: receiptsAhead });
+      }),
+    );
+    const found = read.map((each) => each.map((row) => receiptOf(row, region, batch)));
+    for (const [at, shard] of short.entries()) {
+      const last = found[at]?.at(-1)?.retrieval_id;
+      if (last !== undefined) lastOf.set(shard, last);
+    }
+    const ended = short.filter((_shard, at) => (found[at]?.length ?? 0) < receiptsAhead);
+    open = open.filter((shard) => !ended.includes(shard));
+    const until = open.reduce<string>((least, shard) => {
+      const last = lastOf.get(shard) ?? "";
+      return last < least ? last : least;
+    }, "~");
+    rows = [...rows, ...found.flat()].sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
+    const page = rows.filter(({ retrieval_id }) => retrieval_id <= until);
+    rows = rows.slice(page.length);
+    if (page.length > 0) yield page;
+  }
 }
 
 /** See B3. Two closings over the same number of receipts are over the same receipts. */

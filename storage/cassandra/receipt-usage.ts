@@ -5,14 +5,8 @@
 //       later readers. Closing a batch of such a day removes the sum.
 
 import { Semaphore } from "../../std/semaphore.ts";
-import {
-  type ClosedBatch,
-  minuteStart,
-  positionAt,
-  type ReceiptRow,
-  type UsageWanted,
-} from "../receipt-store.ts";
-import { addUsage, countReceipts, type UsageCount, usageDay } from "../receipt-usage.ts";
+import { type ClosedBatch, minuteStart, positionAt, type UsageWanted } from "../receipt-store.ts";
+import { addUsage, type UsageCount, usageDay } from "../receipt-usage.ts";
 import { textOf } from "./columns.ts";
 import { type ListedReceipts, lateMs, ofHour, pointersAtOnce, startOfHour } from "./receipt-listing.ts";
 import { type CassandraSession, executeAll } from "./session.ts";
@@ -44,7 +38,7 @@ const plain = { idempotent: true } as const;
 export async function countBatch(
   session: CassandraSession,
   { region, batch, tree_size }: ClosedBatch,
-  receipts: readonly ReceiptRow[],
+  counted: ReadonlyMap<string, readonly UsageCount[]>,
   { now, stamps }: { readonly now: () => number; readonly stamps: WriteTimestamps },
 ): Promise<void> {
   const write = async (company: string, day: string, counts: readonly UsageCount[]): Promise<void> => {
@@ -54,7 +48,7 @@ export async function countBatch(
     await session.execute(cql.removeSum, [stamps.rising() + removalAhead, ...of, sumName], plain);
   };
   await new Semaphore(lanesMax).all(
-    [...countReceipts(receipts)].flatMap(([company, counts]) =>
+    [...counted].flatMap(([company, counts]) =>
       [...Map.groupBy(counts, ({ day }) => day)].map(
         ([day, of]) =>
           () =>

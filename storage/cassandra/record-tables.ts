@@ -28,7 +28,7 @@ const records: readonly string[] = [
   // a push with nothing staged, which is dropped once more; tombstones would slow down every listing.
   `CREATE TABLE IF NOT EXISTS staged_push (
      shard smallint, push_id text, stamp bigint, PRIMARY KEY (shard, push_id))
-   WITH gc_grace_seconds = 3600 AND ${compaction}`,
+   WITH gc_grace_seconds = 600 AND ${compaction}`,
 ];
 
 /** Receipts and their batches. */

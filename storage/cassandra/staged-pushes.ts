@@ -19,8 +19,11 @@ type StagedPushes = Pick<
   "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
 >;
 
-/** Partitions of the list of pushes. Changing the number loses what is listed. */
-const shards = 8;
+/**
+ * Partitions of the list of pushes. Ids have no order in time, so a listing walks over all that was dropped within the table's grace of
+ * ten minutes: at a hundred pushes a second, a thousand rows of each partition. Changing the number loses what is listed.
+ */
+const shards = 64;
 /** Maximum leaves and bytes in one row: far below the engine's limits, and enough to keep rows few. */
 const leavesPerRow = 100;
 const bytesPerRow = 256 * 1024;

@@ -1,10 +1,12 @@
 // Which actors to check, and when. A hint is a row of `actor_wake`; the actor's own partition is the source of truth.
 //   H1. A hint exists before the commit whose wake-up time it serves, for that time or earlier: a commit whose time is
 //       covered by an earlier hint writes none.
-//   H2. A hint goes into the slot (a minute) of its time, but never into one that is over: so everything behind the floor,
+//   H2. A hint goes into the slot (ten seconds) of its time, but never into one that is over: so everything behind the floor,
 //       the first slot that may contain any, stays empty.
 //   H3. A hint is removed only when it is over and older than any commit that may still be on its way, a serial read of
 //       the actor says that it is not due, and a hint for the time that the actor then names has been written.
+//       A slot that has been read stays a partition of deleted rows until the floor has passed it, and every read walks over them:
+//       so a slot is short, and as many hints as Cassandra walks over are ten thousand a second of a region.
 //   H4. A hint that is not removed is checked again: a superfluous hint costs a read, a missing one loses work.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
@@ -31,11 +33,11 @@ interface Hint extends DueActor {
   readonly hintedAtMs: number;
 }
 
-const slotMs = 60_000;
-/** Number of slots that another node, whose clock is behind, may not consider over yet. */
-const openSlots = 3;
+export const slotMs = 10_000;
+/** Number of slots that another node, whose clock is behind or which is writing, may not consider over yet: above `writeMs` and `skewMs`. */
+const openSlots = 6;
 /** How far back a new region's floor is: before anything that another node may be writing at the same time. */
-const firstSlots = 10;
+const firstSlots = 12;
 /** A hint is written within this time after its slot was chosen, or else written again. */
 const writeMs = 20_000;
 /** A hint this close may be removed before the commit that relies on it is applied (H1, H3). */
@@ -127,10 +129,11 @@ export class WakeHints {
     for (let from = first; from <= last; from += lanes) {
       const slots = Array.from({ length: Math.min(lanes, last - from + 1) }, (_, lane) => from + lane);
       const pages = await Promise.all(slots.map((slot) => this.#page(region, slot, nowMs)));
+      const full = pages.findIndex(({ hints }) => hints.length > 0);
+      const empty = full < 0 ? slots : slots.slice(0, full);
+      if (isFloor) isFloor = await this.#close(region, empty, slots.length);
       for (const [lane, slot] of slots.entries()) {
         let page = pages[lane];
-        if (isFloor && page?.hints.length === 0) isFloor = await this.#close(region, slot);
-        else isFloor = false;
         while (page !== undefined) {
           if (page.hints.length > 0 && !(await take(page.hints))) return;
           page = page.next === null ? undefined : await this.#page(region, slot, nowMs, page.next);
@@ -184,14 +187,19 @@ export class WakeHints {
     await this.#session.execute(cql.remove, key, { idempotent: true });
   }
 
-  /** Raises the floor past an empty slot that is over for every node (H2); false if it must stay. */
-  async #close(region: string, slot: number): Promise<boolean> {
-    if (slot > slotOf(this.#options.now()) - openSlots) return false;
-    const { rows } = await this.#session.execute(cql.any, [region, slot], { idempotent: true });
-    if (rows.length > 0) return false;
-    this.#floors.set(region, slot + 1);
-    await this.#session.execute(cql.raise, [region, slot + 1, slot + 1], { idempotent: true });
-    return true;
+  /** Raises the floor past those of the next slots that are empty and over for every node (H2); whether these are `wanted` slots. */
+  async #close(region: string, slots: readonly number[], wanted: number): Promise<boolean> {
+    const lastOver = slotOf(this.#options.now()) - openSlots;
+    const over = slots.filter((slot) => slot <= lastOver);
+    const found = await Promise.all(
+      over.map((slot) => this.#session.execute(cql.any, [region, slot], { idempotent: true })),
+    );
+    const full = found.findIndex(({ rows }) => rows.length > 0);
+    const last = over.at(full < 0 ? -1 : full - 1);
+    if (full === 0 || last === undefined) return false;
+    this.#floors.set(region, last + 1);
+    await this.#session.execute(cql.raise, [region, last + 1, last + 1], { idempotent: true });
+    return full < 0 && over.length === wanted;
   }
 
   /** Reads the region's floor once, or creates it if the region has none; only {@link #close} moves it. */

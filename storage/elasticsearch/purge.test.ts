@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { indexUnavailable } from "../row-index.ts";
 import { EngineRefusal, type EngineRequest } from "./engine.ts";
 import { expungeDeleted } from "./purge.ts";
 
@@ -8,12 +9,27 @@ interface State {
   readonly merges?: number;
 }
 
-/** An engine with a shard whose copies go through these states, one a look; the last one stays. */
-function engineWith(looks: readonly (readonly State[])[], refused?: EngineRefusal) {
+const merged = { completed: true, response: { _shards: { failed: 0 } } };
+
+/**
+ * An engine with a shard whose copies go through these states, one a look; the last one stays. `tasks` are what it answers of the task of
+ * a merge.
+ */
+function engineWith(
+  looks: readonly (readonly State[])[],
+  refused?: EngineRefusal,
+  tasks: readonly unknown[] = [merged],
+) {
   const said: string[] = [];
+  const asked = [...tasks];
   let look = -1;
   const engine = {
-    read: async () => {
+    read: async ({ path }: EngineRequest) => {
+      if (path === "/_tasks/node:7") {
+        const task = asked.shift();
+        if (task instanceof Error) throw task;
+        return task;
+      }
       look = Math.min(look + 1, looks.length - 1);
       said.push("look");
       const copies = looks[look]?.map(({ leases, last = 51, merges = 0 }) => ({
@@ -26,11 +42,12 @@ function engineWith(looks: readonly (readonly State[])[], refused?: EngineRefusa
     write: async ({ path }: EngineRequest) => {
       if (refused !== undefined) throw refused;
       said.push(path.replace(/^\/rows\/_(\w+).*$/, "$1"));
+      return path.includes("wait_for_completion=false") ? { task: "node:7" } : {};
     },
   };
   const waited: number[] = [];
   const purge = () => expungeDeleted(engine, "rows", async (ms) => void waited.push(ms));
-  return { said, waited, purge };
+  return { said, waited, asked, purge };
 }
 
 describe("what is deleted in a generation", () => {
@@ -76,6 +93,26 @@ describe("what is deleted in a generation", () => {
     const { said, purge } = engineWith([[{ leases: [51] }]]);
     await expect(purge()).rejects.toMatchObject({ reason: "index", message: /^incomplete: a copy of rows/ });
     expect(said).not.toContain("forcemerge");
+  });
+
+  it("is gone when the merge has ended, however long that takes and whatever is not answered meanwhile", async () => {
+    const underWay = Array.from({ length: 200 }, () => ({ completed: false }));
+    const away = indexUnavailable("timeout", "no answer");
+    const { said, waited, asked, purge } = engineWith([[{ leases: [52] }]], undefined, [
+      ...[away, ...underWay, away, away, merged],
+    ]);
+    await purge();
+    expect([asked.length, waited.length, said.at(-1)]).toEqual([0, 203, "flush"]);
+  });
+
+  it.each([
+    ["ended with a fault", { completed: true, error: { type: "x" } }],
+    ["failed on a shard", { completed: true, response: { _shards: { failed: 1 } } }],
+    ["is not known any more", new EngineRefusal(404, "resource_not_found_exception", "")],
+  ])("is not said to be gone where the merge %s", async (_what, task) => {
+    const { said, purge } = engineWith([[{ leases: [52] }]], undefined, [{ completed: false }, task]);
+    await expect(purge()).rejects.toMatchObject({ reason: "index" });
+    expect(said.at(-1)).toBe("forcemerge");
   });
 
   it("is nothing in a generation that has gone", async () => {

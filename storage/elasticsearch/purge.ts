@@ -3,15 +3,20 @@
 //   merging only from a tenth of deletions on, which is a setting, and keeps what copies that have to catch up may still need: the
 //   leases say from which operation on. They are renewed every half minute, and until they have passed what was written, a merge
 //   keeps all of it. A merge that began before the deletion keeps it as well, and its segments are left out by others.
+//   It writes every segment with a deletion again, which takes as long as an index is large: it is a task of the engine, which is asked
+//   for until it has ended.
 
+import { Unavailable } from "../../std/unavailable.ts";
 import { type IndexUnavailable, indexUnavailable } from "../row-index.ts";
-import { type Engine, EngineRefusal, malformed, memberOf } from "./engine.ts";
+import { assertAllShards, type Engine, EngineRefusal, malformed, memberOf } from "./engine.ts";
 
 /** Merges every segment that has any deletion, however few. */
 const settings = { "index.merge.policy.expunge_deletes_allowed": 0 };
 
 /** How often it is looked whether something still needs what was deleted, and how long at most. */
 const [lookMs, looksMax] = [1_000, 90];
+/** How often a merge is asked for, and how often at most: for a day. So many answers in a row may be missing. */
+const [mergeLookMs, mergeLooksMax, missingMax] = [5_000, 17_280, 60];
 
 type PurgedEngine = Pick<Engine, "read" | "write">;
 
@@ -28,7 +33,9 @@ export async function expungeDeleted(
     await engine.write({ method: "PUT", path: `/${generation}/_settings`, body: settings });
     await engine.write({ method: "POST", path: `/${generation}/_flush?wait_if_ongoing=true` });
     await untilUnneeded(engine, generation, wait);
-    await engine.write({ method: "POST", path: `/${generation}/_forcemerge?only_expunge_deletes=true` });
+    const merge = "_forcemerge?only_expunge_deletes=true&wait_for_completion=false";
+    const started = await engine.write({ method: "POST", path: `/${generation}/${merge}` });
+    await untilMerged(engine, taskOf(started), wait);
     await engine.write({ method: "POST", path: `/${generation}/_flush?wait_if_ongoing=true` });
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === 404) return;
@@ -38,6 +45,40 @@ export async function expungeDeleted(
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function taskOf(started: unknown): string {
+  const task = memberOf(started, "task");
+  if (typeof task !== "string") throw malformed("the task of a merge");
+  return task;
+}
+
+async function untilMerged(
+  engine: PurgedEngine,
+  task: string,
+  wait: (ms: number) => Promise<void>,
+): Promise<void> {
+  let missing = 0;
+  for (let look = 0; look < mergeLooksMax; look += 1) {
+    const found = await engine.read({ method: "GET", path: `/_tasks/${task}` }).catch((error: unknown) => {
+      missing += 1;
+      // A refusal says that the task is lost, and not that its generation is gone.
+      if (!(error instanceof Unavailable) || missing > missingMax) throw notMerged(task, error);
+      return null;
+    });
+    if (found !== null) missing = 0;
+    if (memberOf(found, "completed") === true) {
+      const error = memberOf(found, "error");
+      if (error !== undefined) throw notMerged(task, error);
+      return assertAllShards(memberOf(found, "response"));
+    }
+    await wait(look < looksMax ? lookMs : mergeLookMs);
+  }
+  throw notMerged(task, null);
+}
+
+function notMerged(task: string, cause: unknown): IndexUnavailable {
+  return indexUnavailable("incomplete", `the merge ${task} did not end as it should`, { cause });
 }
 
 /** Waits until no copy needs what was written so far, and, if that is soon, until merges that began earlier have ended. */

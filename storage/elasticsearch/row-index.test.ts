@@ -14,6 +14,11 @@ const generation = "svc-stub-products-000001";
 const aliases = {
   [generation]: { aliases: { "svc-stub-products": { is_write_index: true }, [`${generation}.rows`]: {} } },
 };
+/** Nothing needs what was deleted in it. */
+const copyWithout = {
+  ...{ seq_no: { max_seq_no: 1 }, merges: { current: 0 } },
+  retention_leases: { leases: [{ retaining_seq_no: 2 }] },
+};
 const whole = { _shards: { failed: 0 } };
 
 /** A healthy cluster without rows, except for what `broken` answers. */
@@ -210,6 +215,32 @@ describe("the index in Elasticsearch", () => {
         expect(await index.search(query)).toEqual([]);
       },
     );
+  });
+
+  it("purges for all who asked before a merge began, and waits for one that takes longer than any request (X7)", async () => {
+    let looks = 0;
+    const slow = (request: StubRequest): StubReply => {
+      const { path } = request;
+      if (path.includes("/_forcemerge"))
+        return path.includes("wait_for_completion=false") ? { body: { task: "node:7" } } : "hang";
+      if (path.includes("/_tasks/node:7")) {
+        looks += 1;
+        return { body: looks % 20 === 0 ? { completed: true, response: whole } : { completed: false } };
+      }
+      if (path.includes("/_stats"))
+        return { body: { indices: { [generation]: { shards: { 0: [copyWithout] } } } } };
+      return path.includes("/_alias") ? { body: aliases } : { body: {} };
+    };
+    const cluster = await openStubCluster(slow);
+    const index = new ElasticRowIndex({
+      ...{ nodes: [cluster.url], prefix: "svc-stub-", writeTimeoutMs: 2_000, wait: async () => {} },
+    });
+    await Promise.all(Array.from({ length: 100 }, () => index.purge(["products"])));
+    // The first asked before the others: they share one that began after them.
+    const merges = cluster.requests.filter(({ path }) => path.includes("/_forcemerge"));
+    expect([merges.length, looks]).toEqual([2, 40]);
+    await index.close();
+    await cluster.close();
   });
 
   it("asks another node of the cluster where one is not reached, and no node twice to write (N2)", async () => {

@@ -10,6 +10,7 @@ import { fieldByName } from "../../collections/definition.ts";
 import { spellingsOfText, withSpellings } from "../../collections/misspelling.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
+import { oneAtATime } from "../../std/one-at-a-time.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import {
   indexUnavailable,
@@ -41,6 +42,8 @@ import { Refresher } from "./refresher.ts";
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
   /** Prefix of the names of its indices: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
   readonly prefix: string;
+  /** How to wait between two looks at a purge; a timer unless given. */
+  readonly wait?: (ms: number) => Promise<void>;
 }
 
 /** Maximum bulk requests under way at once. */
@@ -68,12 +71,15 @@ interface Part {
   generations: Generations | null;
   lacking: ReadonlySet<string>;
   readonly gathering: Batcher<RowChange, Outcome>;
+  /** Writes the files again once for all who asked before it began (X7). */
+  readonly purge: () => Promise<void>;
 }
 
 export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   readonly engine: Engine;
   readonly settings: IndexSettings;
   readonly #prefix: string;
+  readonly #wait: ((ms: number) => Promise<void>) | undefined;
   readonly #refresher: Refresher;
   readonly #slots = new Semaphore(bulkSlots);
   readonly #parts = new Map<string, Part>();
@@ -85,6 +91,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     this.engine = new Engine(options);
     this.settings = options;
     this.#prefix = options.prefix;
+    this.#wait = options.wait;
     this.#refresher = new Refresher(this.engine);
   }
 
@@ -160,11 +167,13 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   }
 
   async purge(collections: readonly string[]): Promise<void> {
-    for (const collection of collections) {
-      const { serving, next } = await readGenerations(this.engine, this.#part(collection).names);
-      for (const generation of [serving, next])
-        if (generation !== null) await expungeDeleted(this.engine, generation);
-    }
+    for (const collection of collections) await this.#part(collection).purge();
+  }
+
+  async #purge(names: IndexNames): Promise<void> {
+    const { serving, next } = await readGenerations(this.engine, names);
+    for (const generation of [serving, next])
+      if (generation !== null) await expungeDeleted(this.engine, generation, this.#wait);
   }
 
   count(collection: string): Promise<number> {
@@ -222,7 +231,8 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       (changes: readonly RowChange[]) => this.#applyTo(collection, changes),
       gatheringLimits,
     );
-    const part: Part = { names, layout, generations: null, lacking: new Set(), gathering };
+    const purge = oneAtATime(() => this.#purge(names));
+    const part: Part = { names, layout, generations: null, lacking: new Set(), gathering, purge };
     this.#parts.set(collection, part);
     return part;
   }

@@ -30,11 +30,12 @@ function openHome(): { readonly home: string; readonly opened: OpenLogStore } {
 
 logStoreConformance("files and SQLite", async () => openHome().opened);
 
-it("F1: leaves the tiles as files under their own paths, and no draft", async () => {
+it("F1, L2: leaves the tiles as files under their own paths, no draft, and no partial tile beside a full one", async () => {
   const { home, opened } = openHome();
+  await opened.store.write([{ path: "tile/0/000.p/1", bytes: utf8("a") }], []);
   await opened.store.write(
     [
-      { path: "tile/0/000.p/1", bytes: utf8("a") },
+      { path: "tile/0/001.p/1", bytes: utf8("a") },
       { path: "tile/0/000", bytes: utf8("b") },
       { path: "tile/entries/x001/000", bytes: utf8("c") },
     ],
@@ -45,7 +46,7 @@ it("F1: leaves the tiles as files under their own paths, and no draft", async ()
   const names = files.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
   expect(names.map((each) => each.slice(join(home, "log").length + 1)).sort()).toEqual([
     "tile/0/000",
-    "tile/0/000.p/1",
+    "tile/0/001.p/1",
     "tile/entries/x001/000",
   ]);
 });

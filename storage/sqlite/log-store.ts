@@ -7,9 +7,10 @@
 import { type FileHandle, link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { equalBytes } from "../../protocol/bytes.ts";
-import { parseTilePath } from "../../protocol/log/tiles.ts";
+import { parseTilePath, splitTilePath, tileWidth } from "../../protocol/log/tiles.ts";
 import { StoreError } from "../actor-store.ts";
 import {
+  beginningOf,
   isReplaceable,
   LogConflict,
   type LogObject,
@@ -51,13 +52,20 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
   const flushed = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
-  const keepFiles = async (objects: readonly LogObject[], over: number | undefined): Promise<void> => {
+  const keepFiles = async (
+    objects: readonly LogObject[],
+    over: number | undefined,
+  ): Promise<readonly LogObject[]> => {
     if (isClosed) throw new StoreError("not_applied", "the log is closed");
     const kept = Promise.allSettled(objects.map((object) => keepFile(folder, object, over)));
     underWay.add(kept);
     const outcomes = await kept;
     underWay.delete(kept);
-    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+    return objects.filter((_object, at) => {
+      const outcome = outcomes[at];
+      if (outcome?.status === "rejected") throw outcome.reason;
+      return outcome?.value === true;
+    });
   };
   return {
     [Symbol.asyncDispose]: async () => {
@@ -65,8 +73,9 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
       await Promise.all(underWay);
     },
     write: async (objects, leaves, { over } = {}) => {
-      await keepFiles(objects, over);
-      await flushFolders(folder, objects, flushed);
+      const files = await keepFiles(objects, over);
+      await flushFolders(folder, files, flushed);
+      await removePartials(folder, files);
       await database.write(() => {
         for (const { leaf, index } of leaves) {
           if (put.run(leaf, index).changes === 1) continue;
@@ -98,8 +107,20 @@ function fileOf(folder: string, path: string): string {
 }
 
 async function readObject(folder: string, path: string): Promise<Uint8Array | null> {
+  return (await readIfThere(fileOf(folder, path))) ?? readBeginning(folder, path);
+}
+
+/** A partial tile as the full one of its place gives it; null where there is none, and for a full tile. */
+async function readBeginning(folder: string, path: string): Promise<Uint8Array | null> {
+  const place = splitTilePath(path);
+  if (place === null || place.width === tileWidth) return null;
+  const whole = await readIfThere(fileOf(folder, place.full));
+  return whole && beginningOf(path, whole);
+}
+
+async function readIfThere(name: string): Promise<Uint8Array | null> {
   try {
-    return await readFile(fileOf(folder, path));
+    return await readFile(name);
   } catch (error) {
     // Where a partial tile is asked for, what stands before it may be a file: a full tile of the same number.
     if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null;
@@ -107,9 +128,24 @@ async function readObject(folder: string, path: string): Promise<Uint8Array | nu
   }
 }
 
-/** Creates the file, or finds the same bytes in it (L2). */
-async function keepFile(folder: string, { path, bytes }: LogObject, over: number | undefined): Promise<void> {
+/** Once the full tiles are on the disk (L2). What a crash leaves is removed when the same tiles are written again. */
+async function removePartials(folder: string, objects: readonly LogObject[]): Promise<void> {
+  const full = objects.filter(({ path }) => splitTilePath(path)?.width === tileWidth);
+  await Promise.all(
+    full.map(({ path }) => rm(`${fileOf(folder, path)}.p`, { recursive: true, force: true })),
+  );
+}
+
+/** Creates the file, or finds the same bytes in it (L2); false where they are the beginning of a full tile, and need none. */
+async function keepFile(
+  folder: string,
+  { path, bytes }: LogObject,
+  over: number | undefined,
+): Promise<boolean> {
   const name = fileOf(folder, path);
+  const known = await readBeginning(folder, path);
+  if (known !== null && equalBytes(known, bytes)) return false;
+  if (known !== null && !isReplaceable(path, over)) throw new LogConflict(`${path} has other bytes already.`);
   const draft = `${name}.new`;
   {
     await using file = await openDraft(draft);
@@ -120,12 +156,13 @@ async function keepFile(folder: string, { path, bytes }: LogObject, over: number
     await link(draft, name);
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;
-    if (equalBytes(await readFile(name), bytes)) return;
+    if (equalBytes(await readFile(name), bytes)) return true;
     if (!isReplaceable(path, over)) throw new LogConflict(`${path} has other bytes already.`);
     await rename(draft, name);
   } finally {
     await rm(draft, { force: true });
   }
+  return true;
 }
 
 /** A new file. A draft that a crash left may already have its own name as well, so it is removed and never written to. */

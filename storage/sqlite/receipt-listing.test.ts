@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { servedReceipt } from "../receipt-listing.conformance.ts";
 import type { ReceiptRow, ReceiptStore } from "../receipt-store.ts";
 import { addUsage, usageOf } from "../receipt-usage.ts";
@@ -28,7 +29,7 @@ async function listAll(store: ReceiptStore, keyId: string | null = null, limit =
 const usage = (store: ReceiptStore) => store.readUsage({ region, company, ...days });
 
 async function close(store: ReceiptStore, batch: string): Promise<void> {
-  const receipts = await store.readBatch(region, batch);
+  const receipts = await wholeBatch(store, region, batch);
   const closed = { region, batch, root: "sha256:x", closed_at_ms: 1 };
   await store.closeBatch({ ...closed, tree_size: receipts.length }, receipts);
 }
@@ -79,7 +80,7 @@ describe("the usage of a store in SQLite", () => {
           const row = rows[of.at % Math.max(rows.length, 1)];
           if (of.kind === "reopen") store = openSqliteReceiptStore(database);
           if (row === undefined || of.kind === "reopen") return;
-          const receipts = await store.readBatch(region, row.batch);
+          const receipts = await wholeBatch(store, region, row.batch);
           const isForgotten = forgotten.some(({ retrieval_id }) => retrieval_id === row.retrieval_id);
           if (of.kind === "repeat" && !isForgotten) await store.append(row);
           if (of.kind === "close") await close(store, row.batch);

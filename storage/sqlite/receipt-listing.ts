@@ -35,7 +35,11 @@ export interface ReceiptListing {
   /** Within the transaction that takes a receipt of an open batch back. */
   retracted(company: string, retrievalId: string, no: number): void;
   /** Within the transaction that closes a batch for the first time. */
-  closed(region: string, no: number, receipts: readonly ReceiptRow[]): void;
+  closed(
+    region: string,
+    no: number,
+    given: { readonly size: number; readonly counts: ReturnType<typeof countReceipts> },
+  ): void;
   /** Before receipts of a batch are forgotten, within the same transaction: the first `limit` of them. */
   forgotten(no: number, limit: number): void;
   /** The rows of a page as `receipt` has them, and where the next one starts. */
@@ -59,9 +63,8 @@ export function openReceiptListing(database: SqliteDatabase): ReceiptListing {
     closed: (region, no, given) => {
       const stored = numberOf(sql.size.get(no)?.["size"]);
       // A receipt that came after these were read is counted as well.
-      const receipts = stored === given.length ? given : sql.batch.all(no).map(countedOf);
-      for (const [company, counts] of countReceipts(receipts))
-        for (const each of counts) count(region, company, each);
+      const all = stored === given.size ? given.counts : countReceipts(sql.batch.all(no).map(countedOf));
+      for (const [company, counts] of all) for (const each of counts) count(region, company, each);
     },
     forgotten: (no, limit) => {
       for (const row of sql.first.all(no, limit))
@@ -119,7 +122,6 @@ function countedOf(row: Row): CountedReceipt {
     key_id: textOf(row["key_id"]),
     billable: row["billable"] === 1,
     served_at_ms: numberOf(row["served_at"]),
-    envelope: textOf(row["envelope"]),
     event: textOf(row["event"]),
   };
 }
@@ -144,8 +146,8 @@ function prepareStatements(database: SqliteDatabase): Statements {
   const ofCompany = `FROM receipt_of_company c CROSS JOIN receipt_batch b ON b.no = c.batch
      CROSS JOIN receipt r ON r.batch = c.batch AND r.retrieval_id = c.retrieval_id
      WHERE c.company = ? AND c.retrieval_id > ? AND c.retrieval_id <= ? AND b.region = ?`;
-  const facts = "c.company, r.key_id, r.billable, r.served_at, r.envelope, r.event";
-  const all = `${facts}, b.region, b.batch, r.retrieval_id, r.nonce`;
+  const facts = "c.company, r.key_id, r.billable, r.served_at, r.event";
+  const all = `${facts}, r.envelope, b.region, b.batch, r.retrieval_id, r.nonce`;
   return {
     add: database.prepare("INSERT INTO receipt_of_company VALUES (?, ?, ?, ?)"),
     isClosed: database.prepare("SELECT 1 FROM receipt_batch WHERE no = ? AND root IS NOT NULL"),
@@ -155,7 +157,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
     ),
     size: database.prepare("SELECT count(*) AS size FROM receipt WHERE batch = ?"),
     batch: database.prepare(
-      "SELECT company, key_id, billable, served_at, envelope, event FROM receipt WHERE batch = ?",
+      "SELECT company, key_id, billable, served_at, event FROM receipt WHERE batch = ?",
     ),
     first: database.prepare(
       "SELECT retrieval_id AS id, company FROM receipt WHERE batch = ? ORDER BY retrieval_id LIMIT ?",

@@ -2,6 +2,7 @@
 // finding the open batches reads no receipts.
 
 import type { StatementSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
 import type { CommitOutcome } from "../actor-store.ts";
@@ -14,11 +15,14 @@ import {
   servedAtOf,
   type UsageWanted,
 } from "../receipt-store.ts";
-import type { UsageCount } from "../receipt-usage.ts";
+import { countReceipts, type UsageCount } from "../receipt-usage.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { openReceiptListing, type ReceiptListing, receiptListingTables } from "./receipt-listing.ts";
 import { overwritingFreed } from "./secure-delete.ts";
+
+/** Receipts of a batch that are read in one step: some ten milliseconds for those of searches. */
+const batchPage = 250;
 
 /** Migration steps of the tables, for {@link SqliteDatabase.migrate}. */
 const migrations: readonly string[] = [
@@ -94,15 +98,24 @@ class SqliteReceiptStore implements ReceiptStore {
     return this.#sql.openBatches.all(region, beforeMinute, limit).map((row) => textOf(row["batch"]));
   }
 
-  async readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]> {
-    return this.#sql.readBatch.all(region, batch).map(receiptOf);
+  async *readBatch(region: string, batch: string): AsyncGenerator<readonly ReceiptRow[]> {
+    for (let after = "", isOver = false; !isOver; ) {
+      const page = this.#sql.readBatch.all(region, batch, after, batchPage).map(receiptOf);
+      if (page.length > 0) yield page;
+      after = page.at(-1)?.retrieval_id ?? after;
+      isOver = page.length < batchPage;
+      if (!isOver) await setImmediate();
+    }
   }
 
-  async closeBatch(closed: ClosedBatch, receipts: readonly ReceiptRow[]): Promise<void> {
+  async closeBatch(...[closed, receipts, counts]: Parameters<ReceiptStore["closeBatch"]>): Promise<void> {
     await this.#database.write(() => {
       const no = this.#batchNumber(closed.region, closed.batch);
       const isFirst = this.#sql.closedNumber.get(closed.region, closed.batch) === undefined;
-      if (isFirst) this.#listing.closed(closed.region, no, receipts);
+      if (isFirst) {
+        const counted = counts ?? countReceipts(receipts);
+        this.#listing.closed(closed.region, no, { size: receipts.length, counts: counted });
+      }
       this.#sql.close.run(closed.root, closed.tree_size, closed.closed_at_ms, no, closed.tree_size);
     });
   }
@@ -218,7 +231,8 @@ function prepareStatements(database: SqliteDatabase): Statements {
     openBatches: database.prepare(
       "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
     ),
-    readBatch: database.prepare(`${receipts} WHERE b.region = ? AND b.batch = ? ORDER BY r.retrieval_id`),
+    readBatch: database.prepare(`${receipts} WHERE b.region = ? AND b.batch = ? AND r.retrieval_id > ?
+       ORDER BY r.retrieval_id LIMIT ?`),
     // A batch is closed again only after late rows came in (T3), so over more rows: repeating an earlier close undoes
     // nothing.
     close: database.prepare(

@@ -10,6 +10,7 @@ import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
 import type { FenceLedger } from "../fence-ledger.ts";
 import { imageStoreConformance, type OpenImageStore } from "../image-store.conformance.ts";
 import { insightStoreConformance } from "../insight-store.conformance.ts";
+import { wholeBatch } from "../receipt-batch.fixture.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
@@ -139,7 +140,7 @@ describe("after its process was killed", () => {
     await using database = SqliteDatabase.open(path);
     const store = openSqliteReceiptStore(database);
     const batch = new Map(
-      (await store.readBatch("r", "202611211358-i1")).map((row) => [row.retrieval_id, row.envelope]),
+      (await wholeBatch(store, "r", "202611211358-i1")).map((row) => [row.retrieval_id, row.envelope]),
     );
     expect(told.map((n) => batch.get(`${n}`))).toEqual(told.map(body));
     expect(await store.openBatches("r", "202611211359", 5)).toEqual(["202611211358-i1"]);
@@ -234,8 +235,8 @@ describe("the SQLite stores", () => {
     // Another batch takes the number meanwhile.
     await openSqliteReceiptStore(database).append(two);
     for (const each of [one, { ...one, retrieval_id: "ret_000000000003" }]) await store.append(each);
-    expect(await store.readBatch("r", two.batch)).toEqual([two]);
-    expect((await store.readBatch("r", one.batch)).length).toBe(2);
+    expect(await wholeBatch(store, "r", two.batch)).toEqual([two]);
+    expect((await wholeBatch(store, "r", one.batch)).length).toBe(2);
   });
 
   it("never lose what late receipts added to a repeated earlier close", async () => {

@@ -183,6 +183,51 @@ describe("an operator takes down", () => {
     }
   });
 
+  it.each(["a record", "a business"])(
+    "%s, and its page says what the actor says, whoever has not heard of it",
+    async (what) => {
+      const { register, registerStore, records, recordIdOf } = node.running.services;
+      const business = await newBusiness(node);
+      expect(await publishOne(business)).toBe(200);
+      const { uuid } = business.party;
+      const id = recordIdOf(uuid, "products", "one");
+      const subject = what === "a record" ? id : uuid;
+      const takedown = (words: readonly string[]) =>
+        runRevoke([subject, ...words, ...answered, "--yes"], {
+          ...{ home: node.running.config.home, reply: null, command: opsTakedown },
+        });
+      const path = `/v1/verify/${id}?origin=${hashOf(product("one"))}`;
+      const page = async (more = "") =>
+        (await contractFetch(`${node.running.urls.verify_url}${path}${more}`)).json();
+      let change = 2_000_000;
+      /** The register says this from now on. */
+      const say = async (lifted_at: string | null) => {
+        change += 1;
+        const entry = { table: "takedown", partition: uuid, key: subject, change } as const;
+        const facts = { business_uuid: uuid, record_id: subject === uuid ? null : subject, lifted_at };
+        const body = { ...facts, statement_of_reasons: "", taken_down_at: "2026-01-01T00:00:00.000Z" };
+        await registerStore.put([{ ...entry, body: JSON.stringify(body) }]);
+        await register.refresh();
+        expect(register.takenDown.has(uuid, id)).toBe(lifted_at === null);
+      };
+      const before = new Date().toISOString();
+      expect((await takedown(["--impose", ...statement])).code).toBe(0);
+      expect(await serves(business, id)).toMatchObject({ served: false });
+      await say("2026-01-02T00:00:00.000Z");
+      const down = { status: "taken_down", removal: null, valid: true, checks: { served_at: "within" } };
+      expect(await page(`&served_at=${before}`)).toMatchObject(down);
+      expect((await takedown(["--lift"])).code).toBe(0);
+      expect(await serves(business, id)).toMatchObject({ served: true });
+      await say(null);
+      expect(await page()).toMatchObject({ status: "current", removal: null, valid: true });
+      await say("2026-01-02T00:00:00.000Z");
+      const head = await records.readHead(id);
+      if (head === null) throw new Error("The record has no head.");
+      await records.putHeads([{ ...head, live: false, change: head.change + 1 }]);
+      expect(await page()).toMatchObject({ status: "current", removal: null, valid: true });
+    },
+  );
+
   it("everything of a business, also what it publishes meanwhile; what does not exist is refused", async () => {
     const business = await newBusiness(node);
     expect(await publishOne(business)).toBe(200);

@@ -8,7 +8,7 @@
 //        of a takedown, the register and the store hear at different moments.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
-import type { Removal } from "../actors/messages/removal.ts";
+import { appliedAt, type Removal } from "../actors/messages/removal.ts";
 import type { TakedownFacts } from "../actors/messages/serving.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
@@ -335,12 +335,13 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
 
 function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"] {
   if (removal === null) return null;
-  const { action, document, received_at, seal } = removal;
+  const { action, document, received_at, applied_at, seal } = removal;
   const bytes = utf8(document);
   const opened = parseWithdrawal(bytes);
   if (!opened.ok) throw new Error(`The stored document of ${removal.record_id} cannot be read.`);
   return {
     ...{ action, at: opened.value.at, received_at },
+    ...(applied_at === undefined ? {} : { applied_at }),
     ...{ document_base64: toBase64(bytes), seal: JSON.parse(seal) as Envelope },
     ...(removalFault === null ? {} : { reason: removalFault.code }),
   };
@@ -364,7 +365,7 @@ function servedAtCheck(
   const isUntouched = takedown === null && head.change === sidecar.change;
   if ((isServed && isUntouched) || endedAtMs !== null) return "within";
   // Nothing happened to the record between the version and this document.
-  const removedAt = removal?.change === sidecar.change + 1 ? removal.received_at : null;
+  const removedAt = removal?.change === sidecar.change + 1 ? appliedAt(removal) : null;
   const isTakenDown = removal === null && order === null && fault === null && generation === head.generation;
   const endedAt = removedAt ?? (isTakenDown ? takedown?.taken_down_at : null) ?? null;
   const ended = endedAt === null ? null : Date.parse(endedAt);

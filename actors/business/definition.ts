@@ -61,6 +61,7 @@ import {
   pendingMax,
   purged,
   purgeOrders,
+  purgeOrdersByHash,
   removals,
   selectRegister,
 } from "./rows.ts";
@@ -119,6 +120,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       reply: {
         removal: removals.read(view, command.document_hash) ?? null,
         held: heldDeletions.read(view, command.document_hash) ?? null,
+        order: purgeOrdersByHash.read(view, command.document_hash) ?? null,
         purged: purged.read(view, command.document_hash) ?? null,
       },
     }),
@@ -238,7 +240,9 @@ function rowsForRemovals(
     case "serving.restate":
       return selectForRestate(command);
     case "removal.read":
-      return [removals, heldDeletions, purged].map((table) => table.select([command.document_hash]));
+      return [removals, heldDeletions, purgeOrdersByHash, purged].map((table) =>
+        table.select([command.document_hash]),
+      );
     case "purge.order":
       return [...selectForRemoval(command, uuid), purgeOrders.select([command.record_id])];
     case "purge.orders":

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sidecarText } from "../../protocol/sidecar.fixture.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
@@ -173,6 +174,33 @@ describe("a purge", () => {
       listings: { US: ["10.00", "USD"] },
       deletions: [[1, "document 1"]],
     });
+  });
+});
+
+describe("a deletion that waited for an operator", () => {
+  it("is purged as long after its release as another after it was received (HD1)", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    const certificate = certificateFacts({ cert_id: "revoked", status: "revoked" });
+    business.send({ type: "certificate.issue", certificate, follows: certificateFacts().cert_id });
+    const received_at = formatTimestamp(business.nowMs);
+    const about = { record_id: recordId(1), document_hash: "document 1" } as const;
+    const held = business.send({
+      ...{ type: "record.remove", ...about, action: "delete", at: "", purge_at_ms: business.nowMs + 1_000 },
+      sealed: { ...sealedRemoval, received_at },
+    });
+    expect(held.status).toBe("held");
+    business.nowMs += 10_000;
+    const act = { by: "Ada", reason: "Asked for by telephone" };
+    const releasedMs = business.nowMs;
+    business.send({ type: "deletion.decide", ...about, released: true, act });
+    expect(due(business)).toEqual([]);
+    const { removal } = business.send({ type: "removal.read", document_hash: "document 1" });
+    const applied_at = formatTimestamp(releasedMs);
+    expect(removal).toMatchObject({ received_at, applied_at, purge_at_ms: releasedMs + 1_000 });
+    business.nowMs += 1_000;
+    expect(due(business)).toMatchObject([{ deleted_at_ms: releasedMs, due_ms: releasedMs + 1_000 }]);
   });
 });
 

@@ -8,7 +8,14 @@ import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
+import {
+  appliedAt,
+  type DuePurges,
+  type Purge,
+  type Purged,
+  type Removal,
+  type RemoveRecord,
+} from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
@@ -25,15 +32,13 @@ export function owePurge(
   {
     purge_at_ms: dueMs,
     action,
-    sealed,
-  }: Pick<RemoveRecord, "purge_at_ms" | "action"> & {
-    readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
-  },
+    ...moments
+  }: Pick<RemoveRecord, "purge_at_ms" | "action"> & Pick<Removal, "received_at" | "applied_at">,
   deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {
   if (action !== "delete" || dueMs === undefined) return { puts: [] };
-  const deletedAtMs = Date.parse(sealed.received_at);
+  const deletedAtMs = Date.parse(appliedAt(moments));
   const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
   const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;

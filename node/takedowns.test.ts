@@ -3,12 +3,14 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ActorRef } from "../actors/messages/refs.ts";
 import { contractFetch } from "../api/contract.fixture.ts";
 import { newCaller, productSearch, send } from "../api/surfaces.fixture.ts";
 import type { Command } from "../cli/command.ts";
 import { opsAudit } from "../cli/ops/audit.ts";
 import { opsTakedown } from "../cli/ops/takedown.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
   type AttackNode,
   batchBody,
@@ -17,6 +19,7 @@ import {
   publishOver,
   readOver,
 } from "./attack.fixture.ts";
+import { publicReadsOf } from "./public-reads.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
 
@@ -225,6 +228,16 @@ describe("an operator takes down", () => {
       if (head === null) throw new Error("The record has no head.");
       await records.putHeads([{ ...head, live: false, change: head.change + 1 }]);
       expect(await page()).toMatchObject({ status: "current", removal: null, valid: true });
+      // The lift reaches the records of a business one page after another.
+      const { actors } = node.running.services;
+      const ask = async (to: ActorRef<"business">, command: { readonly type: string }) => {
+        const reply = await actors.ask(to, rubbish(command));
+        return command.type === "record.read" ? { head: { ...head, unserved: true } } : reply;
+      };
+      const services = { ...node.running.services, actors: rubbish({ ask }) };
+      const { verifyPage } = publicReadsOf(services, node.running.urls.verify_url);
+      const asked = { recordId: id, origin: hashOf(product("one")), cert: null, servedAt: null };
+      expect(await verifyPage.find(asked)).toMatchObject({ status: "taken_down" });
     },
   );
 

@@ -1,7 +1,7 @@
 // What a decision about the register says: a refusal, that nothing changed, or the entry that changes.
 
 import type { BusinessEvent } from "../../machines/business.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
 import type { MandateFacts, RegisterReply } from "../messages/business.ts";
 
 export interface Change {
@@ -13,6 +13,7 @@ export interface Change {
   readonly events?: readonly BusinessEvent[];
   /** Rows besides that of the entry. */
   readonly puts?: readonly PartitionRow[];
+  readonly deletes?: readonly RowKey[];
 }
 
 export type Answer = Change | RegisterReply;

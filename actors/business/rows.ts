@@ -5,7 +5,8 @@
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
 // records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), the domains of endpoints
-// (90) and of each business file (91; both domains.ts), and the brands of each business file (92, brands.ts).
+// (90) and of each business file (91; both domains.ts), the brands of each business file (92, brands.ts), and what files name that were taken
+// down (93, served-files.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

@@ -4,11 +4,12 @@
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, recordType } from "../../protocol/identifiers.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
 import { factsIn, type HeadRow, heads, type RegisterRow } from "./rows.ts";
+import { selectDeclared, selectNamed, setFileAside, silenceParty } from "./served-files.ts";
 import { restate } from "./serving.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -26,6 +27,17 @@ interface TakedownChange {
   readonly body: TakedownFacts;
   readonly events: readonly BusinessEvent[];
   readonly puts: readonly PartitionRow[];
+  readonly deletes: readonly RowKey[];
+}
+
+/** Selects what {@link changeTakedown} reads besides the entry of the takedown. */
+export function selectForTakedown({ record_id }: TakedownCommand, uuid: string): readonly RowSelection[] {
+  if (record_id === null) return selectDeclared(uuid);
+  return [heads.select([record_id]), ...selectNamed(isFile(record_id) ? [record_id] : [], uuid)];
+}
+
+function isFile(recordId: string): boolean {
+  return recordType(recordId) === "business_files";
 }
 
 /** What changes; `same` if it is so already, `unknown` for a record that the business does not have. */
@@ -55,9 +67,12 @@ export function changeTakedown(
       } as const)
     : before && { ...before, lifted_at: at };
   if (body === null) return "same";
-  if (record_id === null)
-    return { key, body, events: [{ type: "business.taken_down", taken_down: imposes }], puts: [] };
-  if (head === undefined) return { key, body, events: [], puts: [] };
+  if (record_id === null) {
+    const { events, puts } = silenceParty(imposes, view);
+    const taken = { type: "business.taken_down", taken_down: imposes } as const;
+    return { key, body, events: [taken, ...events], puts, deletes: [] };
+  }
+  if (head === undefined) return { key, body, events: [], puts: [], deletes: [] };
   return { key, body, ...headChange(record_id, { head, imposes }, view) };
 }
 
@@ -65,9 +80,15 @@ function headChange(
   recordId: string,
   { head, imposes }: { readonly head: HeadRow; readonly imposes: boolean },
   view: BusinessView,
-): Pick<TakedownChange, "events" | "puts"> {
+): Pick<TakedownChange, "events" | "puts" | "deletes"> {
   const { taken_down: _before, ...kept } = head;
   const changed: HeadRow = imposes ? { ...kept, taken_down: true } : kept;
   const { puts, events } = restate([[recordId, changed]], view, view.snapshot.context);
-  return { events, puts: puts.length === 0 ? [heads.write(recordId, changed)] : puts };
+  const isNamed = head.live && isFile(recordId);
+  const named = isNamed ? setFileAside(recordId, imposes, view) : { events: [], puts: [], deletes: [] };
+  return {
+    events: [...events, ...named.events],
+    puts: [...(puts.length === 0 ? [heads.write(recordId, changed)] : puts), ...named.puts],
+    deletes: named.deletes,
+  };
 }

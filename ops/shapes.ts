@@ -329,7 +329,7 @@ const latePurge = named(
   "LatePurge",
   object({
     business_uuid: uuid,
-    purges: described(count, "How many are due, as far as the last attempt looked: 200 at most."),
+    purges: described(count, "How many are due, as far as the last attempt looked: 300 at most."),
     oldest_deleted_at: moment("When the oldest of these deletions was accepted."),
     limit_at: moment("30 days after it: by then its bytes have to be purged."),
     waits_for: described(

@@ -252,7 +252,7 @@ function rowsForRemovals(
     case "deletion.decide":
       return selectForRemoval(command, uuid);
     case "purges.due":
-      return selectDue();
+      return selectDue(command);
     case "purges.forget":
       return selectForget(command);
     case "purges.done":

@@ -57,7 +57,7 @@ const erase = (business: Business, index: number, inMs: number, document_hash = 
     sealed: sealedRemoval,
   });
 
-const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
+const due = (business: Business) => business.send({ type: "purges.due", after: null }).purges;
 
 const forget = (business: Business, [purge]: readonly Purge[], after = "") => {
   if (purge === undefined) throw new Error("No purge is due.");
@@ -119,15 +119,57 @@ describe("a purge", () => {
     erase(business, 1, 1_000);
     publish(business, "q", 2);
     business.nowMs += 1_000;
-    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+    expect(business.send({ type: "purges.due", after: null })).toMatchObject({
       ...{ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "p" },
     });
     done(business, []);
     expect(timer(business)).toBe(60_000);
     finish(business, "p");
-    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+    expect(business.send({ type: "purges.due", after: null })).toMatchObject({
       ...{ purges: [{ deleted_at_ms: business.nowMs - 1_000 }], waiting: [], push_id: null },
     });
+  });
+
+  it.each([
+    ["for an earlier push", "push"],
+    ["until the store serves its record no more", "store"],
+  ] as const)("is found behind 150 that are due before it and wait %s", async (_why, waitsFor) => {
+    const business = open();
+    publish(business, "first", 0);
+    finish(business, "first");
+    erase(business, 0, 2_000);
+    publish(business, "pending", 1);
+    if (waitsFor === "store") finish(business, "pending");
+    for (let index = 1; index <= 150; index += 1) {
+      publish(business, `p${index}`, index);
+      finish(business, `p${index}`);
+      erase(business, index, 1_000);
+    }
+    business.nowMs += 3_000;
+    const late: LatePurges[] = [];
+    const isWaiting = (id: string) => waitsFor === "store" && id !== recordId(0);
+    const records = part<RecordStore>({
+      readHead: async (id) =>
+        part({ record_id: id, live: isWaiting(id), generation: 1, change: 9, hash: "h", type: "products" }),
+      listVersions: async () => [],
+      purgeVersions: async () => {},
+      overwriteUnused: async () => {},
+    });
+    const ask = async (_to: unknown, command: { readonly type: string }) =>
+      command.type === "rows.purge" ? { status: "applied" } : business.send(rubbish(command));
+    const actor = { kind: "business", id: uuid };
+    const context = { actor, workId: "w", nowMs: () => business.nowMs, signal: { aborted: false }, ask };
+    const latePurges = { note: (each: LatePurges) => void late.push(each), forget: () => {} };
+    const round = () => purgeRecords({ records, regions: () => ["one"], latePurges }, rubbish(context));
+    const { purged } = await round();
+    expect(purged).toMatchObject([{ record_id: recordId(0) }]);
+    business.send({ type: "purges.done", purged });
+    const proof = { type: "removal.read", document_hash: "document 0" } as const;
+    expect(business.send(proof).purged).toMatchObject({ record_id: recordId(0) });
+    expect(timer(business)).toBe(1);
+    if (waitsFor === "store") await expect(round()).rejects.toThrow("still served");
+    else expect((await round()).purged).toEqual([]);
+    expect(late.at(-1)).toMatchObject({ waits_for: waitsFor, purges: { length: 100 } });
   });
 
   it("is proved by a row and an event, and leaves the head without content", () => {
@@ -261,7 +303,7 @@ describe("the work of a purge", () => {
       ) => {
         const { type, after, record_id, number } = command;
         if (type === "purges.due")
-          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null };
+          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null, next: null };
         if (type === "purges.forget")
           return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
         if (type === "push.forget") return void told.push([to.id, record_id, number]);

@@ -2,6 +2,7 @@
 //   Y1. A deletion owes the bytes of every version up to its own; it is due at a time that it states, and one durable timer of the
 //       business ends when the first one is due.
 //   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
+//        However many wait, those that are ready are found behind them.
 //   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
 
 import type { BusinessEvent, NextWork } from "../../machines/business.ts";
@@ -20,7 +21,7 @@ import type { Decision } from "../system/definition.ts";
 import { admissions, pendingMax, purged, purges } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Maximum number of purges of one round of work. */
+/** Maximum number of purges of one round of work, and of a page of those that are due. */
 export const purgesMax = 100;
 /** How long a purge that must wait for a push is left alone. */
 const waitMs = 60_000;
@@ -50,20 +51,24 @@ function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
   return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
 }
 
-export function selectDue(): readonly RowSelection[] {
-  return [purges.selectPage(purgesMax), admissions.selectPage(pendingMax)];
+export function selectDue({ after }: Asked<"purges.due">): readonly RowSelection[] {
+  return [purges.selectPage(purgesMax, after ?? undefined), admissions.selectPage(pendingMax)];
 }
 
-export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {
+export function duePurges(_command: Asked<"purges.due">, view: BusinessView): DuePurges {
   const oldest = oldestPending(view);
-  const due = purges.readAll(view).filter(({ k }) => k <= view.nowMs);
-  const first = (isReady: boolean): readonly Purge[] =>
-    due
-      .filter(({ value }) => value.number < oldest.number === isReady)
-      .slice(0, Math.min(limit, purgesMax))
-      .map(({ value }) => value);
-  const waiting = first(false);
-  return { purges: first(true), waiting, push_id: waiting.length === 0 ? null : oldest.push_id };
+  const page = purges.readAll(view);
+  const due = page.filter(({ k }) => k <= view.nowMs);
+  const those = (isReady: boolean): readonly Purge[] =>
+    due.filter(({ value }) => value.number < oldest.number === isReady).map(({ value }) => value);
+  const waiting = those(false);
+  const last = due.length === purgesMax ? due.at(-1) : undefined;
+  return {
+    purges: those(true),
+    waiting,
+    push_id: waiting.length === 0 ? null : oldest.push_id,
+    next: last === undefined ? null : { k: last.k, k2: last.k2 },
+  };
 }
 
 /** The push that is pending longest (Y2). */
@@ -79,8 +84,9 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
 }
 
 export function selectDone(command: Asked<"purges.done">): readonly RowSelection[] {
-  // Those that wait may be due before those that were done, as in the page that named them (`selectDue`).
-  return [purges.selectPage(purgesMax + command.purged.length)];
+  const hashes = command.purged.map(({ document_hash }) => document_hash);
+  // One more than were done: the first of those that are owed from then on.
+  return [purges.select(hashes), purges.selectPage(hashes.length + 1)];
 }
 
 export function finishPurges(

@@ -47,8 +47,8 @@ export interface RemovalProtocol {
   }): RegisterReply;
   /** Read-only: the ordered purges of a record, oldest first. */
   "purge.orders"(command: { readonly record_id: string }): { readonly orders: readonly PurgeOrder[] };
-  /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
-  "purges.due"(command: { readonly limit: number }): DuePurges;
+  /** Read-only: a page of the purges that are due, oldest first, by whether an earlier push may still undo them; null for the first page. */
+  "purges.due"(command: { readonly after: PurgePlace | null }): DuePurges;
   /**
    * Forgets what the actor knows of the record's content, and answers in which pushes it is a reason of a hold: a page after
    * `after`. Told by the actor's own work.
@@ -140,6 +140,14 @@ export interface DuePurges {
   readonly waiting: readonly Purge[];
   /** The push that they wait for; null if there are none. */
   readonly push_id: string | null;
+  /** Where the next page begins; null on the last. */
+  readonly next: PurgePlace | null;
+}
+
+/** A place in the order of the purges that a business owes: by when they are due, and by the hash of their document. */
+export interface PurgePlace {
+  readonly k: number;
+  readonly k2: string;
 }
 
 /** Why the purges of a business that are due are not done. */

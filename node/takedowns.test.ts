@@ -1,6 +1,8 @@
 // What operators take out of serving at a running node with the program, and where everybody sees it: nothing serves it, its page says
 // so, its business reads why, and the audit log has who did it. And whom they do not let in any more.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ActorRef } from "../actors/messages/refs.ts";
@@ -109,6 +111,15 @@ describe("an operator takes down", () => {
     expect(lifted).toMatchObject({ code: 0, printed: expect.stringContaining("was lifted at") });
     expect(await serves(business, id)).toEqual({ found: true, served: true });
     expect(await takedown([id])).toMatchObject({ code: 1 });
+    const lines = await readFile(join(node.running.config.home, "notices.jsonl"), "utf8");
+    const notices = lines
+      .split("\n")
+      .flatMap((line) => (line.includes(id) ? [JSON.parse(line) as object] : []));
+    const told = { business_uuid: business.party.uuid, record_id: id, status_url: "/v1/takedowns" };
+    expect(notices).toMatchObject([
+      { ...told, state: "taken_down", statement_of_reasons: "Article 6 of the terms" },
+      { ...told, state: "lifted", statement_of_reasons: "Article 6 of the terms" },
+    ]);
     const { acts } = (await ops(`/ops/acts/${business.party.uuid}`)) as {
       acts: { act: string; by: string }[];
     };

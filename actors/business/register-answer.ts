@@ -3,6 +3,7 @@
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
 import type { MandateFacts, RegisterReply } from "../messages/business.ts";
+import type { Effect } from "../system/definition.ts";
 
 export interface Change {
   readonly key: string;
@@ -14,6 +15,7 @@ export interface Change {
   /** Rows besides that of the entry. */
   readonly puts?: readonly PartitionRow[];
   readonly deletes?: readonly RowKey[];
+  readonly effects?: readonly Effect[];
 }
 
 export type Answer = Change | RegisterReply;

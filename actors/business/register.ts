@@ -113,7 +113,7 @@ export function changeRegister(
       ...issuanceRows(command, row.change),
       ...(kept === undefined ? [] : [kept]),
     ],
-    effects: logChange(command, view),
+    effects: [...logChange(command, view), ...(answer.effects ?? [])],
     ...(deletes === undefined ? {} : { deletes }),
   };
 }

@@ -1,16 +1,20 @@
 // Takedowns by operators: entries of the register, which say what is kept out of serving, since when, and what the business is told.
 //   TD1. A takedown in force is kept as it is when it is repeated; one that was lifted may be followed by another.
 //   TD2. A record is taken down whatever version of it is published, and one that is not live stays taken down until it is lifted.
+//   TD3. The business gets a notice of each takedown and of each lift, with the statement of reasons.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, recordType } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
+import { noticeEffects, type TakedownNotice } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
+import type { Effect } from "../system/definition.ts";
 import { factsIn, type HeadRow, heads, type RegisterRow } from "./rows.ts";
 import { selectDeclared, selectNamed, setFileAside, silenceParty } from "./served-files.ts";
 import { restate } from "./serving.ts";
+import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 export type TakedownCommand =
@@ -28,6 +32,7 @@ interface TakedownChange {
   readonly events: readonly BusinessEvent[];
   readonly puts: readonly PartitionRow[];
   readonly deletes: readonly RowKey[];
+  readonly effects: readonly Effect[];
 }
 
 /** Selects what {@link changeTakedown} reads besides the entry of the takedown. */
@@ -67,13 +72,25 @@ export function changeTakedown(
       } as const)
     : before && { ...before, lifted_at: at };
   if (body === null) return "same";
+  const changed = { key, body, effects: noticeEffects(noticeOf(body, at, view)) };
   if (record_id === null) {
     const { events, puts } = silenceParty(imposes, view);
     const taken = { type: "business.taken_down", taken_down: imposes } as const;
-    return { key, body, events: [taken, ...events], puts, deletes: [] };
+    return { ...changed, events: [taken, ...events], puts, deletes: [] };
   }
-  if (head === undefined) return { key, body, events: [], puts: [], deletes: [] };
-  return { key, body, ...headChange(record_id, { head, imposes }, view) };
+  if (head === undefined) return { ...changed, events: [], puts: [], deletes: [] };
+  return { ...changed, ...headChange(record_id, { head, imposes }, view) };
+}
+
+/** See TD3. */
+function noticeOf(facts: TakedownFacts, at: string, view: BusinessView): TakedownNotice {
+  const { business_uuid, record_id, statement_of_reasons, lifted_at } = facts;
+  const state = lifted_at === null ? "taken_down" : "lifted";
+  const change = lastNumber(view, view.snapshot.context.change) + 1;
+  return {
+    ...{ v: 1, notice_id: `${record_id ?? business_uuid}.${state}.${change}` },
+    ...{ business_uuid, record_id, state, statement_of_reasons, status_url: "/v1/takedowns", at },
+  };
 }
 
 function headChange(

@@ -12,11 +12,14 @@ import {
   sealHosted,
   type TestBusiness,
 } from "../node/publishing.fixture.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { type CatalogueEvidence, verifyCatalogueAnswer } from "../verifier/catalogue-answer.ts";
+import { contractFetch } from "./contract.fixture.ts";
 import {
   freshNonce,
   openSurfaces,
@@ -237,6 +240,23 @@ describe("one record of the catalogue", () => {
       "record_id business_product_id type record seal live_in last_updated source".split(" "),
     );
     expect((await readOne(recordIdOf(business, id))).text).toBe(answer.text);
+    const { uuid } = business.party;
+    const published = async (path: string) =>
+      (await contractFetch(`${surfaces.verifyUrl}/v1/certificates/${uuid}${path}`)).json();
+    const evidence = { certificate: await published(""), businessKeys: await published("/keys") };
+    const [mandate] = await surfaces.services.register.mandates(uuid);
+    const verify = (given: Partial<CatalogueEvidence>) =>
+      verifyCatalogueAnswer(surfaces.services.trust(), utf8(answer.text), { businessUuid: uuid, ...given });
+    const report = verify({ ...evidence, mandate: JSON.parse(mandate?.envelope ?? "null") });
+    expect(report, JSON.stringify(report)).toMatchObject({ valid: true, complete: false });
+    const states = Object.fromEntries(report.checks.map(({ name, state }) => [name, state]));
+    expect(states).toMatchObject({
+      ...{ certificate: "ok", business_keys: "ok", seal: "ok", mandate: "ok", ai_policy: "not_checked" },
+      ...{ "unsigned/live_in": "unsigned", "unsigned/source": "unsigned" },
+    });
+    // Of a certificate and keys that are not at hand, nothing is claimed; those of another business verify nothing.
+    expect(verify({})).toMatchObject({ valid: false, complete: false });
+    expect(verify({ ...evidence, businessUuid: other.party.uuid })).toMatchObject({ valid: false });
   });
 
   it("is found by an own id of 256 characters, of whatever script; a longer one is refused", async () => {

@@ -7,11 +7,14 @@ import type { AttackNode } from "../node/attack.fixture.ts";
 import { newPerson } from "../node/hold-decisions.fixture.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import { removeOver, sealRemoval } from "../node/removal.fixture.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { part } from "../protocol/rubbish.fixture.ts";
 import type { Withdrawal } from "../protocol/withdrawal.ts";
 import { createHeldDeletions } from "../service/held-deletions.ts";
+import { readPurges } from "../service/purges.ts";
+import { contractFetch } from "./contract.fixture.ts";
 import {
   freshNonce,
   newCaller,
@@ -128,9 +131,11 @@ describe("a removal needs", () => {
       const sealed = await sealRemoval(by, { record_id, action: "delete" }, by.signingKey);
       hashes.push(hashOf(sealed.document));
       const held = { record_id, action: "delete", live_in: [region], held: true };
+      let served_at = "";
       for (let time = 0; time < 2; time += 1) {
         const answer = await remove("delete", sealed, by);
         expect([answer.status, answer.json]).toEqual([202, held]);
+        served_at ||= formatTimestamp(Date.now());
       }
       expect(await isFound(record_id)).toBe(true);
       const released = index === 0;
@@ -143,6 +148,15 @@ describe("a removal needs", () => {
         value: { changed: false },
       });
       await expect(deletions.decide({ ...asked, released: !released, act })).rejects.toThrow("before");
+      const { purges } = await readPurges({ actors, clock: { now: Date.now } }, by.party.uuid, 0);
+      const origin = encodeURIComponent(hashOf(product(`held-${index + 1}`)));
+      const path = `${surfaces.verifyUrl}/v1/verify/${record_id}?origin=${origin}&served_at=${served_at}`;
+      const page = (await (await contractFetch(path)).json()) as JsonObject;
+      const removal = page["removal"] as JsonObject | null;
+      // It was served until it was released.
+      expect(page["checks"]).toMatchObject({ served_at: "within" });
+      expect(removal?.["applied_at"]).toBe(purges[index]?.deleted_at);
+      expect(removal === null || String(removal["applied_at"]) > served_at).toBe(true);
       const again = await remove("delete", sealed, by);
       if (released) expect([again.status, again.json["held"]]).toEqual([200, undefined]);
       else expect(again.json).toMatchObject({ status: 409, code: "deletion_rejected" });

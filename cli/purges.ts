@@ -12,7 +12,7 @@ export const purges: Command = {
   summary: "show late purges, or a business's purges with their proofs (for operators)",
   details: [
     "  Without an argument: the businesses whose purges are due and not done on that node, and what they wait for;",
-    "  exits with 1 if there are any. With one: every deletion of the business, in order; exits with 1 if there is none.",
+    "  exits with 1 if there are any. With one: every deletion and ordered purge of the business; exits with 1 if there is none.",
   ],
   options: {
     record: { type: "string", value: "RECORD_ID", help: "only the deletions of this record" },
@@ -67,7 +67,7 @@ async function* deletionsOf(ops: OpsConnection, uuid: string): AsyncGenerator<Sh
   }
 }
 
-const header = ["RECORD", "STATE", "PURGED, OR DUE", "VERSIONS", "INDEXES"];
+const header = ["RECORD", "STATE", "PURGED, OR DUE", "VERSIONS", "INDEXES", "ORDERED BECAUSE OF"];
 
 interface Proof {
   readonly purged_at: string;
@@ -75,8 +75,10 @@ interface Proof {
   readonly regions: readonly string[];
 }
 
-function rowOf({ record_id, state, due_at, proof }: Shown): string[] {
-  if (proof === null) return [String(record_id), String(state), String(due_at), "", ""];
+function rowOf({ record_id, state, due_at, proof, ground }: Shown): string[] {
+  const record = [String(record_id), String(state)];
+  const order = ground === null ? "" : visible(String(ground));
+  if (proof === null) return [...record, String(due_at), "", "", order];
   const { purged_at, versions, regions } = proof as Proof;
-  return [String(record_id), String(state), purged_at, String(versions.length), regions.join(" ")];
+  return [...record, purged_at, String(versions.length), regions.join(" "), order];
 }

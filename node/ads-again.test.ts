@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { campaignRef } from "../actors/messages/refs.ts";
+import { contractFetch } from "../api/contract.fixture.ts";
 import {
   freshNonce,
   newCaller,
@@ -9,14 +10,25 @@ import {
   send,
   type TestCaller,
 } from "../api/surfaces.fixture.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { opsTakedown } from "../cli/ops/takedown.ts";
+import { parseBase64, toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { verifyAdItem } from "../verifier/ad-item.ts";
-import { type Advertiser, adRecord, campaignRecord, newAdvertiser, openPool, state } from "./ads.fixture.ts";
+import {
+  type Advertiser,
+  adRecord,
+  campaignRecord,
+  newAdvertiser,
+  openPool,
+  type PoolItem,
+  state,
+} from "./ads.fixture.ts";
 import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
 import { sealHosted } from "./publishing.fixture.ts";
 import { registerInForce } from "./register-in-force.fixture.ts";
+import { runRevoke } from "./revocations.fixture.ts";
 
 const dayMs = 86_400_000;
 const patience = { timeout: 20_000 };
@@ -284,6 +296,65 @@ describe("an advertiser whose certificate is not active any more", () => {
     ]);
     const report = await actors.ask(campaignRef(uuid, "spring"), { type: "campaign.read" });
     expect(report?.renders).toBe(0);
+  });
+});
+
+describe("an ad that operators take down", () => {
+  it("leaves pools, and what was served before is not charged; lifted, it is served and rendered again", async () => {
+    const taken = await newAdvertiser(node);
+    await taken.campaign();
+    const ad_id = String((await taken.ad("taken", { keywords: ["waders"] })).json["ad_id"]);
+    const served = async () => (await openPool(node, company, { keywords: ["waders"] })).ads;
+    await vi.waitFor(async () => expect(await served()).toHaveLength(1), patience);
+    const { home } = node.running.config;
+    const takedown = async (subject: string, ...words: readonly string[]) => {
+      const by = ["--by", "Ada", "--reason", "Complaint 4713", "--yes"];
+      const run = await runRevoke([subject, ...words, ...by], { home, reply: null, command: opsTakedown });
+      expect(run).toMatchObject({ code: 0, printed: expect.stringMatching(/^Done/) });
+      await registerInForce(node.running.services);
+    };
+    const render = async (item: PoolItem | undefined) =>
+      state(node, company, "render", { render_token: item?.render_token, format: "card" });
+    const statement = "Article 6 of the terms";
+    let renders = 0;
+    for (const subject of [ad_id, taken.uuid]) {
+      const [item] = await served();
+      const [shown] = await served();
+      const { click_token } = (await render(shown)).json;
+      renders += 1;
+      await takedown(subject, "--impose", "--statement", statement);
+      expect(await served()).toEqual([]);
+      expect(codeOf(await render(item))).toEqual([409, "ad_unavailable", "ad_not_live"]);
+      // What was shown before, was shown: it stays charged, and is clicked.
+      expect((await render(shown)).json).toMatchObject({ click_token });
+      expect((await state(node, company, "click", { click_token })).status).toBe(200);
+      const { verify_url, business_url } = node.running.urls;
+      const origin = hashOf(parseBase64(String(item?.["record_base64"])) ?? new Uint8Array());
+      const page = await contractFetch(
+        `${verify_url}/v1/verify/${ad_id}?origin=${encodeURIComponent(origin)}`,
+      );
+      expect(page.status).toBe(404);
+      const own = await send(
+        business_url,
+        { key: taken.business.signingKey, grant: "" },
+        {
+          ...{ path: "/v1/takedowns", tag: "svc-business-read" },
+          created: Math.floor(node.running.services.clock.now() / 1000),
+        },
+      );
+      expect(own.json["takedowns"]).toContainEqual({
+        ...{ record_id: subject === ad_id ? ad_id : null, statement_of_reasons: statement, lifted_at: null },
+        taken_down_at: expect.any(String) as string,
+      });
+      await takedown(subject, "--lift");
+      const [again] = await served();
+      expect(again?.ad_id).toBe(ad_id);
+      expect((await render(again)).status).toBe(200);
+      renders += 1;
+    }
+    const campaign = campaignRef(taken.uuid, "spring");
+    const report = await node.running.services.actors.ask(campaign, { type: "campaign.read" });
+    expect(report?.renders).toBe(renders);
   });
 });
 

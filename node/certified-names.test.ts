@@ -7,6 +7,7 @@ import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createBrands } from "../service/brands.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { createTakedowns } from "../service/takedowns.ts";
 import {
   jsonOf,
   openBusiness,
@@ -20,6 +21,8 @@ import {
 
 const since = "2026-01-01T00:00:00.000Z";
 const traders = "00000000-0000-4000-8000-00000000000a";
+/** The own id of the seller's file. */
+const soldIn = "file-of-saltmarsh";
 const patience = { timeout: 15_000 };
 let node: PublishingNode;
 let owner: TestBusiness;
@@ -111,12 +114,34 @@ describe("a company that the service certified, with nothing configured", () => 
   it("may be named as the brand of what a business sells that says so in its own served file", async () => {
     const offer = { ...naming, brand: "Northwind Traders" };
     const file = await publishFile(seller, {
-      business_name: "Saltmarsh",
+      ...{ business_name: "Saltmarsh", business_product_id: soldIn },
       brands_sold: [{ name: "Northwind Traders" }],
     });
     expect(file).toEqual(["accepted"]);
     await expect.poll(() => errorsOf(seller, offer), patience).toEqual(["accepted"]);
     expect(await errorsOf(other, offer)).toContain("scope_violation /brand");
+  });
+
+  it("is named by no business whose file was taken down, or which was, and again once that is undone", async () => {
+    const { services } = node;
+    const offer = { ...naming, brand: "Northwind Traders" };
+    const { uuid } = seller.party;
+    const file = services.recordIdOf(uuid, "business_files", soldIn);
+    await expect.poll(() => errorsOf(seller, offer), patience).toEqual(["accepted"]);
+    const takedowns = createTakedowns(services);
+    const act = { by: "Ada", reason: "Complaint 4713" };
+    const sold = async () => {
+      await services.register.refresh();
+      return (await services.register.party(uuid))?.brands?.sold;
+    };
+    for (const subject of [file, uuid]) {
+      await takedowns.impose({ subject, statement_of_reasons: "Article 6 of the terms", act });
+      await expect.poll(() => errorsOf(seller, offer), patience).toContain("scope_violation /brand");
+      expect(await sold()).toEqual([]);
+      await takedowns.lift({ subject, act });
+      await expect.poll(() => errorsOf(seller, offer), patience).toEqual(["accepted"]);
+      expect(await sold()).toEqual(["Northwind Traders"]);
+    }
   });
 
   it("has a brand that nobody else names once an operator confirmed it, while a served file names it", async () => {

@@ -72,7 +72,7 @@ describe("the operators", () => {
 
   it("read the proof of the purge, and that none is late", async () => {
     const proof = {
-      ...{ record_id: recordId, collection: "products", generation: 1, state: "purged" },
+      ...{ ground: null, record_id: recordId, collection: "products", generation: 1, state: "purged" },
       proof: {
         versions: [{ generation: 1, hash: hashOf(held.recordBytes) }],
         regions: [node.running.config.region],
@@ -138,6 +138,23 @@ it("a purge that the law orders leaves a signed statement, for everybody who has
     ...{ status: "purged", removal: null, valid: true },
     purge_order: { ground, versions: [{ generation: 1, hash: origin }] },
   });
+  const list = `${urls.ops_url}/ops/purges/${business.party.uuid}`;
+  const { purges: listed } = (await (await contractFetch(list)).json()) as { purges: JsonObject[] };
+  const ordered_at = ((await statementOf()) as JsonObject)["ordered_at"];
+  expect(listed).toMatchObject([
+    {
+      record_id,
+      ground,
+      state: "purged",
+      deleted_at: ordered_at,
+      due_at: ordered_at,
+      proof: { versions: [{}] },
+    },
+  ]);
+  const { printed } = await runRevoke([business.party.uuid], {
+    ...{ home: config.home, reply: null, command: purges },
+  });
+  expect(printed).toMatch(new RegExp(`${record_id} +purged .*${ground}`));
   const signed = readPage(services.trust(), rubbish(shown));
   expect(signed).toMatchObject({ ok: true, value: { purge_order: shown["purge_order"] } });
   expect((await services.records.readHead(record_id))?.live).toBe(false);

@@ -5,10 +5,12 @@ import { businessRef, campaignRef, poolRef } from "../actors/messages/refs.ts";
 import { newCaller, type ReceivedAnswer, type TestCaller } from "../api/surfaces.fixture.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { createTakedowns } from "../service/takedowns.ts";
 import { verifySearchAnswer } from "../verifier/search-answer.ts";
 import { type Advertiser, budgetText, grossPrice, newAdvertiser, state } from "./ads.fixture.ts";
 import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
 import { jsonOf, product, sealAndPublish, sealHosted } from "./publishing.fixture.ts";
+import { registerInForce } from "./register-in-force.fixture.ts";
 import { removeOver, sealRemoval } from "./removal.fixture.ts";
 import { type FoundRow, type SearchChanges, searcherOf, wrongProducts } from "./sponsored.fixture.ts";
 
@@ -209,6 +211,22 @@ describe("a render of a sponsored row", () => {
         ["served", null],
       ]);
     }, patience);
+  });
+
+  it("is not charged while its product is taken down", async () => {
+    const before = await rendersOf(first);
+    const row = idOf(first, "b");
+    const { retrievalId } = await search(company);
+    const takedowns = createTakedowns(node.running.services);
+    const act = { by: "Ada", reason: "Complaint 4713" };
+    await takedowns.impose({ subject: row, statement_of_reasons: "Article 6 of the terms", act });
+    await registerInForce(node.running.services);
+    expect(codeOf(await render(retrievalId, row))).toEqual([409, "ad_unavailable", "ad_not_live"]);
+    await takedowns.lift({ subject: row, act });
+    await registerInForce(node.running.services);
+    await untilMarked("be");
+    expect((await render((await search(company)).retrievalId, row)).status).toBe(200);
+    expect(await rendersOf(first)).toBe((before ?? 0) + 1);
   });
 
   it("is confirmed for each search and each of its rows by itself", async () => {

@@ -1,14 +1,18 @@
 // What operators take out of serving at a running node with the program, and where everybody sees it: nothing serves it, its page says
 // so, its business reads why, and the audit log has who did it. And whom they do not let in any more.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ActorRef } from "../actors/messages/refs.ts";
 import { contractFetch } from "../api/contract.fixture.ts";
 import { newCaller, productSearch, send } from "../api/surfaces.fixture.ts";
 import type { Command } from "../cli/command.ts";
 import { opsAudit } from "../cli/ops/audit.ts";
 import { opsTakedown } from "../cli/ops/takedown.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
   type AttackNode,
   batchBody,
@@ -17,6 +21,7 @@ import {
   publishOver,
   readOver,
 } from "./attack.fixture.ts";
+import { publicReadsOf } from "./public-reads.ts";
 import { product, type TestBusiness } from "./publishing.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
 
@@ -106,6 +111,15 @@ describe("an operator takes down", () => {
     expect(lifted).toMatchObject({ code: 0, printed: expect.stringContaining("was lifted at") });
     expect(await serves(business, id)).toEqual({ found: true, served: true });
     expect(await takedown([id])).toMatchObject({ code: 1 });
+    const lines = await readFile(join(node.running.config.home, "notices.jsonl"), "utf8");
+    const notices = lines
+      .split("\n")
+      .flatMap((line) => (line.includes(id) ? [JSON.parse(line) as object] : []));
+    const told = { business_uuid: business.party.uuid, record_id: id, status_url: "/v1/takedowns" };
+    expect(notices).toMatchObject([
+      { ...told, state: "taken_down", statement_of_reasons: "Article 6 of the terms" },
+      { ...told, state: "lifted", statement_of_reasons: "Article 6 of the terms" },
+    ]);
     const { acts } = (await ops(`/ops/acts/${business.party.uuid}`)) as {
       acts: { act: string; by: string }[];
     };
@@ -182,6 +196,61 @@ describe("an operator takes down", () => {
       expect(await seen()).toEqual({ found: true, status: 200 });
     }
   });
+
+  it.each(["a record", "a business"])(
+    "%s, and its page says what the actor says, whoever has not heard of it",
+    async (what) => {
+      const { register, registerStore, records, recordIdOf } = node.running.services;
+      const business = await newBusiness(node);
+      expect(await publishOne(business)).toBe(200);
+      const { uuid } = business.party;
+      const id = recordIdOf(uuid, "products", "one");
+      const subject = what === "a record" ? id : uuid;
+      const takedown = (words: readonly string[]) =>
+        runRevoke([subject, ...words, ...answered, "--yes"], {
+          ...{ home: node.running.config.home, reply: null, command: opsTakedown },
+        });
+      const path = `/v1/verify/${id}?origin=${hashOf(product("one"))}`;
+      const page = async (more = "") =>
+        (await contractFetch(`${node.running.urls.verify_url}${path}${more}`)).json();
+      let change = 2_000_000;
+      /** The register says this from now on. */
+      const say = async (lifted_at: string | null) => {
+        change += 1;
+        const entry = { table: "takedown", partition: uuid, key: subject, change } as const;
+        const facts = { business_uuid: uuid, record_id: subject === uuid ? null : subject, lifted_at };
+        const body = { ...facts, statement_of_reasons: "", taken_down_at: "2026-01-01T00:00:00.000Z" };
+        await registerStore.put([{ ...entry, body: JSON.stringify(body) }]);
+        await register.refresh();
+        expect(register.takenDown.has(uuid, id)).toBe(lifted_at === null);
+      };
+      const before = new Date().toISOString();
+      expect((await takedown(["--impose", ...statement])).code).toBe(0);
+      expect(await serves(business, id)).toMatchObject({ served: false });
+      await say("2026-01-02T00:00:00.000Z");
+      const down = { status: "taken_down", removal: null, valid: true, checks: { served_at: "within" } };
+      expect(await page(`&served_at=${before}`)).toMatchObject(down);
+      expect((await takedown(["--lift"])).code).toBe(0);
+      expect(await serves(business, id)).toMatchObject({ served: true });
+      await say(null);
+      expect(await page()).toMatchObject({ status: "current", removal: null, valid: true });
+      await say("2026-01-02T00:00:00.000Z");
+      const head = await records.readHead(id);
+      if (head === null) throw new Error("The record has no head.");
+      await records.putHeads([{ ...head, live: false, change: head.change + 1 }]);
+      expect(await page()).toMatchObject({ status: "current", removal: null, valid: true });
+      // The lift reaches the records of a business one page after another.
+      const { actors } = node.running.services;
+      const ask = async (to: ActorRef<"business">, command: { readonly type: string }) => {
+        const reply = await actors.ask(to, rubbish(command));
+        return command.type === "record.read" ? { head: { ...head, unserved: true } } : reply;
+      };
+      const services = { ...node.running.services, actors: rubbish({ ask }) };
+      const { verifyPage } = publicReadsOf(services, node.running.urls.verify_url);
+      const asked = { recordId: id, origin: hashOf(product("one")), cert: null, servedAt: null };
+      expect(await verifyPage.find(asked)).toMatchObject({ status: "taken_down" });
+    },
+  );
 
   it("everything of a business, also what it publishes meanwhile; what does not exist is refused", async () => {
     const business = await newBusiness(node);

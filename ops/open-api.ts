@@ -114,7 +114,7 @@ const reads: readonly Operation[] = [
   ),
   read(
     "/ops/purges/:business_uuid",
-    "Deletions of a business in their order, with the proofs of their purges; a page is made of 100 removals, and withdrawals are left out",
+    "Deletions and ordered purges of a business in their order, with the proofs of their purges; a page is made of 100 removals, and withdrawals are left out",
     purgePage,
     { parameters: [parameter("path", "business_uuid", "UUID of the business."), after] },
   ),

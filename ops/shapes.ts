@@ -329,7 +329,7 @@ const latePurge = named(
   "LatePurge",
   object({
     business_uuid: uuid,
-    purges: described(count, "How many are due, as far as the last attempt looked: 200 at most."),
+    purges: described(count, "How many are due, as far as the last attempt looked: 300 at most."),
     oldest_deleted_at: moment("When the oldest of these deletions was accepted."),
     limit_at: moment("30 days after it: by then its bytes have to be purged."),
     waits_for: described(
@@ -370,9 +370,18 @@ const purgeState = named(
       count,
       "The newest version that the deletion concerns; it concerns all before it as well.",
     ),
-    document_hash: described(hash, "Of the sealed document, which is kept."),
+    document_hash: described(
+      hash,
+      "Of the sealed document, which is kept; of an ordered purge, a hash that names the order.",
+    ),
     number: described(count, "Its place among the pushes and removals of the business."),
-    deleted_at: moment("When the document was accepted."),
+    ground: described(
+      nullable(anyText),
+      "The ground in law of a purge that operators ordered; null for a deletion by the business.",
+    ),
+    deleted_at: moment(
+      "When the deletion took effect: when its document was accepted or, if it waited for an operator, released; or when the purge was ordered.",
+    ),
     due_at: described(timestamp, "When the purge begins."),
     limit_at: moment("30 days after `deleted_at`."),
     state: described(
@@ -385,6 +394,6 @@ const purgeState = named(
 
 export const purgePage = object({
   business_uuid: anyText,
-  purges: described(listOf(purgeState), "The deletions in their order."),
+  purges: described(listOf(purgeState), "The deletions and ordered purges in their order."),
   next_after: described(nullable(count), "For the next page; null on the last."),
 });

@@ -113,7 +113,7 @@ const sections = [
     name: "unsigned_members",
     title: "What no signature covers",
     rules: [
-      "Every member of an answer with a receipt is signed, or follows from what is signed, but for these. A verifier compares all others, names these in its report, and says of a member that it does not know that it was not checked.",
+      "Every member of an answer with a receipt, and of one record of a business's own catalogue, is signed, or follows from what is signed, but for these. A verifier compares all others, names these in its report, and says of a member that it does not know that it was not checked.",
       ...unsignedMembers.map(({ answer, member, why }) => `${answer}, \`${member}\`: ${why}.`),
     ],
   },

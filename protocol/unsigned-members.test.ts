@@ -4,6 +4,7 @@ import type { JsonValue } from "./canonical-json.ts";
 import { type AnswerName, unsignedMembers } from "./unsigned-members.ts";
 import { poolAnswer } from "./wire/ad-requests.ts";
 import { adItem } from "./wire/ads.ts";
+import { catalogueRecord } from "./wire/catalogue.ts";
 import { fetchedRecord, searchAnswer } from "./wire/retrieval.ts";
 
 const published: Readonly<Record<AnswerName, JsonValue>> = {
@@ -11,6 +12,7 @@ const published: Readonly<Record<AnswerName, JsonValue>> = {
   fetch: fetchedRecord.schema,
   ad_pool: poolAnswer.schema,
   ad_item: adItem.schema,
+  catalogue: catalogueRecord.schema,
 };
 
 /** The schemas of a member, with what stands on the way to it; a row has one for each collection. */

@@ -10,7 +10,7 @@ interface UnsignedMember {
   readonly why: string;
 }
 
-export type AnswerName = "search" | "fetch" | "ad_pool" | "ad_item";
+export type AnswerName = "search" | "fetch" | "ad_pool" | "ad_item" | "catalogue";
 
 export const unsignedMembers = [
   {
@@ -63,6 +63,26 @@ export const unsignedMembers = [
     answer: "ad_item",
     member: "/row/ai_policy_bits/action",
     why: "the service may withhold the bit `purchase`; every other bit follows from the sealed AI policy",
+  },
+  {
+    answer: "catalogue",
+    member: "/record_id",
+    why: "only the service can derive it from the business's own id, which is sealed",
+  },
+  {
+    answer: "catalogue",
+    member: "/live_in",
+    why: "it is asked of each region when it is answered",
+  },
+  {
+    answer: "catalogue",
+    member: "/last_updated",
+    why: "the answer has no sidecar. That of a fetch has it",
+  },
+  {
+    answer: "catalogue",
+    member: "/source",
+    why: "the answer has no sidecar. That of a fetch has it",
   },
 ] as const satisfies readonly UnsignedMember[];
 

@@ -3,7 +3,7 @@
 //   AR1. A render and a click of an item happen once; what was answered first is answered again.
 //   AR2. The service is never in the redirect path: a statement says that something was shown or followed, and leads nowhere.
 //   AR3. A render is answered once the campaign has charged it. If it cannot, the ad must not be shown. Neither render nor click of
-//        what does not stand any more is confirmed (ad-standing.ts).
+//        what does not stand any more is confirmed (ad-standing.ts), and no render of what was taken down.
 
 import type { RenderRefusal } from "../actors/messages/ads.ts";
 import { campaignRef, keyRef, poolRef } from "../actors/messages/refs.ts";
@@ -35,7 +35,7 @@ import { answerJson, isRefused, type Outcome, type Refused, refused } from "./an
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
-import type { MaybeLater } from "./register.ts";
+import type { MaybeLater, Register } from "./register.ts";
 import {
   findSponsoredRow,
   type RenderedItem,
@@ -47,7 +47,7 @@ export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDe
   readonly crypto: IdempotencyDeps["crypto"] & Pick<CryptoPort, "sha256">;
   readonly items: Pick<AdItems, "labelOf" | "isServed">;
   readonly book: Pick<AdBook, "of">;
-  readonly register: StandingRegister;
+  readonly register: StandingRegister & Pick<Register, "takenDown">;
   readonly tokens: AdTokens;
   readonly clock: Clock;
 }
@@ -128,10 +128,12 @@ async function charge(
   const { retrievalId, region, index, ad, servedAtMs } = item;
   const standing = stands(deps, ad.ad_id);
   const isStanding = standing instanceof Promise ? await standing : standing;
+  const { ad_id, record_id = ad_id } = shown;
+  const isTakenDown = [ad_id, record_id].some((id) => deps.register.takenDown.has(ad.business_uuid, id));
   const reply = await deps.actors.ask(campaignRef(ad.business_uuid, ad.campaign_id), {
     type: "render.charge",
     ...{ pool: poolRef(retrievalId, region).id, index, ad_id: ad.ad_id, company, format },
-    is_served: deps.items.isServed(ad.business_uuid) && isStanding,
+    is_served: deps.items.isServed(ad.business_uuid) && isStanding && !isTakenDown,
     served_at_ms: servedAtMs,
   });
   if (reply.status === "expired") return renderExpired();
@@ -187,7 +189,7 @@ const refusals: Readonly<Record<RenderRefusal, string>> = {
     "Your company has rendered as much of its campaign as one company may for now. It is not charged: do not show it.",
   campaign_not_running: "Its campaign does not run any more. It is not charged: do not show it.",
   ad_not_live:
-    "Its advertiser took it back, its certificate is not active any more, or its seal does not stand any more. It is not charged: do not show it.",
+    "Its advertiser took it back, the operators took it down, its certificate is not active any more, or its seal does not stand any more. It is not charged: do not show it.",
 };
 
 /** What this node has not heard of yet is judged by its campaign alone. */

@@ -1,9 +1,9 @@
-// What operators read of the purges of a business: every deletion in its order, when its bytes are to be purged, and the proof
-// once they are. All of it comes from the business's journal. And the purge that they order because the law does.
+// What operators read of the purges of a business: every deletion and every purge that the law ordered, in their order, when the bytes are
+// to be purged, and the proof once they are. All of it comes from the business's journal. And how they order such a purge.
 
 import type { RegisterAct } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { Purged, Removal } from "../actors/messages/removal.ts";
+import { appliedAt, type Purge, type Purged, type PurgeOrder } from "../actors/messages/removal.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { hashOf, type Sha256 } from "../protocol/hash.ts";
@@ -25,6 +25,8 @@ export interface PurgeState {
   readonly generation: number;
   readonly document_hash: string;
   readonly number: number;
+  /** Of a purge that the law ordered; null for a deletion by the business. */
+  readonly ground: string | null;
   readonly deleted_at: string;
   readonly due_at: string;
   readonly limit_at: string;
@@ -50,7 +52,7 @@ export interface PurgeReadDeps {
   readonly clock: { now(): number };
 }
 
-/** The deletions of a business after the one with this number, oldest first. */
+/** The deletions and ordered purges of a business after the one with this number, oldest first. */
 export async function readPurges(
   { actors, clock }: PurgeReadDeps,
   businessUuid: string,
@@ -61,27 +63,35 @@ export async function readPurges(
   const found = await Promise.all(
     places.map(({ document_hash }) => actors.ask(business, { type: "removal.read", document_hash })),
   );
-  const purges = found.flatMap(({ removal, purged }) =>
-    removal?.purge_at_ms === undefined
-      ? []
-      : [stateOf(removal, { dueMs: removal.purge_at_ms, purged, nowMs: clock.now() })],
-  );
+  const nowMs = clock.now();
+  const purges = found.flatMap(({ removal, order, purged }) => {
+    if (order !== null) return [stateOf(order, { ...momentsOf(order), purged, nowMs })];
+    if (removal?.purge_at_ms === undefined) return [];
+    const moments = { dueMs: removal.purge_at_ms, deleted_at: appliedAt(removal), ground: null };
+    return [stateOf(removal, { ...moments, purged, nowMs })];
+  });
   return { purges, next_after: places.length < pageMax ? null : (places.at(-1)?.number ?? null) };
 }
 
+/** An order is due at once. */
+function momentsOf({ ordered_at, ground }: PurgeOrder) {
+  return { dueMs: Date.parse(ordered_at), deleted_at: ordered_at, ground };
+}
+
+interface StateFacts extends Pick<PurgeState, "deleted_at" | "ground"> {
+  readonly dueMs: number;
+  readonly purged: Purged | null;
+  readonly nowMs: number;
+}
+
 function stateOf(
-  removal: Removal,
-  {
-    dueMs,
-    purged,
-    nowMs,
-  }: { readonly dueMs: number; readonly purged: Purged | null; readonly nowMs: number },
+  { record_id, collection, generation, document_hash, number }: Omit<Purge, "due_ms" | "deleted_at_ms">,
+  { deleted_at, ground, dueMs, purged, nowMs }: StateFacts,
 ): PurgeState {
-  const { record_id, collection, generation, document_hash, number, received_at } = removal;
   return {
-    ...{ record_id, collection, generation, document_hash, number, deleted_at: received_at },
+    ...{ record_id, collection, generation, document_hash, number, ground, deleted_at },
     due_at: formatTimestamp(dueMs),
-    limit_at: formatTimestamp(Date.parse(received_at) + limitMs),
+    limit_at: formatTimestamp(Date.parse(deleted_at) + limitMs),
     state: purged !== null ? "purged" : dueMs <= nowMs ? "due" : "owed",
     proof: purged === null ? null : proofOf(purged),
   };

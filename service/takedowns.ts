@@ -1,7 +1,8 @@
 // What operators take out of serving, one record or a whole business, and what a business reads of it.
 //   TK1. Everything is decided by the party's actor, which keeps who asked for it and why. Readers of every region follow within
 //        `freshMs` of their register once their store has it; the rows leave the indexes, and return, as work of the actor.
-//   TK2. A takedown changes serving and nothing else: seals, certificates and what the business may publish stay as they are.
+//   TK2. A takedown changes serving: seals, certificates and what the business may publish stay as they are. A business file that is not
+//        served declares no brands and no domains (SF1 in actors/business/served-files.ts).
 //   TK3. The business reads the statement of reasons. Who acted, and the reason for the record of acts, are the operators' alone.
 
 import type { RegisterAct } from "../actors/messages/business.ts";

@@ -4,9 +4,11 @@
 //   VP1. Whether the seal of the version still stands is decided by the verifier's rule (verifier/standing.ts) over the register of
 //        this region, as in verify.ts: of the same bytes, page and verification say the same at any moment.
 //   VP2. As there, what the register may only not have heard of is no reason until it was refreshed.
+//   VP3. Of bytes that the register and the store of this region do not both have as served, the business's actor says whether they are:
+//        of a takedown, the register and the store hear at different moments.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
-import type { Removal } from "../actors/messages/removal.ts";
+import { appliedAt, type Removal } from "../actors/messages/removal.ts";
 import type { TakedownFacts } from "../actors/messages/serving.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
@@ -34,7 +36,7 @@ import { type Answer, isRefused, type Outcome, type Refused, refused } from "./a
 import { allConfirmedAt, domainsIn, domainsShown, endpointsStatus } from "./domain-standing.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
-import { readPurgeOrder, readRemoval } from "./removal-read.ts";
+import { type RecordNow, readPurgeOrder, readRecordNow } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import { acceptedFault, registerReasons, type Standing, type Standings } from "./standing.ts";
 import { mandatesThen } from "./verify-evidence.ts";
@@ -189,18 +191,20 @@ async function findVersion(
   if (published === null) return null;
   const { head } = published;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
-  // The register may be ahead of the head, and behind it.
-  const takedown = register.takenDown.of(businessUuid, recordId);
-  const isCurrent = head.live && head.hash === hash && takedown === null;
   const { generation } = published;
-  const removal = isCurrent
+  const told = register.takenDown.of(businessUuid, recordId);
+  const isServedHere = head.live && head.hash === hash && told === null;
+  const now = isServedHere
     ? null
-    : await readRemoval(actors, businessUuid, { record_id: recordId, generation });
+    : await readRecordNow(actors, businessUuid, { record_id: recordId, generation });
+  const { removal = null, takedown = told } = now ?? {};
+  const isCurrent = isServedHere || isServedByNow(now, generation);
   const order = isCurrent ? null : await readPurgeOrder(actors, businessUuid, { recordId, generation });
+  const isOut = takedown !== null || now?.head?.unserved === true;
   return {
     businessUuid,
     type: type as CollectionName,
-    status: isCurrent ? "current" : statusOf(published, { takedown, removal, order }),
+    status: isCurrent ? "current" : statusOf(published, { isOut, removal, order }),
     certId,
     published,
     removal,
@@ -213,6 +217,13 @@ async function findVersion(
   };
 }
 
+/** See VP3. Serving is told of each version in turn, so one that is live and not kept out is served, or is about to be. */
+function isServedByNow(now: RecordNow | null, generation: number): boolean {
+  if (now === null || now.takedown !== null) return false;
+  const { head } = now;
+  return head !== null && head.generation === generation && head.live && head.unserved !== true;
+}
+
 /**
  * Why a version is not current. One that was deleted stays so, whatever came after; only the document tells that, and until it is at
  * hand, the version counts as withdrawn, or as superseded once the record is published again. What its business did itself counts
@@ -220,12 +231,12 @@ async function findVersion(
  */
 function statusOf(
   { head, isPurged, generation }: PublishedVersion,
-  { takedown, removal, order }: Pick<Version, "removal" | "takedown" | "order">,
+  { isOut, removal, order }: Pick<Version, "removal" | "order"> & { readonly isOut: boolean },
 ): Version["status"] {
   if (isPurged) return "purged";
   if (order !== null || removal?.action === "delete") return "deleted";
   if (removal === null && generation < head.generation) return "superseded";
-  if (removal === null && takedown !== null) return "taken_down";
+  if (removal === null && isOut) return "taken_down";
   return head.live ? "superseded" : "withdrawn";
 }
 
@@ -324,12 +335,13 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
 
 function removalOf({ removal, removalFault }: JudgedVersion): Findings["removal"] {
   if (removal === null) return null;
-  const { action, document, received_at, seal } = removal;
+  const { action, document, received_at, applied_at, seal } = removal;
   const bytes = utf8(document);
   const opened = parseWithdrawal(bytes);
   if (!opened.ok) throw new Error(`The stored document of ${removal.record_id} cannot be read.`);
   return {
     ...{ action, at: opened.value.at, received_at },
+    ...(applied_at === undefined ? {} : { applied_at }),
     ...{ document_base64: toBase64(bytes), seal: JSON.parse(seal) as Envelope },
     ...(removalFault === null ? {} : { reason: removalFault.code }),
   };
@@ -353,7 +365,7 @@ function servedAtCheck(
   const isUntouched = takedown === null && head.change === sidecar.change;
   if ((isServed && isUntouched) || endedAtMs !== null) return "within";
   // Nothing happened to the record between the version and this document.
-  const removedAt = removal?.change === sidecar.change + 1 ? removal.received_at : null;
+  const removedAt = removal?.change === sidecar.change + 1 ? appliedAt(removal) : null;
   const isTakenDown = removal === null && order === null && fault === null && generation === head.generation;
   const endedAt = removedAt ?? (isTakenDown ? takedown?.taken_down_at : null) ?? null;
   const ended = endedAt === null ? null : Date.parse(endedAt);

@@ -14,6 +14,7 @@ import {
   passkeySeal,
   publishedKeys,
   recordBytes,
+  recordId,
   sealedMandate,
   sidecarEnvelope,
   sidecarFacts,
@@ -80,6 +81,15 @@ export async function memberSubjects(crypto: {
     ),
     subject("a fetched business file", "fetch", businessFile(scene), (body) =>
       verifier.fetchAnswer(body, evidence),
+    ),
+    subject(
+      "a record of a catalogue",
+      "catalogue",
+      catalogueBody(scene),
+      (body) => verifier.catalogueAnswer(body, { ...evidence, mandate, businessUuid: business.uuid }),
+      {
+        open: /^ai_policy$/,
+      },
     ),
     subject("a pool of ads", "ad_pool", await pool(scene), (body) => verifier.poolAnswer(body), {
       open: /\/images$/,
@@ -173,6 +183,22 @@ function businessFile({ service, business }: World): string {
     endpoints: { status: "authorised", items: endpoints },
   });
 }
+
+function catalogueBody({ business }: World): string {
+  const others = [recordBytes({ product_name: "Assam" }), bytes];
+  const members = {
+    ...{
+      record_id: recordId,
+      business_product_id: JSON.parse(text(bytes)).business_product_id,
+      type: "products",
+    },
+    ...{ record: null, seal: batchSeal(business, others, 1), live_in: ["eu-west1"] },
+    ...{ last_updated: "2026-03-01T12:00:02.000Z", source: "api" },
+  };
+  return JSON.stringify(members).replace('"record":null', () => `"record":${text(bytes)}`);
+}
+
+const text = (given: Uint8Array): string => new TextDecoder().decode(given);
 
 async function pool({ service, business }: World): Promise<string> {
   const items = [await makeAdItem(service, business)];

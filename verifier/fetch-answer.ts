@@ -187,7 +187,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
 }
 
 /** The certificates of the business; where its keys are known, the history must include the issuance that they name. */
-function certificatesOf(
+export function certificatesOf(
   trust: Trust,
   uuid: string,
   answer: JsonValue,
@@ -197,7 +197,7 @@ function certificatesOf(
   return history.ok && keys !== null ? (withheldFault(history.value, keys) ?? history) : history;
 }
 
-function certificateCheck(
+export function certificateCheck(
   certificates: Verdict<CertificateHistory> | null,
   keys: BusinessKeys | null,
   stale: string | null,
@@ -259,7 +259,7 @@ function policyCheck(
 }
 
 /** A mandate that is given counts for the seal of an integration key; it has to be genuine in any case. */
-function mandateCheck(
+export function mandateCheck(
   trust: Trust,
   mandate: JsonValue | undefined,
   keys: BusinessKeys | null,

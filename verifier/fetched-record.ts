@@ -98,7 +98,8 @@ function policyOf(value: JsonValue | undefined): Verdict<Omit<FetchedPolicy, "by
   return ok({ version, seal });
 }
 
-function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {
+/** The exact bytes of a member; null for one that is absent or null. */
+export function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {
   const member = text === null ? null : exactMember(text, ...path);
   return member === null || member.trim() === "null" ? null : utf8(member);
 }

@@ -26,6 +26,7 @@ import type { VerifyStatement } from "../protocol/verify-statement.ts";
 import { type AdEvidence, verifyAdItem } from "./ad-item.ts";
 import type { AnswerEvidence } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
+import { type CatalogueEvidence, verifyCatalogueAnswer } from "./catalogue-answer.ts";
 import {
   type CertificateHistory,
   certificateAt,
@@ -142,6 +143,8 @@ export interface Verifier {
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the body of a fetch answer, exactly as received. */
   fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+  /** Checks the body of one record of a business's own catalogue, exactly as received. */
+  catalogueAnswer(body: Uint8Array, evidence: CatalogueEvidence): Report;
   /** Checks the body of a pool of ads, exactly as received. */
   poolAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
   /** Checks the item of an ad, as the exact bytes that a pool served or as parsed JSON. */
@@ -247,6 +250,7 @@ function verifierOf(trust: Trust): Verifier {
     logConsistency: (first, second, proof) => verifyLogConsistency(trust, first, second, proof),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
+    catalogueAnswer: (body, evidence) => verifyCatalogueAnswer(trust, body, evidence),
     poolAnswer: (body, evidence) => verifyPoolAnswer(trust, body, evidence),
     adItem: (item, evidence) => verifyAdItem(trust, item, evidence),
   };

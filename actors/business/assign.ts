@@ -61,7 +61,8 @@ export function assignChunk(
     ...nameRows(command.refused, view),
     answers.write(asked, reply),
   );
-  const named = nameInFiles(filesIn(command.leaves, assignments), view);
+  const takenDown = [...changed].flatMap(([id, head]) => (head.taken_down ? [id] : []));
+  const named = nameInFiles(filesIn(command.leaves, assignments), view, new Set(takenDown));
   return {
     reply,
     events: [

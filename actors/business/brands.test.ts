@@ -51,6 +51,64 @@ function entryOf(business: Business): PartyFacts {
 
 const brandsOf = (business: Business) => entryOf(business).brands;
 
+const change = (business: Business, record_id: string | null, type: "impose" | "lift") =>
+  type === "impose"
+    ? business.send({ type: "takedown.impose", record_id, statement_of_reasons: "Article 6", act })
+    : business.send({ type: "takedown.lift", record_id, act });
+
+describe("what a business file names that is taken down", () => {
+  const declared = (business: Business) => {
+    const { brands, domains = [] } = entryOf(business);
+    return { owned: brands?.owned, sold: brands?.sold, domains: domains.map(({ domain }) => domain) };
+  };
+  const nothing = { owned: [], sold: [], domains: [] };
+  const all = { owned: ["Fellside"], sold: ["Harrier"], domains: ["shop.example"] };
+
+  it("is set aside until it comes back, also what was published meanwhile (SF1)", () => {
+    const business = open();
+    business.send({ type: "brand.confirm", name: "Rowe", confirmed: true });
+    publish(business, 0, { owned: ["Fellside"], sold: ["Harrier"] });
+    expect(declared(business)).toEqual(all);
+    change(business, file(0), "impose");
+    expect(declared(business)).toEqual(nothing);
+    expect(brandsOf(business)?.confirmed).toEqual(["Rowe"]);
+    change(business, file(0), "lift");
+    expect(declared(business)).toEqual(all);
+    change(business, file(0), "impose");
+    publish(business, 0, { owned: ["Larkfield"] });
+    expect(declared(business)).toEqual(nothing);
+    publish(business, 1, { sold: ["Other"] });
+    expect(declared(business)).toEqual({ owned: [], sold: ["Other"], domains: ["shop.example"] });
+    change(business, file(0), "lift");
+    expect(declared(business)).toMatchObject({ owned: ["Larkfield"], sold: ["Other"] });
+  });
+
+  it("is forgotten with its version (SF2)", () => {
+    const business = open();
+    publish(business, 0, { owned: ["Fellside"] });
+    change(business, file(0), "impose");
+    const removal = { action: "withdraw", at: "", document_hash: "d", sealed: sealedRemoval } as const;
+    business.send({ type: "record.remove", record_id: file(0), ...removal });
+    expect(business.rows(93)).toEqual([]);
+    change(business, file(0), "lift");
+    expect(declared(business)).toEqual(nothing);
+  });
+
+  it("is said by nothing of a business that is taken down, and is said again afterwards (SF1)", () => {
+    const business = open();
+    publish(business, 0, { owned: ["Fellside"] });
+    change(business, null, "impose");
+    expect(declared(business)).toEqual(nothing);
+    publish(business, 1, { sold: ["Harrier"] });
+    change(business, file(0), "impose");
+    expect(declared(business)).toEqual(nothing);
+    change(business, null, "lift");
+    expect(declared(business)).toEqual({ ...all, owned: [] });
+    change(business, file(0), "lift");
+    expect(declared(business)).toEqual(all);
+  });
+});
+
 describe("the brands of a business", () => {
   it("are in its register entry while a served file names them, each once, beside its domains (C1)", () => {
     const business = open();

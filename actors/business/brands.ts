@@ -37,6 +37,11 @@ export function selectBrands(): readonly RowSelection[] {
   return [brandsOfFiles.selectPage(brandFilesMax)];
 }
 
+/** What the file of this record declares now. */
+export function brandsOfFile(recordId: string, view: BusinessView): DeclaredBrands | null {
+  return brandsOfFiles.readAll(view).find(({ k2 }) => k2 === recordId)?.value ?? null;
+}
+
 export interface BrandChange {
   readonly declared: Omit<BrandFacts, "confirmed">;
   readonly puts: readonly PartitionRow[];

@@ -60,6 +60,7 @@ import {
   heldDeletions,
   purged,
   purgeOrders,
+  purgeOrdersByHash,
   removals,
   selectAdmissions,
   selectRegister,
@@ -119,6 +120,7 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
       reply: {
         removal: removals.read(view, command.document_hash) ?? null,
         held: heldDeletions.read(view, command.document_hash) ?? null,
+        order: purgeOrdersByHash.read(view, command.document_hash) ?? null,
         purged: purged.read(view, command.document_hash) ?? null,
       },
     }),
@@ -239,7 +241,9 @@ function rowsForRemovals(
     case "serving.restate":
       return selectForRestate(command);
     case "removal.read":
-      return [removals, heldDeletions, purged].map((table) => table.select([command.document_hash]));
+      return [removals, heldDeletions, purgeOrdersByHash, purged].map((table) =>
+        table.select([command.document_hash]),
+      );
     case "purge.order":
       return [...selectForRemoval(command, uuid), purgeOrders.select([command.record_id])];
     case "purge.orders":
@@ -249,7 +253,7 @@ function rowsForRemovals(
     case "deletion.decide":
       return selectForRemoval(command, uuid);
     case "purges.due":
-      return selectDue(now);
+      return selectDue(command, now);
     case "purges.forget":
       return selectForget(command, now);
     case "purges.done":

@@ -111,6 +111,16 @@ function makeRoom(rows: Rows): boolean {
   return oldest !== undefined && rows.delete(oldest[0]);
 }
 
+/** The watched domains that the file of this record names now. */
+export function domainsOfFile(recordId: string, view: BusinessView): readonly string[] {
+  return domainsOfFiles.read(view, recordId) ?? [];
+}
+
+/** What the party's entry says of the domains while the business is not taken down (K3). */
+export function watchedFacts(view: BusinessView): readonly DomainFacts[] {
+  return factsOf(rowsOf(view));
+}
+
 export function dueDomains(view: BusinessView): { readonly domains: readonly string[] } {
   const due = watchedOf(rowsOf(view)).filter(([, { next_at_ms }]) => next_at_ms <= view.nowMs);
   return { domains: due.map(([domain]) => domain) };
@@ -181,15 +191,23 @@ function changeOf(
   return {
     puts: changed.map(([domain, row]) => domains.write(domain, row)),
     deletes: gone.map((domain) => domains.key(domain)),
-    facts: watchedOf(rows).map(([domain, row]) => domainFacts(domain, row)),
+    facts: factsOf(rows),
   };
 }
 
-/** Writes these facts into the party's entry, unless it says so already. */
-export function registerParty(
-  facts: Pick<PartyFacts, "domains" | "brands">,
-  view: BusinessView,
-): Pick<DomainChange, "events" | "puts"> {
+function factsOf(rows: ReadonlyMap<string, DomainRow>): readonly DomainFacts[] {
+  return watchedOf(rows).map(([domain, row]) => domainFacts(domain, row));
+}
+
+type Declared = Pick<PartyFacts, "domains" | "brands">;
+
+/** Writes these facts into the party's entry, unless it says so already. While the business is taken down it says none (SF1 in served-files.ts). */
+export function registerParty(facts: Declared, view: BusinessView): Pick<DomainChange, "events" | "puts"> {
+  return view.snapshot.context.takenDown ? { events: [], puts: [] } : writeParty(facts, view);
+}
+
+/** The same, whether the business is taken down or not. */
+export function writeParty(facts: Declared, view: BusinessView): Pick<DomainChange, "events" | "puts"> {
   const key = partyKey(view.id);
   const known = registerEntries.read(view, key);
   if (known === undefined) return { events: [], puts: [] };

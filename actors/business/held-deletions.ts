@@ -1,6 +1,7 @@
 // Deletions that wait for an operator: a thief of the keys must not destroy what shows what was done with them (X3 in remove.ts).
 //   HD1. A held deletion changes nothing of its record. Released, it is done as if it had just been received, unless the record was
 //        published again after its document; rejected, it is never done, however often it is sent.
+//        So its bytes are purged as long after the release as those of any other deletion after it was received.
 //   HD2. A decision stands, and is an act with a name and a reason.
 
 import type { BusinessEvent } from "../../machines/business.ts";
@@ -8,7 +9,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import type { HeldDeletion } from "../messages/removal.ts";
+import type { HeldDeletion, RemoveRecord } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { applyRemoval, isTooEarly } from "./remove.ts";
@@ -44,9 +45,9 @@ export function decideDeletion(
   if (released && isTooEarly(held, head))
     return refused("at_not_later", "The record was published again after this deletion was written.");
   const change = lastNumber(view, view.snapshot.context.change) + 1;
-  const { decided: _waiting, ...command } = held;
-  const applied = released ? applyRemoval(command, head, view) : {};
-  const decided = { released, at: formatTimestamp(view.nowMs) };
+  const at = formatTimestamp(view.nowMs);
+  const applied = released ? applyRemoval(dueLater(held, view), head, view, { applied_at: at }) : {};
+  const decided = { released, at };
   const done = { act: "deletion.decide", entry: `deletion/${document_hash}`, change };
   return {
     ...applied,
@@ -62,6 +63,13 @@ export function decideDeletion(
       ...(applied.puts ?? []),
     ],
   };
+}
+
+/** A deletion states its time of purge when it is received; it waits for that time from now on. */
+function dueLater({ decided: _waiting, ...command }: HeldDeletion, { nowMs }: BusinessView): RemoveRecord {
+  const { purge_at_ms, sealed } = command;
+  if (purge_at_ms === undefined) return command;
+  return { ...command, purge_at_ms: nowMs + purge_at_ms - Date.parse(sealed.received_at) };
 }
 
 function refused(code: string, detail: string): Decision<RegisterReply, BusinessEvent> {

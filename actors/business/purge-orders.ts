@@ -1,5 +1,6 @@
 // Purges that the law orders: an operator has a record deleted and its bytes purged at once, without a document of the business.
-//   PO1. An order concerns every version that there is of the record; it is kept with its ground for as long as the business exists.
+//   PO1. An order concerns every version that there is of the record; it is kept with its ground for as long as the business exists, and has
+//        its place in the order of withdrawals and deletions.
 //   PO2. An order that is repeated changes nothing, unless the record was published again since.
 //   PO3. What follows is what follows a deletion (Y1 to Y3 in purge.ts): hash, seal and leaf of each version stay.
 
@@ -11,7 +12,7 @@ import type { PurgeOrder } from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { takeOut } from "./remove.ts";
-import { heads, purgeOrders } from "./rows.ts";
+import { heads, purgeOrders, purgeOrdersByHash, removalOrder } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -37,15 +38,16 @@ export function orderPurge(
     return { reply: { status: "done" } };
   const ordered_at = formatTimestamp(view.nowMs);
   const { collection, generation } = head;
-  const order: PurgeOrder = { record_id, collection, generation, document_hash, ground, ordered_at };
   const out = takeOut(
     {
       ...{ record_id, document_hash, action: "delete", purge_at_ms: view.nowMs },
-      sealed: { received_at: ordered_at },
+      received_at: ordered_at,
     },
     head,
     view,
   );
+  const { number } = out.place;
+  const order: PurgeOrder = { record_id, collection, generation, document_hash, number, ground, ordered_at };
   const change = lastNumber(view, view.snapshot.context.change) + 1;
   const done = { act: "purge.order", entry: `record/${record_id}`, change };
   return {
@@ -54,6 +56,8 @@ export function orderPurge(
     puts: [
       ...out.puts,
       purgeOrders.write(record_id, order, { k: generation }),
+      purgeOrdersByHash.write(document_hash, order),
+      removalOrder.write(document_hash, document_hash, { k: number }),
       actRow(act, done, view.nowMs),
     ],
     deletes: out.deletes,

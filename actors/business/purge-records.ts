@@ -27,24 +27,64 @@ export async function purgeRecords(
   ports: Ports,
   context: ActivityContext<"business">,
 ): Promise<{ readonly type: "purges.done"; readonly purged: readonly Purged[] }> {
-  const due = await context.ask(context.actor, { type: "purges.due", limit: purgesMax });
-  const purged = await purgeDue(ports, due.purges, context).catch((error: unknown) => {
+  const due = await findDue(ports.records, context);
+  const purged = await purgeReady(ports, due, context).catch((error: unknown) => {
     ports.latePurges?.note(lateAfter(error, context.actor.id, due));
     throw error;
   });
-  if (due.waiting.length === 0) ports.latePurges?.forget(context.actor.id);
-  else ports.latePurges?.note(lateBehindPush(context.actor.id, due));
+  if (due.waiting.length > 0) ports.latePurges?.note(lateBehindPush(context.actor.id, due));
+  else if (due.served.length === 0) ports.latePurges?.forget(context.actor.id);
   return { type: "purges.done", purged };
 }
 
-function lateAfter(error: unknown, business_uuid: string, { purges, waiting }: DuePurges): LatePurges {
+interface Due {
+  readonly ready: readonly Purge[];
+  /** Those of records that the store still serves (Z2). */
+  readonly served: readonly Purge[];
+  /** Those that wait for an earlier push. */
+  readonly waiting: readonly Purge[];
+  readonly push_id: string | null;
+}
+
+/** The first purges that are ready, and some of those that are due before and wait: none of these keeps back what is due after it. */
+async function findDue(records: RecordStore, context: ActivityContext<"business">): Promise<Due> {
+  const found = { ready: [] as Purge[], served: [] as Purge[], waiting: [] as Purge[] };
+  let push_id: string | null = null;
+  for (let after: DuePurges["next"] = null; ; ) {
+    const page: DuePurges = await context.ask(context.actor, { type: "purges.due", after });
+    for (const purge of page.purges)
+      ((await isServed(records, purge)) ? found.served : found.ready).push(purge);
+    found.waiting.push(...page.waiting);
+    push_id ??= page.push_id;
+    for (const list of Object.values(found)) list.splice(purgesMax);
+    after = page.next;
+    if (after === null || found.ready.length === purgesMax) return { ...found, push_id };
+  }
+}
+
+/** The store of a region that was taken over may be behind its business (Z2). */
+async function isServed(records: RecordStore, { record_id, generation }: Purge): Promise<boolean> {
+  const head = await records.readHead(record_id);
+  return head?.live === true && head.generation <= generation;
+}
+
+async function purgeReady(
+  ports: Ports,
+  { ready, served: [served] }: Due,
+  context: ActivityContext<"business">,
+): Promise<readonly Purged[]> {
+  if (ready.length === 0 && served !== undefined) throw new Error(`${served.record_id} is still served.`);
+  return purgeDue(ports, ready, context);
+}
+
+function lateAfter(error: unknown, business_uuid: string, { ready, served, waiting }: Due): LatePurges {
   const regions = error instanceof RegionsAway ? error.regions : [];
   const detail = error instanceof Error ? error.message : String(error);
-  const late = { business_uuid, purges: [...purges, ...waiting], push_id: null, regions, detail };
+  const late = { business_uuid, purges: [...ready, ...served, ...waiting], push_id: null, regions, detail };
   return { ...late, waits_for: regions.length > 0 ? "region" : "store" };
 }
 
-function lateBehindPush(business_uuid: string, { waiting: purges, push_id }: DuePurges): LatePurges {
+function lateBehindPush(business_uuid: string, { waiting: purges, push_id }: Due): LatePurges {
   const detail = `Push ${push_id} was accepted before the deletion and is not finished.`;
   return { business_uuid, purges, waits_for: "push", regions: [], push_id, detail };
 }
@@ -82,9 +122,6 @@ async function forgetTexts(purge: Purge, { actor, ask }: ActivityContext<"busine
 /** The versions that the deletion concerns, with what remains of each. */
 async function versionsOf(records: RecordStore, purge: Purge): Promise<readonly PurgedVersion[]> {
   const { record_id, generation: last } = purge;
-  const head = await records.readHead(record_id);
-  // The store of a region that was taken over may be behind its business (Z2).
-  if (head?.live && head.generation <= last) throw new Error(`${record_id} is still served.`);
   const versions: PurgedVersion[] = [];
   for (let below = last + 1; ; ) {
     const page = await records.listVersions(record_id, below, pageSize);

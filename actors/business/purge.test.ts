@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sidecarText } from "../../protocol/sidecar.fixture.ts";
 import type { PurgedVersion, RecordStore } from "../../storage/record-store.ts";
@@ -57,7 +58,7 @@ const erase = (business: Business, index: number, inMs: number, document_hash = 
     sealed: sealedRemoval,
   });
 
-const due = (business: Business) => business.send({ type: "purges.due", limit: 100 }).purges;
+const due = (business: Business) => business.send({ type: "purges.due", after: null }).purges;
 
 const forget = (business: Business, [purge]: readonly Purge[], after = "") => {
   if (purge === undefined) throw new Error("No purge is due.");
@@ -144,15 +145,57 @@ describe("a purge", () => {
     erase(business, 1, 1_000);
     publish(business, "q", 2);
     business.nowMs += 1_000;
-    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+    expect(business.send({ type: "purges.due", after: null })).toMatchObject({
       ...{ purges: [], waiting: [{ record_id: recordId(1) }], push_id: "p" },
     });
     done(business, []);
     expect(timer(business)).toBe(60_000);
     finish(business, "p");
-    expect(business.send({ type: "purges.due", limit: 100 })).toMatchObject({
+    expect(business.send({ type: "purges.due", after: null })).toMatchObject({
       ...{ purges: [{ deleted_at_ms: business.nowMs - 1_000 }], waiting: [], push_id: null },
     });
+  });
+
+  it.each([
+    ["for an earlier push", "push"],
+    ["until the store serves its record no more", "store"],
+  ] as const)("is found behind 150 that are due before it and wait %s", async (_why, waitsFor) => {
+    const business = open();
+    publish(business, "first", 0);
+    finish(business, "first");
+    erase(business, 0, 2_000);
+    publish(business, "pending", 1);
+    if (waitsFor === "store") finish(business, "pending");
+    for (let index = 1; index <= 150; index += 1) {
+      publish(business, `p${index}`, index);
+      finish(business, `p${index}`);
+      erase(business, index, 1_000);
+    }
+    business.nowMs += 3_000;
+    const late: LatePurges[] = [];
+    const isWaiting = (id: string) => waitsFor === "store" && id !== recordId(0);
+    const records = part<RecordStore>({
+      readHead: async (id) =>
+        part({ record_id: id, live: isWaiting(id), generation: 1, change: 9, hash: "h", type: "products" }),
+      listVersions: async () => [],
+      purgeVersions: async () => {},
+      overwriteUnused: async () => {},
+    });
+    const ask = async (_to: unknown, command: { readonly type: string }) =>
+      command.type === "rows.purge" ? { status: "applied" } : business.send(rubbish(command));
+    const actor = { kind: "business", id: uuid };
+    const context = { actor, workId: "w", nowMs: () => business.nowMs, signal: { aborted: false }, ask };
+    const latePurges = { note: (each: LatePurges) => void late.push(each), forget: () => {} };
+    const round = () => purgeRecords({ records, regions: () => ["one"], latePurges }, rubbish(context));
+    const { purged } = await round();
+    expect(purged).toMatchObject([{ record_id: recordId(0) }]);
+    business.send({ type: "purges.done", purged });
+    const proof = { type: "removal.read", document_hash: "document 0" } as const;
+    expect(business.send(proof).purged).toMatchObject({ record_id: recordId(0) });
+    expect(timer(business)).toBe(1);
+    if (waitsFor === "store") await expect(round()).rejects.toThrow("still served");
+    else expect((await round()).purged).toEqual([]);
+    expect(late.at(-1)).toMatchObject({ waits_for: waitsFor, purges: { length: 100 } });
   });
 
   it("is proved by a row and an event, and leaves the head without content", () => {
@@ -199,6 +242,33 @@ describe("a purge", () => {
       listings: { US: ["10.00", "USD"] },
       deletions: [[1, "document 1"]],
     });
+  });
+});
+
+describe("a deletion that waited for an operator", () => {
+  it("is purged as long after its release as another after it was received (HD1)", () => {
+    const business = open();
+    publish(business, "p", 1);
+    finish(business, "p");
+    const certificate = certificateFacts({ cert_id: "revoked", status: "revoked" });
+    business.send({ type: "certificate.issue", certificate, follows: certificateFacts().cert_id });
+    const received_at = formatTimestamp(business.nowMs);
+    const about = { record_id: recordId(1), document_hash: "document 1" } as const;
+    const held = business.send({
+      ...{ type: "record.remove", ...about, action: "delete", at: "", purge_at_ms: business.nowMs + 1_000 },
+      sealed: { ...sealedRemoval, received_at },
+    });
+    expect(held.status).toBe("held");
+    business.nowMs += 10_000;
+    const act = { by: "Ada", reason: "Asked for by telephone" };
+    const releasedMs = business.nowMs;
+    business.send({ type: "deletion.decide", ...about, released: true, act });
+    expect(due(business)).toEqual([]);
+    const { removal } = business.send({ type: "removal.read", document_hash: "document 1" });
+    const applied_at = formatTimestamp(releasedMs);
+    expect(removal).toMatchObject({ received_at, applied_at, purge_at_ms: releasedMs + 1_000 });
+    business.nowMs += 1_000;
+    expect(due(business)).toMatchObject([{ deleted_at_ms: releasedMs, due_ms: releasedMs + 1_000 }]);
   });
 });
 
@@ -259,7 +329,7 @@ describe("the work of a purge", () => {
       ) => {
         const { type, after, record_id, number } = command;
         if (type === "purges.due")
-          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null };
+          return { purges: [purge], waiting, push_id: waiting.length > 0 ? "p" : null, next: null };
         if (type === "purges.forget")
           return after === "" ? { push_ids: ["p1", "p2"], more: true } : { push_ids: ["p3"], more: false };
         if (type === "push.forget") return void told.push([to.id, record_id, number]);

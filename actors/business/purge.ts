@@ -2,6 +2,7 @@
 //   Y1. A deletion owes the bytes of every version up to its own; it is due at a time that it states, and one durable timer of the
 //       business ends when the first one is due.
 //   Y2. A purge waits for the pushes that were numbered before its deletion: they may still be storing such a version.
+//        However many wait, those that are ready are found behind them.
 //   Y3. The proof of a purge stays as a row and as an event. Hashes, seals and documents stay as well.
 //   Y4. Purges are removed in the order in which they are due, so a page of them begins where the first one was that was left.
 
@@ -9,12 +10,19 @@ import type { BusinessEvent, NextWork } from "../../machines/business.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
-import type { DuePurges, Purge, Purged, RemoveRecord } from "../messages/removal.ts";
+import {
+  appliedAt,
+  type DuePurges,
+  type Purge,
+  type Purged,
+  type Removal,
+  type RemoveRecord,
+} from "../messages/removal.ts";
 import type { Decision } from "../system/definition.ts";
 import { admissions, purged, purges, selectAdmissions } from "./rows.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Maximum number of purges of one round of work. */
+/** Maximum number of purges of one round of work, and of a page of those that are due. */
 export const purgesMax = 100;
 /** How long a purge that must wait for a push is left alone. */
 const waitMs = 60_000;
@@ -27,17 +35,15 @@ export function owePurge(
   {
     purge_at_ms: statedMs,
     action,
-    sealed,
-  }: Pick<RemoveRecord, "purge_at_ms" | "action"> & {
-    readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
-  },
+    ...moments
+  }: Pick<RemoveRecord, "purge_at_ms" | "action"> & Pick<Removal, "received_at" | "applied_at">,
   deleted: Omit<Purge, "due_ms" | "deleted_at_ms">,
   view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly timer?: NextWork } {
   if (action !== "delete" || statedMs === undefined) return { puts: [] };
   // Of those that were due before now, all may be done and removed (Y4).
   const dueMs = Math.max(statedMs, view.nowMs);
-  const deletedAtMs = Date.parse(sealed.received_at);
+  const deletedAtMs = Date.parse(appliedAt(moments));
   const owed = { ...deleted, due_ms: dueMs, deleted_at_ms: deletedAtMs };
   const puts = [purges.write(deleted.document_hash, owed, { k: dueMs })];
   const setFor = view.snapshot.context.purgeAtMs ?? null;
@@ -49,8 +55,9 @@ function timerFor(atMs: number, { nowMs }: BusinessView): NextWork {
   return { at_ms: atMs, in_ms: Math.max(1, atMs - nowMs) };
 }
 
-export function selectDue(snapshot: Snapshot): readonly RowSelection[] {
-  return [selectOwed(purgesMax, snapshot), selectAdmissions(snapshot)];
+export function selectDue({ after }: Asked<"purges.due">, snapshot: Snapshot): readonly RowSelection[] {
+  const page = after === null ? selectOwed(purgesMax, snapshot) : purges.selectPage(purgesMax, after);
+  return [page, selectAdmissions(snapshot)];
 }
 
 /** See Y4. */
@@ -58,16 +65,20 @@ function selectOwed(limit: number, { context }: Snapshot): RowSelection {
   return purges.selectPage(limit, { k: context.purgesFromMs, k2: "" });
 }
 
-export function duePurges({ limit }: Asked<"purges.due">, view: BusinessView): DuePurges {
+export function duePurges(_command: Asked<"purges.due">, view: BusinessView): DuePurges {
   const oldest = oldestPending(view);
-  const due = purges.readAll(view).filter(({ k }) => k <= view.nowMs);
-  const first = (isReady: boolean): readonly Purge[] =>
-    due
-      .filter(({ value }) => value.number < oldest.number === isReady)
-      .slice(0, Math.min(limit, purgesMax))
-      .map(({ value }) => value);
-  const waiting = first(false);
-  return { purges: first(true), waiting, push_id: waiting.length === 0 ? null : oldest.push_id };
+  const page = purges.readAll(view);
+  const due = page.filter(({ k }) => k <= view.nowMs);
+  const those = (isReady: boolean): readonly Purge[] =>
+    due.filter(({ value }) => value.number < oldest.number === isReady).map(({ value }) => value);
+  const waiting = those(false);
+  const last = due.length === purgesMax ? due.at(-1) : undefined;
+  return {
+    purges: those(true),
+    waiting,
+    push_id: waiting.length === 0 ? null : oldest.push_id,
+    next: last === undefined ? null : { k: last.k, k2: last.k2 },
+  };
 }
 
 /** The push that is pending longest (Y2). */
@@ -82,9 +93,15 @@ function oldestPending(view: BusinessView): { readonly push_id: string | null; r
   );
 }
 
-export function selectDone(command: Asked<"purges.done">, snapshot: Snapshot): readonly RowSelection[] {
-  // Those that wait may be due before those that were done, as in the page that named them (`selectDue`).
-  return [selectOwed(purgesMax + command.purged.length, snapshot)];
+export function selectDone(
+  { purged: done }: Asked<"purges.done">,
+  snapshot: Snapshot,
+): readonly RowSelection[] {
+  // One more than were done: the first of those that are owed from then on.
+  return [
+    purges.select(done.map(({ document_hash }) => document_hash)),
+    selectOwed(done.length + 1, snapshot),
+  ];
 }
 
 export function finishPurges(

@@ -1,8 +1,9 @@
 // What a decision about the register says: a refusal, that nothing changed, or the entry that changes.
 
 import type { BusinessEvent } from "../../machines/business.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
 import type { MandateFacts, RegisterReply } from "../messages/business.ts";
+import type { Effect } from "../system/definition.ts";
 
 export interface Change {
   readonly key: string;
@@ -13,6 +14,8 @@ export interface Change {
   readonly events?: readonly BusinessEvent[];
   /** Rows besides that of the entry. */
   readonly puts?: readonly PartitionRow[];
+  readonly deletes?: readonly RowKey[];
+  readonly effects?: readonly Effect[];
 }
 
 export type Answer = Change | RegisterReply;

@@ -24,7 +24,6 @@ import { mandateRows, refusalOf, selectMandatesOf } from "./mandates.ts";
 import { type Answer, type Change, done, refusal } from "./register-answer.ts";
 import {
   factsIn,
-  heads,
   mandatePrefix,
   type RegisterRow,
   registerEntries,
@@ -32,7 +31,7 @@ import {
   selectRegister,
 } from "./rows.ts";
 import { inForceFrom, issuanceRows, mayEnd, policyKey } from "./standing.ts";
-import { changeTakedown, type TakedownCommand, takedownKey } from "./takedowns.ts";
+import { changeTakedown, selectForTakedown, type TakedownCommand, takedownKey } from "./takedowns.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
@@ -44,7 +43,7 @@ export function selectForChange(command: RegisterCommand, uuid: string): readonl
   return [
     ...selectRegister(registerKeysOf(command, uuid)),
     ...(command.type === "mandate.accept" ? [selectMandatesOf(command.mandate.key_id)] : []),
-    ...(isTakedown(command) && command.record_id !== null ? [heads.select([command.record_id])] : []),
+    ...(isTakedown(command) ? selectForTakedown(command, uuid) : []),
   ];
 }
 
@@ -97,7 +96,7 @@ export function changeRegister(
   };
   const known = registerOf(view, answer.key);
   if (known?.body === row.body && (answer.events?.length ?? 0) === 0) return { reply: { status: "done" } };
-  const { puts, deletes } = rowsOf(answer, row, view);
+  const { puts, deletes = answer.deletes } = rowsOf(answer, row, view);
   const act = "act" in command ? command.act : undefined;
   const kept = act && actRow(act, { act: command.type, entry: answer.key, change: row.change }, view.nowMs);
   const changed = { type: "register.changed", keys: [answer.key], change: row.change } as const;
@@ -114,7 +113,7 @@ export function changeRegister(
       ...issuanceRows(command, row.change),
       ...(kept === undefined ? [] : [kept]),
     ],
-    effects: logChange(command, view),
+    effects: [...logChange(command, view), ...(answer.effects ?? [])],
     ...(deletes === undefined ? {} : { deletes }),
   };
 }

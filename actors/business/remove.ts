@@ -85,11 +85,12 @@ export function applyRemoval(
   command: RemoveRecord,
   head: HeadRow,
   view: BusinessView,
+  released?: Pick<Removal, "applied_at">,
 ): Decision<RemoveReply, BusinessEvent> {
   const { record_id, action, document_hash, sealed, purge_at_ms } = command;
   const due = purge_at_ms === undefined ? {} : { purge_at_ms };
-  const { place, ...out } = takeOut(command, head, view);
-  const kept: Removal = { record_id, action, document_hash, ...sealed, ...place, ...due };
+  const { place, ...out } = takeOut({ ...command, ...sealed, ...released }, head, view);
+  const kept: Removal = { record_id, action, document_hash, ...sealed, ...place, ...due, ...released };
   return {
     ...out,
     reply: removed(place, false),
@@ -102,9 +103,8 @@ export function applyRemoval(
   };
 }
 
-interface Leaving extends Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "purge_at_ms"> {
-  readonly sealed: Pick<RemoveRecord["sealed"], "received_at">;
-}
+type Leaving = Pick<RemoveRecord, "record_id" | "action" | "document_hash" | "purge_at_ms"> &
+  Pick<Removal, "received_at" | "applied_at">;
 
 /** The record leaves serving under a number and a change of its own; a deletion owes the purge of its versions. */
 export function takeOut(command: Leaving, head: HeadRow, view: BusinessView) {

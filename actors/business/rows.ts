@@ -3,9 +3,10 @@
 // and the issuances of the certificate (24; both standing.ts), decisions on holds
 // (30, settle-hold.ts), cancelled pushes (40, cancel.ts), accepted withdrawals and deletions by the hash of their document
 // (50) and in their order (51), the purges that deletions owe (52) and what is proved of them (53), own ids of rejected
-// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges (57), pushes (60) and refused batches
+// records (54) and the pushes that were held because of a record (55; both record-texts.ts), deletions that wait for an operator (56), ordered purges by record (57) and by their hash (58), pushes (60) and refused batches
 // (61) by time (attempts.ts), the counts of fair use (70, fair-use.ts), the open uploads (80, open-uploads.ts), the domains of endpoints
-// (90) and of each business file (91; both domains.ts), and the brands of each business file (92, brands.ts).
+// (90) and of each business file (91; both domains.ts), the brands of each business file (92, brands.ts), and what files name that were taken
+// down (93, served-files.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -201,8 +202,10 @@ export const purges = defineJsonTable<Purge>("purges that are owed", 52);
 export const heldDeletions = defineJsonTable<HeldDeletion>("held deletions", 56);
 /** By the newest generation that they concern (`k`) and their record. */
 export const purgeOrders = defineJsonTable<PurgeOrder>("purges that the law ordered", 57);
+/** The same, by the hash of the order. */
+export const purgeOrdersByHash = defineJsonTable<PurgeOrder>("purges that the law ordered, by hash", 58);
 export const purged = defineJsonTable<Purged>("proofs of purges", 53);
-/** The hashes of the documents, by number (`k`). */
+/** The hashes of the documents and of ordered purges, by number (`k`). */
 export const removalOrder = defineJsonTable<string>("order of withdrawals and deletions", 51);
 
 /** The prefix of mandate names among the names of register entries. */

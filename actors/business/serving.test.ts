@@ -9,6 +9,7 @@ import {
   sealedRemoval,
   businessUuid as uuid,
 } from "../facts.fixture.ts";
+import type { TakedownNotice } from "../messages/notices.ts";
 import type { ActorRef } from "../messages/refs.ts";
 import type { RegionCommand } from "../messages/region.ts";
 import type { ServedState } from "../messages/serving.ts";
@@ -134,6 +135,31 @@ describe("a record that operators take down", () => {
       ["takedown.lift", "takedown/svc_1", "Ada"],
     ]);
   });
+});
+
+it("the business gets a notice of each takedown and each lift, once, with the statement of reasons (TD3)", () => {
+  const business = open();
+  publish(business, "a", "svc_1");
+  const ad = `ad_${"a".repeat(26)}`;
+  for (const subject of ["svc_1", null, ad]) {
+    for (let again = 0; again < 2; again += 1) impose(business, subject);
+    for (let again = 0; again < 2; again += 1) lift(business, subject);
+  }
+  const notices = (channel: string) =>
+    business.effects.flatMap((each) =>
+      each.kind === "activity" && each.name === channel ? [each.params as TakedownNotice] : [],
+    );
+  const told = notices("recordNotice");
+  expect(told.map(({ record_id, state }) => [record_id, state])).toEqual(
+    ["svc_1", null, ad].flatMap((each) => [
+      [each, "taken_down"],
+      [each, "lifted"],
+    ]),
+  );
+  expect(told[2]).toMatchObject({ business_uuid: uuid, statement_of_reasons: "Article 6", v: 1 });
+  expect(told[2]?.notice_id).toMatch(new RegExp(`^${uuid}\\.taken_down\\.[0-9]+$`));
+  expect(new Set(told.map(({ notice_id }) => notice_id)).size).toBe(6);
+  expect(notices("mailNotice")).toEqual(told);
 });
 
 describe("a business that operators take down", () => {

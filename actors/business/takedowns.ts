@@ -1,15 +1,20 @@
 // Takedowns by operators: entries of the register, which say what is kept out of serving, since when, and what the business is told.
 //   TD1. A takedown in force is kept as it is when it is repeated; one that was lifted may be followed by another.
 //   TD2. A record is taken down whatever version of it is published, and one that is not live stays taken down until it is lifted.
+//   TD3. The business gets a notice of each takedown and of each lift, with the statement of reasons.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, recordType } from "../../protocol/identifiers.ts";
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
+import { noticeEffects, type TakedownNotice } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { TakedownFacts } from "../messages/serving.ts";
+import type { Effect } from "../system/definition.ts";
 import { factsIn, type HeadRow, heads, type RegisterRow } from "./rows.ts";
+import { selectDeclared, selectNamed, setFileAside, silenceParty } from "./served-files.ts";
 import { restate } from "./serving.ts";
+import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 export type TakedownCommand =
@@ -26,6 +31,18 @@ interface TakedownChange {
   readonly body: TakedownFacts;
   readonly events: readonly BusinessEvent[];
   readonly puts: readonly PartitionRow[];
+  readonly deletes: readonly RowKey[];
+  readonly effects: readonly Effect[];
+}
+
+/** Selects what {@link changeTakedown} reads besides the entry of the takedown. */
+export function selectForTakedown({ record_id }: TakedownCommand, uuid: string): readonly RowSelection[] {
+  if (record_id === null) return selectDeclared(uuid);
+  return [heads.select([record_id]), ...selectNamed(isFile(record_id) ? [record_id] : [], uuid)];
+}
+
+function isFile(recordId: string): boolean {
+  return recordType(recordId) === "business_files";
 }
 
 /** What changes; `same` if it is so already, `unknown` for a record that the business does not have. */
@@ -55,19 +72,40 @@ export function changeTakedown(
       } as const)
     : before && { ...before, lifted_at: at };
   if (body === null) return "same";
-  if (record_id === null)
-    return { key, body, events: [{ type: "business.taken_down", taken_down: imposes }], puts: [] };
-  if (head === undefined) return { key, body, events: [], puts: [] };
-  return { key, body, ...headChange(record_id, { head, imposes }, view) };
+  const changed = { key, body, effects: noticeEffects(noticeOf(body, at, view)) };
+  if (record_id === null) {
+    const { events, puts } = silenceParty(imposes, view);
+    const taken = { type: "business.taken_down", taken_down: imposes } as const;
+    return { ...changed, events: [taken, ...events], puts, deletes: [] };
+  }
+  if (head === undefined) return { ...changed, events: [], puts: [], deletes: [] };
+  return { ...changed, ...headChange(record_id, { head, imposes }, view) };
+}
+
+/** See TD3. */
+function noticeOf(facts: TakedownFacts, at: string, view: BusinessView): TakedownNotice {
+  const { business_uuid, record_id, statement_of_reasons, lifted_at } = facts;
+  const state = lifted_at === null ? "taken_down" : "lifted";
+  const change = lastNumber(view, view.snapshot.context.change) + 1;
+  return {
+    ...{ v: 1, notice_id: `${record_id ?? business_uuid}.${state}.${change}` },
+    ...{ business_uuid, record_id, state, statement_of_reasons, status_url: "/v1/takedowns", at },
+  };
 }
 
 function headChange(
   recordId: string,
   { head, imposes }: { readonly head: HeadRow; readonly imposes: boolean },
   view: BusinessView,
-): Pick<TakedownChange, "events" | "puts"> {
+): Pick<TakedownChange, "events" | "puts" | "deletes"> {
   const { taken_down: _before, ...kept } = head;
   const changed: HeadRow = imposes ? { ...kept, taken_down: true } : kept;
   const { puts, events } = restate([[recordId, changed]], view, view.snapshot.context);
-  return { events, puts: puts.length === 0 ? [heads.write(recordId, changed)] : puts };
+  const isNamed = head.live && isFile(recordId);
+  const named = isNamed ? setFileAside(recordId, imposes, view) : { events: [], puts: [], deletes: [] };
+  return {
+    events: [...events, ...named.events],
+    puts: [...(puts.length === 0 ? [heads.write(recordId, changed)] : puts), ...named.puts],
+    deletes: named.deletes,
+  };
 }

@@ -16,10 +16,12 @@ export interface RemovalProtocol {
     readonly removal: Removal | null;
     /** A deletion with this hash that waited for an operator, or still does; null for any other document. */
     readonly held: HeldDeletion | null;
+    /** The purge that the law ordered under this hash; null for any document. */
+    readonly order: PurgeOrder | null;
     /** The proof that the bytes are gone; null for a withdrawal, and until they are purged. */
     readonly purged: Purged | null;
   };
-  /** Read-only: the accepted documents numbered after the given one, oldest first. */
+  /** Read-only: the accepted documents and the ordered purges that are numbered after the given one, oldest first. */
   "removals.list"(command: { readonly after: number; readonly limit: number }): {
     readonly places: readonly RemovalPlace[];
   };
@@ -45,8 +47,8 @@ export interface RemovalProtocol {
   }): RegisterReply;
   /** Read-only: the ordered purges of a record, oldest first. */
   "purge.orders"(command: { readonly record_id: string }): { readonly orders: readonly PurgeOrder[] };
-  /** Read-only: the purges that are due, oldest first, by whether an earlier push may still undo them. */
-  "purges.due"(command: { readonly limit: number }): DuePurges;
+  /** Read-only: a page of the purges that are due, oldest first, by whether an earlier push may still undo them; null for the first page. */
+  "purges.due"(command: { readonly after: PurgePlace | null }): DuePurges;
   /**
    * Forgets what the actor knows of the record's content, and answers in which pushes it is a reason of a hold: a page after
    * `after`. Told by the actor's own work.
@@ -98,6 +100,13 @@ export interface Removal
   readonly generation: number;
   /** The hash of that version. */
   readonly hash: string;
+  /** When a deletion took effect that had waited for an operator; absent for all others, which take effect when they are received. */
+  readonly applied_at?: string;
+}
+
+/** When a document took its record out of serving. */
+export function appliedAt({ applied_at, received_at }: Pick<Removal, "applied_at" | "received_at">): string {
+  return applied_at ?? received_at;
 }
 
 /** A deletion covers every version up to a generation. */
@@ -115,12 +124,12 @@ export function deletionOf(
 export interface Purge
   extends Pick<Removal, "record_id" | "collection" | "generation" | "document_hash" | "number"> {
   readonly due_ms: number;
-  /** When the deletion was accepted. */
+  /** When the deletion took effect. */
   readonly deleted_at_ms: number;
 }
 
 /** A purge that the law ordered: of every version of the record up to a generation. */
-export interface PurgeOrder extends Omit<Purge, "number" | "due_ms" | "deleted_at_ms"> {
+export interface PurgeOrder extends Omit<Purge, "due_ms" | "deleted_at_ms"> {
   readonly ground: string;
   readonly ordered_at: string;
 }
@@ -131,6 +140,14 @@ export interface DuePurges {
   readonly waiting: readonly Purge[];
   /** The push that they wait for; null if there are none. */
   readonly push_id: string | null;
+  /** Where the next page begins; null on the last. */
+  readonly next: PurgePlace | null;
+}
+
+/** A place in the order of the purges that a business owes: by when they are due, and by the hash of their document. */
+export interface PurgePlace {
+  readonly k: number;
+  readonly k2: string;
 }
 
 /** Why the purges of a business that are due are not done. */
@@ -166,7 +183,7 @@ export interface ForgetReply {
   readonly more: boolean;
 }
 
-/** Where a document stands in the order of the business; its content is read by its hash. */
+/** Where a document or an ordered purge stands in the order of the business; its content is read by its hash. */
 export type RemovalPlace = Pick<Removal, "number" | "document_hash">;
 
 export type RemoveReply =

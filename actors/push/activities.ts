@@ -3,7 +3,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { BusinessProtocol } from "../messages/business.ts";
-import type { NoticeChannel, PushNotice } from "../messages/notices.ts";
+import type { Notice, NoticeChannel } from "../messages/notices.ts";
 import type { CommandOf } from "../messages/protocol.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { bulkUploadRef, businessRef, partsOf } from "../messages/refs.ts";
@@ -41,8 +41,8 @@ export function pushActivities(ports: PushPorts): Record<string, Activity> {
       ports.stalled?.note(push);
       return null;
     },
-    recordNotice: (notice: PushNotice) => deliver(ports.notices?.record, notice),
-    mailNotice: (notice: PushNotice) => deliver(ports.notices?.mail, notice),
+    recordNotice: (notice: Notice) => deliver(ports.notices?.record, notice),
+    mailNotice: (notice: Notice) => deliver(ports.notices?.mail, notice),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     preparePush: async (params: { facts: PushFacts }, context: ActivityContext<"push">) => {
       if (ports.background?.isOn === false) throw switchedOff();
@@ -91,7 +91,7 @@ async function indexChunk(
   return indexed;
 }
 
-async function deliver(channel: NoticeChannel | undefined, notice: PushNotice): Promise<null> {
+async function deliver(channel: NoticeChannel | undefined, notice: Notice): Promise<null> {
   await channel?.deliver(notice);
   return null;
 }

@@ -28,7 +28,7 @@ import type {
 import { bulkUploadRef, logRef } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell } from "../system/definition.ts";
 import type { FinishedPush } from "./activities.ts";
-import { noticeEffects } from "./notice.ts";
+import { noticesOf } from "./notice.ts";
 import { chunksOfPage, type KeptOutcome } from "./pages.ts";
 import type { StalledPush } from "./ports.ts";
 import {
@@ -126,7 +126,7 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
         params: { collection: factsOf(view).collection, chunk: params.chunk, region },
       })),
     finish: (_params, view: PushView) => finishEffects(view),
-    notify: (_params, view: PushView) => noticeEffects(view),
+    notify: (_params, view: PushView) => noticesOf(view),
     reportStalled: (_params, view: PushView) => stalledEffects(view),
   },
 });

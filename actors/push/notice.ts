@@ -1,14 +1,12 @@
 // The notice of a push that ended or is held: for every queued push once, and for a held push of any size.
 
-import type { PushNotice } from "../messages/notices.ts";
+import { noticeEffects, type PushNotice } from "../messages/notices.ts";
 import type { Effect } from "../system/definition.ts";
 import { type PushView, reportedState, reportPush } from "./report.ts";
 
-/** One effect a channel, so that none of them waits for another, or is repeated because of it. */
-export function noticeEffects(view: PushView): readonly Effect[] {
+export function noticesOf(view: PushView): readonly Effect[] {
   const notice = noticeOf(view);
-  if (notice === null) return [];
-  return ["recordNotice", "mailNotice"].map((name) => ({ kind: "activity", name, params: notice }));
+  return notice === null ? [] : noticeEffects(notice);
 }
 
 function noticeOf(view: PushView): PushNotice | null {

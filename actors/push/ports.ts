@@ -9,7 +9,7 @@ import type { Pace } from "../../std/pace.ts";
 import type { Tracer } from "../../std/tracing.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { PlannedListings } from "../messages/business.ts";
-import type { NoticeChannel } from "../messages/notices.ts";
+import type { NoticeChannels } from "../messages/notices.ts";
 import type { PushFacts } from "../messages/push.ts";
 
 /** A push that made no step for ten minutes. */
@@ -69,7 +69,7 @@ export interface PushPorts {
   /** Who is told of pushes that stall; absent where nobody watches. */
   readonly stalled?: StallWatch;
   /** The channels of notices; absent where there are none. */
-  readonly notices?: { readonly record: NoticeChannel; readonly mail: NoticeChannel };
+  readonly notices?: NoticeChannels;
   /** The region in which pushes are processed: their business is at home here. */
   readonly region: string;
   /** The regions whose indexes are currently notified. */

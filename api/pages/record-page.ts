@@ -79,13 +79,13 @@ function recordSection(
 }
 
 function removalFacts(
-  { action, at, received_at, seal, reason }: NonNullable<Findings["removal"]>,
+  { action, at, received_at, applied_at = received_at, seal, reason }: NonNullable<Findings["removal"]>,
   removed: Texts["record"]["removal"],
 ): readonly Fact[] {
   const words = removed[action];
   return [
     [words.asOf, time(at)],
-    [words.at, time(received_at)],
+    [words.at, time(applied_at)],
     [words.by, code(seal.signatures[0]?.keyid ?? "")],
     ...(reason === undefined ? [] : [[removed.fallen, reason] as const]),
   ];

@@ -3,7 +3,7 @@
 //   N2. The file is opened by its name for each line, so that an operator's rotation may move it at any time.
 
 import { join } from "node:path";
-import type { NoticeChannel, PushNotice } from "../../actors/messages/notices.ts";
+import type { Notice, NoticeChannel, PushNotice, TakedownNotice } from "../../actors/messages/notices.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { appendLine } from "../append-line.ts";
 
@@ -15,15 +15,35 @@ export function openNoticeFile(options: {
   return {
     deliver: async (notice) => {
       appendLine(path, `${JSON.stringify(notice)}\n`);
-      const { business_uuid, push_id } = notice;
-      const actor = `push/${business_uuid}.${push_id}`;
-      options.log({ level: "info", event: "push.notice", actor, detail: summaryOf(notice) });
+      const event = isOfPush(notice) ? "push.notice" : "takedown.notice";
+      options.log({ level: "info", event, actor: actorOf(notice), detail: summaryOf(notice) });
     },
   };
 }
 
-/** A sentence about the push, for people. */
-export function summaryOf({ state, records, counts, error, held_reasons }: PushNotice): string {
+export function isOfPush(notice: Notice): notice is PushNotice {
+  return "push_id" in notice;
+}
+
+/** The actor that decided what the notice is about. */
+export function actorOf(notice: Notice): string {
+  const { business_uuid } = notice;
+  return isOfPush(notice) ? `push/${business_uuid}.${notice.push_id}` : `business/${business_uuid}`;
+}
+
+/** A sentence about the push or the takedown, for people. */
+export function summaryOf(notice: Notice): string {
+  return isOfPush(notice) ? pushSummary(notice) : takedownSummary(notice);
+}
+
+function takedownSummary({ record_id, state }: TakedownNotice): string {
+  const what = record_id === null ? "everything of the business" : `record ${record_id}`;
+  return state === "taken_down"
+    ? `the operators of the service took ${what} out of serving`
+    : `the takedown of ${what} was lifted`;
+}
+
+function pushSummary({ state, records, counts, error, held_reasons }: PushNotice): string {
   const { accepted, updated, rejected } = counts;
   const published = `${accepted} accepted, ${updated} updated, ${rejected} rejected`;
   if (state === "held")

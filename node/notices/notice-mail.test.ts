@@ -121,6 +121,29 @@ describe("a notice", () => {
     expect(log).toEqual(["notice.mailed"]);
   });
 
+  it("of a takedown and of its lift has the statement of reasons, in the text and in no header (M4)", async () => {
+    const port = await listen({ secure: true });
+    const mailed = open(`smtps://svc@127.0.0.1:${port}`);
+    const facts = { v: 1, business_uuid: business, status_url: "/v1/takedowns", at: notice.at } as const;
+    const reason = "Article 6 of the terms";
+    const record_id = `svc_${"a".repeat(26)}`;
+    for (const [subject, state] of [
+      [record_id, "taken_down"],
+      [null, "lifted"],
+    ] as const)
+      await mailed.deliver({
+        ...{ ...facts, record_id: subject, state, statement_of_reasons: reason },
+        notice_id: `${subject ?? business}.${state}.7`,
+      });
+    const [down = "", up = ""] = received.map(({ text }) => text);
+    expect(down).toContain(`Subject: Record ${record_id} was taken out of serving`);
+    expect(down).toContain(`Message-ID: <${record_id}.taken_down.7@svc.example>`);
+    expect(down).toContain(`Reason: ${reason}`);
+    expect(down).toContain("https://push.svc.example/v1/takedowns");
+    expect(up).toContain("Subject: Your business is served again");
+    for (const text of [down, up]) expect(text.slice(0, text.indexOf("\r\n\r\n"))).not.toContain(reason);
+  });
+
   it("of a business without recipients is not mailed, and a change of the table counts at once", async () => {
     const port = await listen({ secure: true });
     const mailed = open(`smtps://svc@127.0.0.1:${port}`);

@@ -7,12 +7,12 @@
 
 import { readFileSync } from "node:fs";
 import { createTransport } from "nodemailer";
-import type { NoticeChannel, PushNotice } from "../../actors/messages/notices.ts";
+import type { Notice, NoticeChannel } from "../../actors/messages/notices.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import { type MailConfig, readSecretText } from "./mail-config.ts";
-import { summaryOf } from "./notice-file.ts";
+import { actorOf, isOfPush, summaryOf } from "./notice-file.ts";
 import { readRecipients } from "./recipients.ts";
 
 const connectionsMax = 2;
@@ -36,9 +36,9 @@ interface MailDeps {
 export function openNoticeMail({ config, businessUrl, clock, log }: MailDeps): NoticeMail {
   const transport = transportOf(config);
   let pausedUntilMs = 0;
-  const note = (level: LogEntry["level"], event: string, notice: PushNotice, detail: string): void =>
-    log({ level, event, actor: `push/${notice.business_uuid}.${notice.push_id}`, detail });
-  const send = async (notice: PushNotice): Promise<void> => {
+  const note = (level: LogEntry["level"], event: string, notice: Notice, detail: string): void =>
+    log({ level, event, actor: actorOf(notice), detail });
+  const send = async (notice: Notice): Promise<void> => {
     const to = await readRecipients(config.recipients, notice.business_uuid);
     if (to.length === 0) return;
     await transport.sendMail(messageOf(notice, { config, businessUrl, to }));
@@ -86,21 +86,22 @@ function transportOf(config: MailConfig) {
 }
 
 function messageOf(
-  notice: PushNotice,
+  notice: Notice,
   { config, businessUrl, to }: Pick<MailDeps, "config" | "businessUrl"> & { readonly to: readonly string[] },
 ) {
-  const { notice_id, push_id, state, business_uuid, at } = notice;
+  const { notice_id, at } = notice;
   const domain = config.from.slice(config.from.lastIndexOf("@") + 1);
+  const { subject, about, reason } = wordsOf(notice);
   const lines = [
-    `Push ${push_id} of business ${business_uuid}: ${summaryOf(notice)}.`,
-    ...(notice.error === null ? [] : [`Reason: ${notice.error.code}: ${notice.error.detail}`]),
+    `${about}: ${summaryOf(notice)}.`,
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
     `Since ${at}.`,
     `Status: ${businessUrl ?? ""}${notice.status_url}`,
   ];
   return {
     from: config.from,
     to: [...to],
-    subject: `Push ${push_id} is ${state}`,
+    subject,
     messageId: `<${notice_id}@${domain}>`,
     date: new Date(at),
     headers: { "auto-submitted": "auto-generated" },
@@ -108,6 +109,31 @@ function messageOf(
     attachments: [
       { filename: "notice.json", contentType: "application/json", content: JSON.stringify(notice) },
     ],
+  };
+}
+
+interface Words {
+  /** Made of nothing that anybody wrote (M4). */
+  readonly subject: string;
+  readonly about: string;
+  readonly reason: string | null;
+}
+
+function wordsOf(notice: Notice): Words {
+  const { business_uuid, state } = notice;
+  if (isOfPush(notice)) {
+    const { push_id, error } = notice;
+    const reason = error === null ? null : `${error.code}: ${error.detail}`;
+    return {
+      ...{ subject: `Push ${push_id} is ${state}`, reason },
+      about: `Push ${push_id} of business ${business_uuid}`,
+    };
+  }
+  const { record_id, statement_of_reasons: reason } = notice;
+  const what = record_id === null ? "Your business" : `Record ${record_id}`;
+  return {
+    subject: state === "lifted" ? `${what} is served again` : `${what} was taken out of serving`,
+    ...{ about: `Business ${business_uuid}`, reason },
   };
 }
 

@@ -5,15 +5,15 @@ import { cataloguePageMax, cursorLengthMax, ownIdLengthMax } from "../limits.ts"
 import { recordShape } from "../records/json-schema.ts";
 import { recordSealShape } from "../seal.ts";
 import { described, list, named, nullable, type Of, object, oneOf, text, timestamp } from "../shape.ts";
-import { foundIn } from "./live-in.ts";
+import { unsigned } from "../unsigned-members.ts";
+import { foundIn, foundInSays } from "./live-in.ts";
 import { recordId } from "./push.ts";
 
 const ownId = described(text(ownIdLengthMax), "The business's own id of the record.");
-const lastUpdated = described(timestamp, "When the version that is served was published.");
-const source = described(
-  oneOf(["manual", "import", "api"]),
-  "How that version came: by a person, in a bulk file, or in a batch.",
-);
+const lastUpdatedSays = "When the version that is served was published.";
+const lastUpdated = described(timestamp, lastUpdatedSays);
+const sourceSays = "How that version came: by a person, in a bulk file, or in a batch.";
+const source = described(oneOf(["manual", "import", "api"]), sourceSays);
 
 export const catalogueEntry = named(
   "CatalogueEntry",
@@ -36,7 +36,7 @@ export type CataloguePage = Of<typeof cataloguePage>;
 export const catalogueRecord = named(
   "CatalogueRecord",
   object({
-    record_id: recordId,
+    record_id: unsigned("catalogue", "/record_id", { shape: recordId }),
     business_product_id: ownId,
     type: oneOf(collectionNames),
     record: described(
@@ -44,8 +44,8 @@ export const catalogueRecord = named(
       "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
     ),
     seal: recordSealShape,
-    live_in: foundIn,
-    last_updated: lastUpdated,
-    source,
+    live_in: unsigned("catalogue", "/live_in", { shape: foundIn, says: foundInSays }),
+    last_updated: unsigned("catalogue", "/last_updated", { shape: lastUpdated, says: lastUpdatedSays }),
+    source: unsigned("catalogue", "/source", { shape: source, says: sourceSays }),
   }),
 );

@@ -7,11 +7,11 @@ export const confirmedWithinMs = 2_000;
 
 const regions = list(text(64), { min: 0, max: 256 });
 
+export const foundInSays =
+  "The regions in which the record is live: each has confirmed that a search there finds it, in this version or still in the one before. A region that has not confirmed within two seconds is not named. So a region that is named has the record, and one that is not named may have it.";
+
 /** Where a record is found: what a business reads of its own. */
-export const foundIn: Shape<readonly string[]> = described(
-  regions,
-  "The regions in which the record is live: each has confirmed that a search there finds it, in this version or still in the one before. A region that has not confirmed within two seconds is not named. So a region that is named has the record, and one that is not named may have it.",
-);
+export const foundIn: Shape<readonly string[]> = described(regions, foundInSays);
 
 /** Where a removed record is still found: the answer to a withdrawal or deletion. */
 export const maybeFoundIn: Shape<readonly string[]> = described(

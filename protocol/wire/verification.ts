@@ -160,6 +160,12 @@ export const verifyPageMembers = {
         action: oneOf(removalActions),
         at: described(timestamp, "What the document says."),
         received_at: described(timestamp, "When the service took it; regions stop serving within seconds."),
+        applied_at: optional(
+          described(
+            timestamp,
+            "When a deletion took effect that had waited for the service's operators; any other took effect at `received_at`.",
+          ),
+        ),
         document_base64: described(anyText, "The document's exact bytes, in base64."),
         seal: described(envelopeShape, "A seal of format 2 over these bytes by a key of the business."),
         reason: optional(
@@ -190,7 +196,7 @@ export const verifyPageMembers = {
     cert: oneOf(["matches", "differs", "not_given"]),
     served_at: described(
       oneOf(["within", "outside", "unknown", "not_given"]),
-      "`unknown` where it depends on when a withdrawal, deletion or takedown ended the version: it was served at `served_at` or had just been removed. Before the `received_at` of the removal that followed the version, and before the takedown, it is `within`.",
+      "`unknown` where it depends on when a withdrawal, deletion or takedown ended the version: it was served at `served_at` or had just been removed. Before the removal that followed the version took effect, and before the takedown, it is `within`.",
     ),
   }),
   endpoints: described(

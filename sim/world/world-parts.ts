@@ -1,6 +1,6 @@
 // What the nodes of one world share, and what a checker or a fault may access.
 
-import type { PushNotice } from "../../actors/messages/notices.ts";
+import type { Notice } from "../../actors/messages/notices.ts";
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
@@ -69,7 +69,7 @@ export interface WorldParts {
   readonly money: Money | null;
   readonly history: History;
   /** What the businesses were told of their pushes, in the order in which it was delivered. */
-  readonly notices: PushNotice[];
+  readonly notices: Notice[];
   readonly variation: Variation;
   readonly witnesses: SimWitnesses;
   mark(name: string): void;

@@ -386,9 +386,8 @@ describe("the work of a purge", () => {
     expect(await reported({ live: true })).toMatchObject([
       { waits_for: "store", regions: [], detail: "svc_a is still served." },
     ]);
-    expect(await reported({ waiting: [purge] })).toMatchObject([
-      { purges: [purge], waits_for: "push", push_id: "p" },
-    ]);
+    const waits = { purges: [purge], waits_for: "push", push_id: "p" };
+    expect(await reported({ waiting: [purge] })).toMatchObject([waits]);
     expect(await reported({ live: true, waiting: [purge] })).toMatchObject([{ purges: [purge, purge] }]);
     expect(await reported()).toEqual([uuid]);
   });

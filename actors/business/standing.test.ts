@@ -165,6 +165,22 @@ describe("what was published (S2, S3)", () => {
     expect(business.snapshot.context).toMatchObject({ listings: 2, recordsLive: 2 });
   });
 
+  it("leaves serving with the mandate that had ended before, as far as it came later", async () => {
+    const business = open();
+    const envelope = JSON.stringify({
+      ...{ payloadType: payloadTypes["mandate.v1"], payload: toBase64(utf8("{}")) },
+      signatures: [{ keyid: "owner", sig: toBase64(new Uint8Array(64)) }],
+    });
+    const mandate = mandateFacts({ envelope });
+    business.send({ type: "mandate.accept", mandate });
+    const mandates = [{ mandate_id: mandate.mandate_id, sealed_by: "owner" }];
+    publish(business, 1, ["a"], sealedOn(5, { mandates }));
+    publish(business, 2, ["b"], sealedOn(3, { mandates }));
+    business.send({ type: "mandate.revoke", mandate_id: mandate.mandate_id, revoked_at: day(4) });
+    await review(business);
+    expect(live(business, "a", "b")).toEqual(["b"]);
+  });
+
   it("is found in every page, and once only", async () => {
     const business = open();
     const many = Array.from({ length: reviewedAtOnce + 1 }, (_, at) => `r${String(at).padStart(4, "0")}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPace, paceByItems } from "./pace.ts";
+import { createPace } from "./pace.ts";
 
 /** A pace of 10 ms whose clock and turns are moved by hand. */
 function setUp() {
@@ -40,10 +40,5 @@ describe("a pace", () => {
       endTurn();
     }
     expect(state.turn).toEqual([]);
-  });
-
-  it("may go by items, for worlds that have no clock of their own", () => {
-    const pace = paceByItems(3, async () => {});
-    expect([1, 2, 3, 4, 5, 6].map(() => pace() === null)).toEqual([true, true, false, true, true, false]);
   });
 });

@@ -32,12 +32,3 @@ export function createPace(stepMs: number, { nowMs, nextTurn, pause }: PacePorts
     return now - sinceMs < stepMs ? null : pause();
   };
 }
-
-/** A pace that needs no clock: due before each `items`-th item. */
-export function paceByItems(items: number, pause: () => Promise<void>): Pace {
-  let done = 0;
-  return () => {
-    done += 1;
-    return done % items === 0 ? pause() : null;
-  };
-}

@@ -41,7 +41,7 @@ import { createSearch, type Search, type SearchTurns } from "../../service/searc
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
-import { paceByItems } from "../../std/pace.ts";
+import type { Pace } from "../../std/pace.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -249,8 +249,14 @@ const turns: SearchTurns = (_, query) => query();
 
 /** No time passes while a node works, so others have their turn by the number of records. */
 function pacesOf(): PushPorts["paces"] {
-  const pause = () => Promise.resolve();
-  return { inline: paceByItems(50, pause), queued: paceByItems(20, pause) };
+  const byItems = (items: number): Pace => {
+    let done = 0;
+    return () => {
+      done += 1;
+      return done % items === 0 ? Promise.resolve() : null;
+    };
+  };
+  return { inline: byItems(50), queued: byItems(20) };
 }
 
 function noted({ notices }: WorldParts): NoticeChannel {

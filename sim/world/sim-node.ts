@@ -9,7 +9,6 @@ import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts
 import type { NoticeChannel } from "../../actors/messages/notices.ts";
 import { logParty } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
-import type { PushPorts } from "../../actors/push/ports.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
 import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
@@ -37,11 +36,10 @@ import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts"
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
-import { createSearch, type Search, type SearchTurns } from "../../service/search.ts";
+import { createSearch, type Search } from "../../service/search.ts";
 import { signCheckpoint } from "../../service/sign-checkpoint.ts";
 import { createUploadTokens } from "../../service/upload-token.ts";
 import type { ValidateImportDeps } from "../../service/validate-import.ts";
-import type { Pace } from "../../std/pace.ts";
 import type { EventStore } from "../../storage/event-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
@@ -66,6 +64,7 @@ import { openClusterPlace } from "./cluster-place.ts";
 import { acceptWithinMs, sweepTimes } from "./long-pause.ts";
 import { openModelPlace } from "./model-place.ts";
 import { allowanceOf, keepAllowance, moneyActivities } from "./money.ts";
+import { pacesOf, turns } from "./paces.ts";
 import type { Place } from "./place.ts";
 import { poisoned, poisonedLeaves } from "./poisoned.ts";
 import { sponsoredOf } from "./sponsored.ts";
@@ -242,21 +241,6 @@ function openStores({ parts, slot, incarnation, life, clock }: Process): NodeSto
       retentionDays: 400,
     }),
   };
-}
-
-/** No time passes while an index searches, so none waits for another. */
-const turns: SearchTurns = (_, query) => query();
-
-/** No time passes while a node works, so others have their turn by the number of records. */
-function pacesOf(): PushPorts["paces"] {
-  const byItems = (items: number): Pace => {
-    let done = 0;
-    return () => {
-      done += 1;
-      return done % items === 0 ? Promise.resolve() : null;
-    };
-  };
-  return { inline: byItems(50), queued: byItems(20) };
 }
 
 function noted({ notices }: WorldParts): NoticeChannel {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./tools/test-order.ts";
 import { testSeed } from "./tools/test-seed.ts";
 import { pureFolders } from "./tools/tidy/import-table.ts";
 
@@ -58,7 +59,7 @@ export default defineConfig(({ mode }) => ({
     env: { ...unlimited, SVC_TEST_SEED: String(seed) },
     setupFiles: ["./tools/test-set-up.ts"],
     // Files that share a process must not lean on the order in which they come.
-    sequence: { shuffle: { files: true, tests: false }, seed },
+    sequence: { sequencer: LongestFirst, seed },
     // Sources run as Node runs them, so that what Node refuses (an `enum`) fails here too.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [

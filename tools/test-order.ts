@@ -1,0 +1,47 @@
+// The order of test files: by the seed, so that state that files share shows itself, but what takes longest first, so that no
+// processor waits at the end for one file.
+
+import { createHash } from "node:crypto";
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { root } from "./process.ts";
+
+/** The longest first; each takes half a minute or more. */
+const longest = [
+  "tools/image.full.test.ts",
+  "mcp/judges.full.test.ts",
+  "node/inspector-in-browser.full.test.ts",
+  "tools/push-crash.full.test.ts",
+  "tools/vectors-elsewhere.full.test.ts",
+  "node/incidents.full.test.ts",
+  "node/keys/runbook.full.test.ts",
+  "node/ai-company.full.test.ts",
+  "node/proof-file-bytes.full.test.ts",
+  "node/bulk-large.full.test.ts",
+  "node/crash-points.full.test.ts",
+  "node/log-judges.full.test.ts",
+  "storage/elasticsearch/row-index.elastic.test.ts",
+  "node/upgrade.regions.test.ts",
+  "node/ai-company.regions.test.ts",
+  "node/incidents.regions.test.ts",
+  "node/node-faults.regions.test.ts",
+  "node/first-regions.regions.test.ts",
+  "node/region-away.regions.test.ts",
+  "node/restore.cassandra.test.ts",
+  "storage/elasticsearch/same-answers.elastic.test.ts",
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { seed } = this.ctx.config.sequence;
+    const places = new Map(
+      files.map((file) => {
+        const path = relative(root, file.moduleId).replaceAll("\\", "/");
+        const rank = longest.indexOf(path);
+        const drawn = createHash("sha256").update(`${seed} ${path}`).digest("hex");
+        return [file, `${String(rank < 0 ? longest.length : rank).padStart(3, "0")} ${drawn}`] as const;
+      }),
+    );
+    return files.toSorted((a, b) => ((places.get(a) ?? "") < (places.get(b) ?? "") ? -1 : 1));
+  }
+}

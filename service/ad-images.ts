@@ -29,6 +29,8 @@ export interface ImageSize {
 export type DecodeImage = (
   bytes: Uint8Array,
   type: ImageMediaType,
+  /** The business whose image it is: the images of one wait for one another. */
+  owner: string,
 ) => Promise<Result<ImageSize, "image_dimensions" | "image_invalid">>;
 
 export type ImageRefusal =
@@ -42,6 +44,7 @@ export interface ArrivedImage {
   readonly bytes: Uint8Array;
   /** What the sender says that it is; null if it does not. */
   readonly declaredMediaType: string | null;
+  readonly owner: string;
 }
 
 export interface AdImagesDeps {
@@ -54,7 +57,7 @@ export type AcceptImage = (image: ArrivedImage) => Promise<Result<AdImage, Image
 
 /** Throws `Unavailable` and {@link StoreError}. */
 export function createAcceptImage({ decode, store, sha256 }: AdImagesDeps): AcceptImage {
-  return async ({ bytes, declaredMediaType }) => {
+  return async ({ bytes, declaredMediaType, owner }) => {
     if (bytes.length > imageBytesMax)
       return refuse("image_too_large", `An image has at most ${imageBytesMax} bytes.`);
     const type = typeOf(bytes, declaredMediaType);
@@ -62,7 +65,7 @@ export function createAcceptImage({ decode, store, sha256 }: AdImagesDeps): Acce
     const mediaType = type.value;
     const fault = structureFaults[judgeStructure(bytes, mediaType)];
     if (fault !== null) return refuse(...fault);
-    const decoded = await decode(bytes, mediaType);
+    const decoded = await decode(bytes, mediaType, owner);
     if (!decoded.ok) return decoded;
     const image = { sha256: hashOf(bytes, sha256), ...decoded.value };
     if ((await store.put({ ...image, mediaType, bytes })) === "full")
@@ -101,7 +104,7 @@ const structureFaults: Readonly<Record<ImageStructure, [ImageRefusal, string] | 
   animated: ["image_type_unsupported", "Animations are not taken: send one still image."],
 };
 
-export interface ImageUpload extends ArrivedImage {
+export interface ImageUpload extends Omit<ArrivedImage, "owner"> {
   readonly caller: Caller;
 }
 
@@ -110,9 +113,10 @@ export type UploadImage = (upload: ImageUpload) => Promise<Outcome>;
 /** Takes the image that a business sends. Throws what {@link createAcceptImage} throws. */
 export function createUploadImage(accept: AcceptImage, rate: ImageRate): UploadImage {
   return async ({ caller, ...arrived }) => {
-    const limited = rate.take(caller.party.uuid, arrived.bytes.length);
+    const owner = caller.party.uuid;
+    const limited = rate.take(owner, arrived.bytes.length);
     if (limited !== null) return limited;
-    const accepted = await accept(arrived);
+    const accepted = await accept({ ...arrived, owner });
     if (accepted.ok) return answerJson(201, accepted.value, { "cache-control": "no-store" });
     const { code: reason, detail } = accepted;
     const code = problemCodes[reason];

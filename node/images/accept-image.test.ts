@@ -1,7 +1,6 @@
 // What is taken as an image of an ad, and by which reason anything else is refused: with real images and the real decoder.
 
 import { crc32, deflateSync } from "node:zlib";
-import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { concatBytes, utf8 } from "../../protocol/bytes.ts";
@@ -10,7 +9,7 @@ import { type ImageMediaType, imageMediaTypes } from "../../protocol/image-type.
 import { imageBytesMax, imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
 import { ok } from "../../protocol/result.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
-import { createAcceptImage, createUploadImage, type DecodeImage } from "../../service/ad-images.ts";
+import { createAcceptImage, createUploadImage } from "../../service/ad-images.ts";
 import type { Caller } from "../../service/caller.ts";
 import { createImageRate } from "../../service/image-rate.ts";
 import type { ImageStore } from "../../storage/image-store.ts";
@@ -38,7 +37,7 @@ const of = (type: ImageMediaType): Uint8Array => made.get(type) ?? new Uint8Arra
 
 /** `taken`, or the reason of the refusal, after which nothing is stored. */
 async function outcome(bytes: Uint8Array, declaredMediaType: string | null = null): Promise<string> {
-  const accepted = await accept({ bytes, declaredMediaType });
+  const accepted = await accept({ bytes, declaredMediaType, owner: "a" });
   const stored = await store.read(hashOf(bytes));
   expect(stored !== null).toBe(accepted.ok);
   return accepted.ok ? "taken" : accepted.code;
@@ -92,7 +91,7 @@ describe("an image of an ad", () => {
   it.each(imageMediaTypes)("of type %s is stored exactly as it came", async (type) => {
     const bytes = of(type);
     for (const declared of [type, null, `${type.toUpperCase()}; q=1`]) {
-      const accepted = await accept({ bytes, declaredMediaType: declared });
+      const accepted = await accept({ bytes, declaredMediaType: declared, owner: "a" });
       const facts = { sha256: hashOf(bytes), media_type: type, width: 64, height: 48, bytes: bytes.length };
       expect(accepted).toEqual(ok(facts));
     }
@@ -241,8 +240,8 @@ describe("an image of an ad", () => {
   it("is refused when there is no room for it, and taken again once there is", async () => {
     const small = openStore(of("image/png").length + 10);
     const take = createAcceptImage({ decode, store: small, sha256 });
-    const first = { bytes: of("image/png"), declaredMediaType: null };
-    const second = { bytes: of("image/jpeg"), declaredMediaType: null };
+    const first = { bytes: of("image/png"), declaredMediaType: null, owner: "a" };
+    const second = { bytes: of("image/jpeg"), declaredMediaType: null, owner: "a" };
     expect(await take(first)).toMatchObject({ ok: true });
     expect(await take(second)).toMatchObject({ ok: false, code: "image_store_full" });
     expect(await take(first)).toMatchObject({ ok: true });
@@ -266,24 +265,50 @@ it("a business that sends too many images waits, and those that were refused cou
 });
 
 describe("the decoder", () => {
+  const program = new URL("./decoder.fixture.ts", import.meta.url);
+  const png = "image/png";
+  /** An image that takes so many milliseconds. */
+  const slow = (ms: number) => Uint8Array.of(3, ms);
+
   it("decodes many at once, and refuses for a while what is more than may wait (D2)", async () => {
-    const narrow = createImageDecoder({ waitingMax: 3 });
+    const narrow = createImageDecoder({ waitingMax: 3, program });
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 8 }, () => narrow(of("image/png"), "image/png")),
+      Array.from({ length: 8 }, (_, at) => narrow(slow(50), png, `business ${at}`)),
     );
     const reasons = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     expect(reasons).toHaveLength(3);
     for (const reason of reasons)
       expect(reason).toMatchObject({ reason: "images_in_decoding", effect: "not_applied" });
-    expect(await narrow(of("image/png"), "image/png")).toMatchObject({ ok: true });
+    expect(await narrow(slow(0), png, "a")).toMatchObject({ ok: true });
+  });
+
+  it("has one place for each business, in a process that goes on to the next image (D2)", async () => {
+    const ask = createImageDecoder({ program });
+    const order: string[] = [];
+    const ended = async (name: string, owner: string, ms: number) => {
+      const reply = await ask(slow(ms), png, owner);
+      order.push(name);
+      return reply.ok ? reply.value.width : null;
+    };
+    const pids = await Promise.all([
+      ...["a1", "a2", "a3"].map((name) => ended(name, "a", 150)),
+      ended("b1", "b", 0),
+    ]);
+    expect(order).toEqual(["b1", "a1", "a2", "a3"]);
+    expect(new Set(pids).size).toBe(2);
+  });
+
+  it("is killed over an image that takes too long or breaks it, and decodes the next one (D4)", async () => {
+    const ask = createImageDecoder({ program, decodeMs: 400 });
+    for (const deed of [0, 1])
+      expect(await ask(Uint8Array.of(deed), png, "a")).toMatchObject({ ok: false, code: "image_invalid" });
+    await expect(ask(Uint8Array.of(2), png, "a")).rejects.toMatchObject({ reason: "image_decoder" });
+    expect(await ask(slow(0), png, "a")).toMatchObject({ ok: true });
   });
 
   it("reads no type but the one that it is asked for (D1)", async () => {
-    const ask: DecodeImage = decode;
-    expect(await ask(of("image/png"), "image/jpeg")).toMatchObject({ ok: false, code: "image_invalid" });
+    expect(await decode(of(png), "image/jpeg", "a")).toMatchObject({ ok: false, code: "image_invalid" });
     const svg = utf8('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
-    expect(await ask(svg, "image/png")).toMatchObject({ ok: false, code: "image_invalid" });
-    // Nothing else in the process has libvips read it either.
-    await expect(sharp(Buffer.from(svg)).metadata()).rejects.toThrow("unsupported image format");
+    expect(await decode(svg, png, "a")).toMatchObject({ ok: false, code: "image_invalid" });
   });
 });

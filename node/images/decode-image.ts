@@ -1,147 +1,119 @@
-// Decodes images of ads with libvips, through sharp: whether an image can be shown is what a maintained decoder says.
-//   D1. Only the loaders of the three types exist: nothing else that libvips can read is ever parsed.
-//   D2. At most `decodingMax` images are decoded at once, each on one thread of the platform's pool, so that the pool has
-//       threads left for the disk. A bounded number waits; beyond that the answer is 503.
-//   D3. The dimensions are read from the head and judged before a pixel is decoded. Warnings of a decoder are faults.
-//   D4. Decoding ends after `timeoutSeconds`: an image that takes longer is refused.
-//   D5. The data of a PNG inflates to exactly its pixels: libvips stops there, and a decoder of somebody else might not.
+// Has images of ads decoded, in processes of their own (decoder-process.ts), which are started when they are needed.
+//   D2. At most `decodingMax` images are decoded at once, and one of each business, so that nobody's images wait for all of another's. A
+//       bounded number waits; beyond that the answer is 503, for the business that has most waiting.
+//   D4. An image that takes longer than `decodeMs` is refused, and its process killed.
+//   D6. A process that has had nothing to do for `idleMs` ends, and with its node each does.
 
-import { createInflate } from "node:zlib";
-import sharp, { type Metadata, type SharpOptions } from "sharp";
-import type { ImageMediaType } from "../../protocol/image-type.ts";
-import { imagePixelsMax, imageSideMax } from "../../protocol/limits.ts";
-import { ok, refuse } from "../../protocol/result.ts";
+import { type ChildProcess, fork } from "node:child_process";
+import { refuse } from "../../protocol/result.ts";
 import type { DecodeImage } from "../../service/ad-images.ts";
-import { Semaphore } from "../../std/semaphore.ts";
+import { FairQueue } from "../../std/fair-queue.ts";
 import { Unavailable } from "../../std/unavailable.ts";
+import type { DecodeReply, DecodeRequest } from "./decoder-process.ts";
 
 const decodingMax = 2;
 const waitingMax = 32;
-const timeoutSeconds = 10;
+const decodeMs = 10_000;
+const idleMs = 30_000;
 const retrySeconds = 2;
+const program = new URL("./decoder-process.ts", import.meta.url);
 
-const formats: Readonly<Record<ImageMediaType, string>> = {
-  "image/png": "png",
-  "image/jpeg": "jpeg",
-  "image/webp": "webp",
-};
+interface DecoderLimits {
+  readonly waitingMax?: number;
+  readonly decodeMs?: number;
+  /** What the processes run. */
+  readonly program?: URL;
+}
 
-const options: SharpOptions = { failOn: "warning", sequentialRead: true, autoOrient: false };
+/** What waits for its turn: it is told whether it has one. */
+interface Waiting {
+  readonly decide: (isPlaced: boolean) => void;
+}
 
-export function createImageDecoder(limits: { readonly waitingMax?: number } = {}): DecodeImage {
-  restrictLibvips();
-  const slots = new Semaphore(decodingMax);
-  const waiting = limits.waitingMax ?? waitingMax;
-  return async (bytes, type) => {
-    if (slots.waiting >= waiting) throw overloaded();
-    return slots.run(() => decode(bytes, type));
+export function createImageDecoder(limits: DecoderLimits = {}): DecodeImage {
+  const queue = new FairQueue<Waiting>({
+    ...{ placesMax: decodingMax, placesPerOwnerMax: 1, waitingMax: limits.waitingMax ?? waitingMax },
+    // Each place is given back within `decodeMs`, so nobody waits for long.
+    ...{ waitMs: Number.POSITIVE_INFINITY, unsettledMs: Number.POSITIVE_INFINITY },
+  });
+  const tell = (decided: ReturnType<typeof queue.leave>): void => {
+    for (const { holder, verdict } of decided) holder.decide(verdict === "placed");
+  };
+  const idle: Decoder[] = [];
+  return async (bytes, type, owner) => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const waiting: Waiting = { decide: resolve };
+    tell(queue.enter(waiting, { owner, isSettled: true, nowMs: 0 }));
+    if (!(await promise)) throw overloaded();
+    try {
+      const decoder = takeIdle(idle) ?? new Decoder(limits.program ?? program);
+      const reply = await decoder.decode({ bytes, type }, limits.decodeMs ?? decodeMs);
+      if (reply === null) return refuse("image_invalid", "The image cannot be decoded as a whole.");
+      idle.push(decoder);
+      decoder.rest(() => void idle.splice(idle.indexOf(decoder), 1));
+      return reply;
+    } finally {
+      tell(queue.leave(waiting, 0));
+    }
   };
 }
 
-function restrictLibvips(): void {
-  sharp.concurrency(1);
-  sharp.cache(false);
-  sharp.block({ operation: ["VipsForeignLoad"] });
-  sharp.unblock({
-    operation: ["VipsForeignLoadPngBuffer", "VipsForeignLoadJpegBuffer", "VipsForeignLoadWebpBuffer"],
-  });
-}
-
-const decode: DecodeImage = async (bytes, type) => {
-  const head = await headOf(bytes);
-  if (head === null || head.format !== formats[type]) return unreadable();
-  const { width, height } = head;
-  if (width > imageSideMax || height > imageSideMax || width * height > imagePixelsMax)
-    return refuse(
-      "image_dimensions",
-      `The image has ${width} × ${height} pixels; at most ${imageSideMax} each way and ${imagePixelsMax} together are taken.`,
-    );
-  if (type === "image/png" && !(await inflatesToPixels(bytes))) return unreadable();
-  try {
-    // One byte per pixel is enough to have every pixel decoded.
-    const { info } = await sharp(bytes, { ...options, limitInputPixels: imagePixelsMax })
-      .removeAlpha()
-      .greyscale()
-      .raw()
-      .timeout({ seconds: timeoutSeconds })
-      .toBuffer({ resolveWithObject: true });
-    return info.width === width && info.height === height ? ok({ width, height }) : unreadable();
-  } catch {
-    return unreadable();
-  }
-};
-
-/** Null for an image whose head cannot be read, or that has several pages. */
-async function headOf(bytes: Uint8Array): Promise<Metadata | null> {
-  try {
-    const head = await sharp(bytes, { ...options, limitInputPixels: false }).metadata();
-    return (head.pages ?? 1) === 1 ? head : null;
-  } catch {
-    return null;
+function takeIdle(idle: Decoder[]): Decoder | null {
+  for (;;) {
+    const decoder = idle.pop();
+    if (decoder === undefined || decoder.isAlive) return decoder ?? null;
   }
 }
 
-/** The seven passes of an interlaced PNG: where each begins, and its steps (PNG §8.2). */
-const adam7 = [
-  [0, 0, 8, 8],
-  [4, 0, 8, 8],
-  [0, 4, 4, 8],
-  [2, 0, 4, 4],
-  [0, 2, 2, 4],
-  [1, 0, 2, 2],
-  [0, 1, 1, 2],
-] as const;
-/** Samples of a pixel by colour type (PNG §11.2.1). */
-const samplesOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+/** A process, which decodes one image at a time and keeps nobody from ending. */
+class Decoder {
+  readonly #child: ChildProcess;
+  #idle: NodeJS.Timeout | null = null;
 
-/** Bytes of the scanlines, each with its filter (PNG §7.2), as the head says. */
-function scanlineBytes(head: DataView): number {
-  const [width, height] = [head.getUint32(0), head.getUint32(4)];
-  const bits = head.getUint8(8) * (samplesOf[head.getUint8(9)] ?? 0);
-  const passes = head.getUint8(12) === 1 ? adam7 : [[0, 0, 1, 1] as const];
-  let bytes = 0;
-  for (const [x, y, stepX, stepY] of passes) {
-    const columns = Math.ceil((width - x) / stepX);
-    const rows = Math.ceil((height - y) / stepY);
-    if (columns > 0 && rows > 0) bytes += rows * (1 + Math.ceil((columns * bits) / 8));
+  constructor(path: URL) {
+    this.#child = fork(path, { serialization: "advanced", stdio: "ignore", execArgv: [] });
+    this.#child.unref();
+    this.#child.channel?.unref();
   }
-  return bytes;
-}
 
-/** See D5. The structure of the file was judged before. */
-function inflatesToPixels(bytes: Uint8Array): Promise<boolean> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const expected = scanlineBytes(new DataView(bytes.buffer, bytes.byteOffset + 16, 13));
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const inflate = createInflate();
-  let inflated = 0;
-  inflate.on("data", (piece: Uint8Array) => {
-    inflated += piece.length;
-    if (inflated > expected) inflate.destroy();
-  });
-  let isBroken = false;
-  inflate.on("error", () => {
-    isBroken = true;
-  });
-  inflate.on("close", () => resolve(!isBroken && inflated === expected));
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
-    if (view.getUint32(at + 4) === idat) inflate.write(bytes.subarray(at + 8, at + 8 + view.getUint32(at)));
+  get isAlive(): boolean {
+    return this.#child.connected;
   }
-  inflate.end();
-  return promise;
+
+  /** Null if a signal ended the process over it, be it that of the time. Throws `Unavailable` if there is no process to decode it. */
+  async decode(request: DecodeRequest, withinMs: number): Promise<DecodeReply | null> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    const { promise, resolve, reject } = Promise.withResolvers<DecodeReply | null>();
+    const onMessage = (reply: unknown): void => resolve(reply as DecodeReply);
+    const onExit = (_code: number | null, signal: NodeJS.Signals | null): void =>
+      signal === null ? reject(noDecoder()) : resolve(null);
+    const onError = (): void => reject(noDecoder());
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), withinMs);
+    this.#child.once("message", onMessage).once("exit", onExit).once("error", onError);
+    // What cannot be sent is to a process that ends, which is told of by itself.
+    this.#child.send(request, () => {});
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#child.off("message", onMessage).off("exit", onExit).off("error", onError);
+      this.#child.on("error", () => {});
+    }
+  }
+
+  /** Ends it if it is not asked again for a while. */
+  rest(ended: () => void): void {
+    this.#idle = setTimeout(() => {
+      ended();
+      this.#child.kill();
+    }, idleMs);
+    this.#idle.unref();
+  }
 }
 
-/** `IDAT`. */
-const idat = 0x49444154;
-
-function unreadable() {
-  return refuse("image_invalid", "The image cannot be decoded as a whole.");
+function unavailable(message: string, reason: string): Unavailable {
+  return new Unavailable(message, { reason, effect: "not_applied", retryAfterSeconds: retrySeconds });
 }
 
-function overloaded(): Unavailable {
-  return new Unavailable("too many images wait to be decoded", {
-    reason: "images_in_decoding",
-    effect: "not_applied",
-    retryAfterSeconds: retrySeconds,
-  });
-}
+const overloaded = () => unavailable("too many images wait to be decoded", "images_in_decoding");
+const noDecoder = () => unavailable("no process decodes images", "image_decoder");

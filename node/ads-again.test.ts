@@ -24,7 +24,7 @@ import {
   type PoolItem,
   state,
 } from "./ads.fixture.ts";
-import { type AttackNode, openAttackNode } from "./attack.fixture.ts";
+import { type AttackNode, openAttackNode, readOver } from "./attack.fixture.ts";
 import { sealHosted } from "./publishing.fixture.ts";
 import { registerInForce } from "./register-in-force.fixture.ts";
 import { runRevoke } from "./revocations.fixture.ts";
@@ -327,20 +327,14 @@ describe("an ad that operators take down", () => {
       // What was shown before, was shown: it stays charged, and is clicked.
       expect((await render(shown)).json).toMatchObject({ click_token });
       expect((await state(node, company, "click", { click_token })).status).toBe(200);
-      const { verify_url, business_url } = node.running.urls;
+      const { verify_url } = node.running.urls;
       const origin = hashOf(parseBase64(String(item?.["record_base64"])) ?? new Uint8Array());
       const page = await contractFetch(
         `${verify_url}/v1/verify/${ad_id}?origin=${encodeURIComponent(origin)}`,
       );
       expect(page.status).toBe(404);
-      const own = await send(
-        business_url,
-        { key: taken.business.signingKey, grant: "" },
-        {
-          ...{ path: "/v1/takedowns", tag: "svc-business-read" },
-          created: Math.floor(node.running.services.clock.now() / 1000),
-        },
-      );
+      const created = Math.floor(node.running.services.clock.now() / 1000);
+      const own = await readOver(node, taken.business, "/v1/takedowns", { created });
       expect(own.json["takedowns"]).toContainEqual({
         ...{ record_id: subject === ad_id ? ad_id : null, statement_of_reasons: statement, lifted_at: null },
         taken_down_at: expect.any(String) as string,

@@ -197,7 +197,7 @@ export function certificatesOf(
   return history.ok && keys !== null ? (withheldFault(history.value, keys) ?? history) : history;
 }
 
-/** The check of a certificate's history: `stale` says why it is not known to be complete, by when the keys were signed. */
+/** The check `certificate`; `stale` says why the keys are too old to tell whether the certificates are complete. */
 export function certificateCheck(
   certificates: Verdict<CertificateHistory> | null,
   keys: BusinessKeys | null,

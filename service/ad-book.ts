@@ -140,20 +140,7 @@ export function createAdBook(): AdBook {
       campaign.change = change;
     },
     sponsorshipOf: (recordId, query) => firstOf(byProduct.get(recordId), query),
-    sponsored: (query) => {
-      const found = new Map<string, Sponsorship>();
-      for (const { countries, byCampaign } of byPlaces.values()) {
-        if (!countries.has(query.country)) continue;
-        for (const [{ facts: campaign }, listed] of byCampaign) {
-          if (campaign === null || !isRunning(campaign, query.nowMs)) continue;
-          for (const { ad } of listed) {
-            const known = found.get(ad.product ?? "");
-            if (known === undefined || isBefore(ad, known.ad)) found.set(ad.product ?? "", { ad, campaign });
-          }
-        }
-      }
-      return found;
-    },
+    sponsored: (query) => findSponsored(byPlaces.values(), query),
     find: (query) => {
       const keywords = [...new Set(query.keywords)];
       const found = keywords.flatMap((keyword) => findOf(byKeyword.get(keyword), query));
@@ -182,6 +169,25 @@ function countMatches(found: readonly FoundOffer[]): readonly FoundOffer[] {
       else known.matches += 1;
     }
   return Array.from(counted, ([ad, each]) => ({ ...each, ads: [ad] }));
+}
+
+/** See AB3. */
+function findSponsored(
+  places: Iterable<SponsoredPlaces>,
+  { country, nowMs }: SponsoredQuery,
+): ReadonlyMap<string, Sponsorship> {
+  const found = new Map<string, Sponsorship>();
+  for (const { countries, byCampaign } of places) {
+    if (!countries.has(country)) continue;
+    for (const [{ facts: campaign }, listed] of byCampaign) {
+      if (campaign === null || !isRunning(campaign, nowMs)) continue;
+      for (const { ad } of listed) {
+        const known = found.get(ad.product ?? "");
+        if (known === undefined || isBefore(ad, known.ad)) found.set(ad.product ?? "", { ad, campaign });
+      }
+    }
+  }
+  return found;
 }
 
 /** See AB3. */

@@ -7,7 +7,6 @@ import { receiptEventText } from "../../protocol/receipt-event.ts";
 import type { Caller } from "../../service/caller.ts";
 import { readOwnReceipts } from "../../service/own-receipts.ts";
 import { readUsage } from "../../service/usage.ts";
-import { wholeBatch } from "../../storage/receipt-batch.fixture.ts";
 import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
@@ -71,7 +70,7 @@ async function build({ folder, size }: ReceiptsLoad): Promise<void> {
 }
 
 async function close(store: ReturnType<typeof openSqliteReceiptStore>, batch: string): Promise<void> {
-  const rows = await wholeBatch(store, region, batch);
+  const rows = (await Array.fromAsync(store.readBatch(region, batch))).flat();
   const root = `sha256:${"0".repeat(64)}`;
   await store.closeBatch({ region, batch, root, tree_size: rows.length, closed_at_ms: 0 }, rows);
 }

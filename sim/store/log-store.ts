@@ -37,15 +37,7 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     return lastStamp;
   };
   const write = <T>(change: (reach: Reach) => T): Promise<T> => run.run(life, "write", change, subject);
-  /** As if the mutation of a full tile removed the partial ones: what is older than it is not there. */
-  const read = (path: string): Uint8Array | null => {
-    const own = objects.read(region, path);
-    const { full = path } = splitTilePath(path) ?? {};
-    const whole = full === path ? null : objects.read(region, full);
-    if (whole === null) return own;
-    const stampOf = (key: string): number => objects.arrived(region).get(key)?.stamp ?? -1;
-    return stampOf(path) > stampOf(full) ? own : beginningOf(path, whole);
-  };
+  const read = (path: string) => readObject(objects, region, path);
   const keptOf = ({ path, bytes }: LogObject): "none" | "same" | "other" => {
     const kept = read(path);
     return kept === null ? "none" : equalBytes(kept, bytes) ? "same" : "other";
@@ -100,6 +92,16 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     readCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
     readNewestCheckpoint: () => run.run(life, "read", () => checkpoints.read(region, "")),
   };
+}
+
+/** As if the mutation of a full tile removed the partial ones: what is older than it is not there. */
+function readObject(objects: PlainTable<Uint8Array>, region: string, path: string): Uint8Array | null {
+  const own = objects.read(region, path);
+  const { full = path } = splitTilePath(path) ?? {};
+  const whole = full === path ? null : objects.read(region, full);
+  if (whole === null) return own;
+  const stampOf = (key: string): number => objects.arrived(region).get(key)?.stamp ?? -1;
+  return stampOf(path) > stampOf(full) ? own : beginningOf(path, whole);
 }
 
 function assertPaths(paths: readonly string[]): void {

@@ -79,7 +79,7 @@ export interface MerkleRange {
   root(): Uint8Array;
 }
 
-/** A range without leaves. Hashes are of 32 bytes (RFC 6962 §2.1). */
+/** A range without leaves. */
 export function openMerkleRange(sha256: Sha256 = portableSha256): MerkleRange {
   // The roots of the perfect trees that the leaves make: one for each bit of their number, the largest first.
   const peaks: Uint8Array[] = [];

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { adSeal } from "../actors/facts.fixture.ts";
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
@@ -104,6 +105,47 @@ describe("the sponsored products of a node", () => {
       order.forEach((each, at) => void put(each, at));
       expect(sponsored(book)).toEqual([["svc_p", "ad_p"]]);
     }
+  });
+
+  it("are found together exactly as they are found one by one, after any history", () => {
+    const places = fc.constantFrom(["US"], ["GB"], ["US", "GB"], ["GB", "US"]);
+    const step = fc.record({
+      ad_id: fc.constantFrom("ad_1", "ad_2", "ad_3", "ad_4"),
+      product: fc.constantFrom("svc_p", "svc_q"),
+      countries: places,
+      campaign_id: fc.constantFrom("spring", "unknown"),
+      published_at_ms: fc.constantFrom(1, 2),
+      state: fc.constantFrom("live" as const, "withdrawn" as const),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const { book, put } = openBook();
+        for (const [at, each] of steps.entries()) put(product(each), at);
+        for (const country of ["US", "GB", "FR"]) {
+          const single = ["svc_p", "svc_q"].filter((id) => book.sponsorshipOf(id, { country, nowMs: 50 }));
+          expect(
+            sponsored(book, country)
+              .map(([id]) => id)
+              .sort(),
+          ).toEqual(single);
+        }
+      }),
+    );
+  });
+
+  it("cost a search nothing where they are for another country (AB3)", () => {
+    const { book, put } = openBook();
+    for (let at = 0; at < 20_000; at += 1)
+      put(product({ ad_id: `ad_${at}`, product: `svc_${at}`, countries: at < 10 ? ["US"] : ["FR"] }), at);
+    const leastMs = (country: string, count: number): number => {
+      const times = Array.from({ length: 10 }, () => {
+        const fromMs = performance.now();
+        expect(book.sponsored({ country, nowMs: 50 }).size).toBe(count);
+        return performance.now() - fromMs;
+      });
+      return Math.min(...times);
+    };
+    expect(leastMs("US", 10) * 20).toBeLessThan(leastMs("FR", 19_990));
   });
 });
 

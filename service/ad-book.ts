@@ -4,7 +4,8 @@
 //        not by how many countries each is for; of an ad that is removed, only its last change is kept.
 //        Ads of one campaign for the same places are kept together, because a query takes all of them or none.
 //   AB3. A product and a country find exactly the live sponsorships of running campaigns that have both. Of several of one product, the
-//        one that was published first counts, so every node names the same.
+//        one that was published first counts, so every node names the same. What is sponsored in a country is found without a look at what
+//        is sponsored elsewhere or by campaigns that do not run: sponsorships are kept by their campaign, and campaigns by their countries.
 
 import type { AdFacts, CampaignFacts } from "../actors/messages/ads.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
@@ -44,7 +45,7 @@ export interface AdBook {
   put(entry: RegisterEntry): void;
   /** What sponsors this product there now; null if nothing does. */
   sponsorshipOf(recordId: string, query: SponsoredQuery): Sponsorship | null;
-  /** Everything that is sponsored there now, by record id: takes as long as there are sponsored products. */
+  /** Everything that is sponsored there now, by record id: takes as long as there is (AB3). */
   sponsored(query: SponsoredQuery): ReadonlyMap<string, Sponsorship>;
   /** The ads of running campaigns that match, in no particular order. */
   find(query: AdQuery): readonly FoundOffer[];
@@ -77,12 +78,19 @@ interface Offer {
 /** Of one keyword, by {@link offerKey}. */
 type Offers = Map<string, Offer>;
 
+/** The sponsorships that are for the same countries, by their campaign. */
+interface SponsoredPlaces {
+  readonly countries: ReadonlySet<string>;
+  readonly byCampaign: Map<Campaign, Set<Listed>>;
+}
+
 export function createAdBook(): AdBook {
   /** Listed is null for an ad that is not live. */
   const ads = new Map<string, { readonly listed: Listed | null; readonly change: number }>();
   const campaigns = new Map<string, Campaign>();
   const byKeyword = new Map<string, Offers>();
   const byProduct = new Map<string, Set<Listed>>();
+  const byPlaces = new Map<string, SponsoredPlaces>();
   let size = 0;
   const campaignOf = (key: string): Campaign => {
     const known = campaigns.get(key);
@@ -97,7 +105,10 @@ export function createAdBook(): AdBook {
     if (known?.listed) {
       const { product } = known.listed.ad;
       withdraw(byKeyword, known.listed.ad);
-      if (product !== undefined) removeFrom(byProduct, product, known.listed);
+      if (product !== undefined) {
+        removeFrom(byProduct, product, known.listed);
+        unsponsor(byPlaces, known.listed);
+      }
       size -= 1;
     }
     const campaign = campaignOf(`${facts.business_uuid}/${facts.campaign_id}`);
@@ -105,7 +116,10 @@ export function createAdBook(): AdBook {
     ads.set(facts.ad_id, { listed, change });
     if (listed === null) return;
     offer(byKeyword, listed);
-    if (facts.product !== undefined) addTo(byProduct, facts.product, listed);
+    if (facts.product !== undefined) {
+      addTo(byProduct, facts.product, listed);
+      sponsor(byPlaces, listed);
+    }
     size += 1;
   };
   return {
@@ -126,14 +140,7 @@ export function createAdBook(): AdBook {
       campaign.change = change;
     },
     sponsorshipOf: (recordId, query) => firstOf(byProduct.get(recordId), query),
-    sponsored: (query) => {
-      const found = new Map<string, Sponsorship>();
-      for (const [recordId, listed] of byProduct) {
-        const first = firstOf(listed, query);
-        if (first !== null) found.set(recordId, first);
-      }
-      return found;
-    },
+    sponsored: (query) => findSponsored(byPlaces.values(), query),
     find: (query) => {
       const keywords = [...new Set(query.keywords)];
       const found = keywords.flatMap((keyword) => findOf(byKeyword.get(keyword), query));
@@ -162,6 +169,25 @@ function countMatches(found: readonly FoundOffer[]): readonly FoundOffer[] {
       else known.matches += 1;
     }
   return Array.from(counted, ([ad, each]) => ({ ...each, ads: [ad] }));
+}
+
+/** See AB3. */
+function findSponsored(
+  places: Iterable<SponsoredPlaces>,
+  { country, nowMs }: SponsoredQuery,
+): ReadonlyMap<string, Sponsorship> {
+  const found = new Map<string, Sponsorship>();
+  for (const { countries, byCampaign } of places) {
+    if (!countries.has(country)) continue;
+    for (const [{ facts: campaign }, listed] of byCampaign) {
+      if (campaign === null || !isRunning(campaign, nowMs)) continue;
+      for (const { ad } of listed) {
+        const known = found.get(ad.product ?? "");
+        if (known === undefined || isBefore(ad, known.ad)) found.set(ad.product ?? "", { ad, campaign });
+      }
+    }
+  }
+  return found;
 }
 
 /** See AB3. */
@@ -229,14 +255,30 @@ function withdraw(byKeyword: Map<string, Offers>, ad: AdFacts): void {
   }
 }
 
-function addTo(byProduct: Map<string, Set<Listed>>, product: string, ad: Listed): void {
-  const found = byProduct.get(product);
-  if (found === undefined) byProduct.set(product, new Set([ad]));
+function sponsor(byPlaces: Map<string, SponsoredPlaces>, listed: Listed): void {
+  const { countries } = listed.ad;
+  const key = countries.join();
+  const places = byPlaces.get(key) ?? { countries: new Set(countries), byCampaign: new Map() };
+  byPlaces.set(key, places);
+  addTo(places.byCampaign, listed.campaign, listed);
+}
+
+function unsponsor(byPlaces: Map<string, SponsoredPlaces>, listed: Listed): void {
+  const key = listed.ad.countries.join();
+  const places = byPlaces.get(key);
+  if (places === undefined) return;
+  removeFrom(places.byCampaign, listed.campaign, listed);
+  if (places.byCampaign.size === 0) byPlaces.delete(key);
+}
+
+function addTo<K>(kept: Map<K, Set<Listed>>, key: K, ad: Listed): void {
+  const found = kept.get(key);
+  if (found === undefined) kept.set(key, new Set([ad]));
   else found.add(ad);
 }
 
-function removeFrom(byProduct: Map<string, Set<Listed>>, product: string, ad: Listed): void {
-  const found = byProduct.get(product);
+function removeFrom<K>(kept: Map<K, Set<Listed>>, key: K, ad: Listed): void {
+  const found = kept.get(key);
   found?.delete(ad);
-  if (found?.size === 0) byProduct.delete(product);
+  if (found?.size === 0) kept.delete(key);
 }

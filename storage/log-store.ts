@@ -7,8 +7,8 @@
 //   L2. An object never changes: writing the same bytes again does nothing, and other bytes under its name are refused with
 //       {@link LogConflict}. So is another index for a leaf. The one exception is what reaches beyond the tree of `over` leaves,
 //       if the writer names such a size: a home that was lost wrote it, and published nothing of it.
-//       A full tile replaces the partial ones of its place, which are removed: each is its beginning, and is read from it by anyone who
-//       holds an older checkpoint (C2SP tlog-tiles, «Partial tiles»). Wherever they are gone, the full tile can be read.
+//       A full tile replaces the partial ones of its place, which are removed: each is its beginning, and is read from it by
+//       readers that hold an older checkpoint (C2SP tlog-tiles, «Partial tiles»). Wherever they are gone, the full tile can be read.
 //   L3. The checkpoint only advances: `publish` refuses one that is smaller than that in force, or of the same size with
 //       another root. The comparison and the change are one step.
 //   L4. `readNewestCheckpoint` finds the newest checkpoint that any copy has that is still in use, also right after a region was

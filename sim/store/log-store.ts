@@ -37,7 +37,7 @@ export function openSimLogStore({ model, life, region }: StoreClient): LogStore 
     return lastStamp;
   };
   const write = <T>(change: (reach: Reach) => T): Promise<T> => run.run(life, "write", change, subject);
-  const read = (path: string): Uint8Array | null => readObject(objects, region, path);
+  const read = (path: string) => readObject(objects, region, path);
   const keptOf = ({ path, bytes }: LogObject): "none" | "same" | "other" => {
     const kept = read(path);
     return kept === null ? "none" : equalBytes(kept, bytes) ? "same" : "other";

@@ -75,7 +75,8 @@ export function openSqliteLogStore({ database, folder }: SqliteLogOptions): LogS
     write: async (objects, leaves, { over } = {}) => {
       const files = await keepFiles(objects, over);
       await flushFolders(folder, files, flushed);
-      await removePartials(folder, files);
+      const full = files.filter(({ path }) => splitTilePath(path)?.width === tileWidth);
+      if (full.length > 0) await removePartials(folder, full);
       await database.write(() => {
         for (const { leaf, index } of leaves) {
           if (put.run(leaf, index).changes === 1) continue;
@@ -129,8 +130,7 @@ async function readIfThere(name: string): Promise<Uint8Array | null> {
 }
 
 /** Once the full tiles are on the disk (L2). What a crash leaves is removed when the same tiles are written again. */
-async function removePartials(folder: string, objects: readonly LogObject[]): Promise<void> {
-  const full = objects.filter(({ path }) => splitTilePath(path)?.width === tileWidth);
+async function removePartials(folder: string, full: readonly LogObject[]): Promise<void> {
   await Promise.all(
     full.map(({ path }) => rm(`${fileOf(folder, path)}.p`, { recursive: true, force: true })),
   );
@@ -143,12 +143,18 @@ async function keepFile(
   over: number | undefined,
 ): Promise<boolean> {
   const name = fileOf(folder, path);
-  const known = await readBeginning(folder, path);
-  if (known !== null && equalBytes(known, bytes)) return false;
-  if (known !== null && !isReplaceable(path, over)) throw new LogConflict(`${path} has other bytes already.`);
   const draft = `${name}.new`;
+  // Only where there is no folder of partial tiles, there may be the full one.
+  let opened = await openDraft(draft);
+  if (opened === null) {
+    const known = await readBeginning(folder, path);
+    if (known !== null && equalBytes(known, bytes)) return false;
+    if (known !== null && !isReplaceable(path, over))
+      throw new LogConflict(`${path} has other bytes already.`);
+    opened = await openInNewFolder(draft);
+  }
   {
-    await using file = await openDraft(draft);
+    await using file = opened;
     await file.writeFile(bytes);
     await file.sync();
   }
@@ -165,15 +171,24 @@ async function keepFile(
   return true;
 }
 
-/** A new file. A draft that a crash left may already have its own name as well, so it is removed and never written to. */
-async function openDraft(draft: string): Promise<FileHandle> {
+/**
+ * A new file; null where it has no folder. A draft that a crash left may already have its own name as well, so it is removed and never
+ * written to.
+ */
+async function openDraft(draft: string): Promise<FileHandle | null> {
   try {
     return await open(draft, "wx", 0o600);
   } catch (error) {
-    if (isCode(error, "ENOENT")) await mkdir(dirname(draft), { recursive: true, mode: 0o700 });
-    else if (isCode(error, "EEXIST")) await rm(draft, { force: true });
-    else throw error;
+    if (isCode(error, "ENOENT")) return null;
+    if (!isCode(error, "EEXIST")) throw error;
+    await rm(draft, { force: true });
   }
+  return open(draft, "wx", 0o600);
+}
+
+/** The folder may have been made for another file meanwhile, and not this draft: each object is written once at a time. */
+async function openInNewFolder(draft: string): Promise<FileHandle> {
+  await mkdir(dirname(draft), { recursive: true, mode: 0o700 });
   return open(draft, "wx", 0o600);
 }
 

@@ -58,7 +58,7 @@ export function pushPartsOf(
   const rightOfWay = createRightOfWay(patienceMs);
   const nowMs = parts.workMs ?? (() => performance.now());
   const time = { nowMs, nextTurn: setImmediate };
-  const pace = createPace(requestStepMs, { ...time, pause });
+  const pace = createPace(requestStepMs, { ...time, pause: rightOfWay.pause });
   const queued = createPace(queuedStepMs, { ...time, pause: rightOfWay.pause });
   return {
     leaves: createPushLeaves({ ...parts.stores, sha256: nativeCrypto.sha256, pace: queued }),

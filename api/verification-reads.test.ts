@@ -153,7 +153,20 @@ describe("the reads of a business", () => {
     expect(verified).toMatchObject({ ok: true, value: { cert_id: world.business.certId } });
     expect(verified.ok && verified.value.keys.map((key) => key.kind).sort()).toEqual(["hosted", "system"]);
     expect(verified.ok && verified.value.keys).toEqual(answer.json["keys"]);
+    // Signed once for all who read it.
+    const again = await world.get(`/v1/certificates/${world.business.party.uuid}/keys`);
+    expect(again.text).toBe(answer.text);
   });
+
+  it.each(["/.well-known/keys", "/.well-known/svc-keys"])(
+    "need not be read again: %s has a tag",
+    async (path) => {
+      const etag = (await world.get(path)).headers.get("etag") ?? "";
+      const held = await world.get(path, { "if-none-match": etag });
+      expect([held.status, held.text, held.headers.get("etag")]).toEqual([304, "", etag]);
+      expect((await world.get(path, { "if-none-match": '"sha256:other"' })).status).toBe(200);
+    },
+  );
 
   it("give custody statements that verify", async () => {
     const signer = await world.surfaces.services.hostedSigner(world.business.party.uuid);

@@ -8,7 +8,6 @@ import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
 import { answerParent, cpuTimes, heldBytes } from "./answer-parent.ts";
-import type { FillBatch } from "./cluster/fill.ts";
 import type { AllowanceSurfaces, ToolSurfaces } from "./node-surfaces.ts";
 import type { FilledLedgers, LedgerLoad } from "./ops/fill-ledgers.ts";
 
@@ -119,12 +118,6 @@ function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
 
-/** Stores a batch as a push of it would. */
-async function fill(batch: FillBatch): Promise<void> {
-  const { fillWith } = await import("./cluster/fill.ts");
-  await fillWith(running().services, batch);
-}
-
 /** The number of rows that each query returns, and the query in the form that the index takes. */
 async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   const { rowQueryOf } = await import("./catalogue.ts");
@@ -190,7 +183,7 @@ function filledLedgers(): FilledLedgers {
 answerParent(
   {
     ...{ open, join, recordIds, awaitPush, indexedProducts, cpuTimes, heldBytes },
-    ...{ fill, explain, readStored, publishAds },
+    ...{ explain, readStored, publishAds },
     ...{ openAllowance, openTools, openQuickSurface, fillLedgers },
     heldByTools: () => tools?.held() ?? null,
     paidAnswers: () => allowance?.paid() ?? 0,

@@ -7,7 +7,7 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
 import { Child } from "./child.ts";
-import { batchRecords, companyOf, merchantOf, type PushNode, preparePush, push } from "./publishing.ts";
+import { companyOf, merchantOf, type PushNode, pushProducts } from "./publishing.ts";
 import { type Caller, type Server, targetOf } from "./requests.ts";
 
 export interface WorldOptions {
@@ -111,7 +111,9 @@ export class World {
     const make = async (): Promise<string> => {
       const kept = await this.prepared(name, async (home) => {
         await cp(await this.seededHome(), home, { recursive: true });
-        await this.#pushProducts(home, products);
+        this.say(`preparing a catalogue of ${products} products`);
+        await using node = await this.openNode(home);
+        await pushProducts(node, merchantOf(node.sandbox), products);
       });
       return this.options.prepared === null ? kept : await this.#copy(kept);
     };
@@ -139,15 +141,6 @@ export class World {
     const made = this.#prepared.get(name) ?? make();
     this.#prepared.set(name, made);
     return made;
-  }
-
-  async #pushProducts(home: string, products: number): Promise<void> {
-    this.say(`preparing a catalogue of ${products} products`);
-    await using node = await this.openNode(home);
-    for (let first = 0; first < products; first += batchRecords) {
-      const count = Math.min(batchRecords, products - first);
-      await push(node, await preparePush(node.businessUrl, merchantOf(node.sandbox), { first, count }));
-    }
   }
 
   async #copy(home: string): Promise<string> {

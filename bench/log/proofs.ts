@@ -24,7 +24,7 @@ import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { answerParent, heldMemory } from "../answer-parent.ts";
-import { benchEntry } from "./entries.ts";
+import { benchEntry, origin } from "./entries.ts";
 
 export interface BuildLoad {
   readonly folder: string;
@@ -76,7 +76,7 @@ async function build({ folder, size }: BuildLoad): Promise<void> {
     );
   }
   const root = await treeRoot({ ...tree, size });
-  const note = formatCheckpoint({ origin: "bench.invalid/log", size, root, extensions: [] });
+  const note = formatCheckpoint({ origin, size, root, extensions: [] });
   await log.publish({ size, root: formatHash(root), note });
 }
 

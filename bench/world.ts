@@ -70,8 +70,20 @@ export class World {
     return Child.start(path, { profileTo, nodeOptions, ...(tree === null ? {} : { tree }) });
   }
 
+  /** Starts a measured program for one call, and ends it. */
+  async callIn<T>(path: string, name: string, params: unknown, nodeOptions?: readonly string[]): Promise<T> {
+    await using child = this.start(path, nodeOptions);
+    return await child.call<T>(name, params);
+  }
+
   startFloor(name: string): Child {
     return Child.start(`floor/${name}.ts`, { profileTo: this.options.profileTo });
+  }
+
+  /** What a floor that repeats recorded commits takes for it, in milliseconds. */
+  async replay(name: string, commits: object): Promise<number> {
+    await using child = this.startFloor(name);
+    return await child.call<number>("replay", commits);
   }
 
   /** Starts a floor that is a server. */

@@ -116,7 +116,12 @@ async function timed(starts: readonly number[], read: (n: number) => Promise<voi
 }
 
 /** Milliseconds of the usage of the whole month, and the receipts that it counts. */
-async function usage({ folder }: ReceiptsLoad): Promise<{ readonly ms: number; readonly requests: number }> {
+export interface Usage {
+  readonly ms: number;
+  readonly requests: number;
+}
+
+async function usage({ folder }: ReceiptsLoad): Promise<Usage> {
   await using opened = open(folder);
   const deps = { ...opened, region, clock: { now: () => fromMs + monthMs } };
   const query = { from: "2026-03-01", to: "2026-04-01", group_by: null };

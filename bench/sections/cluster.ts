@@ -57,20 +57,16 @@ async function measureCommits({ world, setting, node }: Regions): Promise<readon
   world.say("cluster: durable calls");
   const place = setting.placeOf(node.region);
   const load: CallLoad = { at: place, actors, callers, calls: world.size(10_000, 1_000) };
-  const callIn = async <T>(name: string): Promise<T> => {
-    await using child = world.start("actors/program.ts");
-    return await child.call<T>(name, load);
-  };
-  const commits = (await callIn<RecordedCommits>("record")).flat();
+  const program = "actors/program.ts";
+  const commits = (await world.callIn<RecordedCommits>(program, "record", load)).flat();
   const rounds = await takeRounds(world.size(5, 1), {
     ours: async () => {
-      const { commits: made, elapsedMs } = await callIn<CallResult>("run");
+      const { commits: made, elapsedMs } = await world.callIn<CallResult>(program, "run", load);
       return (made / elapsedMs) * 1_000;
     },
     floor: async () => {
-      await using child = world.startFloor("engine-commits");
       const replay: EngineReplay = { place, callers, commits };
-      return (commits.length / (await child.call<number>("replay", replay))) * 1_000;
+      return (commits.length / (await world.replay("engine-commits", replay))) * 1_000;
     },
   });
   const name = `durable calls over ${actors} actors, ${callers} at once`;

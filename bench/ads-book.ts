@@ -14,6 +14,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sealPayload } from "../protocol/seal.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
+import { inLanes } from "./lanes.ts";
 
 export const adsOfCampaign = 100;
 const subjects = "trail winter leather canvas summer cotton travel office garden city".split(" ");
@@ -35,15 +36,7 @@ const pricesCount = 20;
 /** Publishes `campaigns` campaigns with a hundred ads each. Resolves once all of them are in the node's book. */
 export async function publishAds(services: NodeServices, campaigns: number): Promise<void> {
   const before = services.register.ads.size;
-  let next = 0;
-  const run = async (): Promise<void> => {
-    while (next < campaigns) {
-      const n = next;
-      next += 1;
-      await publishCampaign(services, n);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, run));
+  await inLanes(atOnce, campaigns, (n) => publishCampaign(services, n));
   // The last ads are in the register a moment after their campaign has them.
   while (services.register.ads.size - before < campaigns * adsOfCampaign) {
     await delay(pollMs);

@@ -128,6 +128,19 @@ export async function spend<T>(child: Child, work: () => Promise<T>): Promise<Sp
   return { result, elapsedMs, cpu: cpuBetween(before, await child.call<CpuTimes>("cpuTimes")) };
 }
 
+/** What one operation cost: elapsed time, and processor time of the main thread and of all. */
+export interface Cost {
+  readonly micros: number;
+  readonly mainMicros: number;
+  readonly allMicros: number;
+}
+
+/** What each of so many operations cost. */
+export function costOf({ elapsedMs, cpu }: Omit<Spent<unknown>, "result">, operations: number): Cost {
+  const microsOf = (ms: number): number => (ms * 1_000) / operations;
+  return { micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) };
+}
+
 export const memorySampleMs = 10;
 
 /** Reads a child's resident memory until stopped; returns by how much its highest reading exceeds the first. */

@@ -7,6 +7,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { openWsTransport } from "../transport/ws/transport.ts";
 import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "./answer-parent.ts";
 import { quantile } from "./figures.ts";
+import { inLanes } from "./lanes.ts";
 
 /** As long as a nonce claim, the most frequent call between nodes. */
 interface CallCommand {
@@ -130,17 +131,11 @@ async function saturate({ calls, callers }: SaturatingLoad): Promise<CallsResult
   const latenciesMs = new Float64Array(calls);
   const cpuBefore = cpuTimes();
   const startedMs = performance.now();
-  let next = 0;
-  const run = async (): Promise<void> => {
-    while (next < calls) {
-      const n = next;
-      next += 1;
-      const sentMs = performance.now();
-      assertAnswer(n, await call(commandOf(n)));
-      latenciesMs[n] = performance.now() - sentMs;
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, run));
+  await inLanes(callers, calls, async (n) => {
+    const sentMs = performance.now();
+    assertAnswer(n, await call(commandOf(n)));
+    latenciesMs[n] = performance.now() - sentMs;
+  });
   return resultOf(latenciesMs, startedMs, cpuBefore);
 }
 

@@ -5,6 +5,7 @@ import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor
 import type { LogStore } from "../../storage/log-store.ts";
 import { withCommit } from "../actors/watched-store.ts";
 import { answerParent, heldBytes } from "../answer-parent.ts";
+import { inLanes, msOf } from "../lanes.ts";
 import { benchEntry } from "./entries.ts";
 import { openSequencer } from "./sequencer.ts";
 
@@ -34,23 +35,18 @@ async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<Ap
     store: (store) => sequenced.watchHeads(store),
   });
   let next = 0;
-  const writer = async (upTo: number): Promise<void> => {
-    while (next < upTo) {
+  const append = (count: number): Promise<void> =>
+    inLanes(writers, count, async () => {
       const entry = benchEntry(next);
       next += 1;
       const waiting = sequenced.waitFor(entry.leaf);
       await sequencer.append(entry);
       await waiting;
-    }
-  };
-  const append = (upTo: number): Promise<unknown> =>
-    Promise.all(Array.from({ length: writers }, () => writer(upTo)));
+    });
   await append(warmUp);
   const heapBefore = heldBytes();
   const headsBefore = sequenced.heads;
-  const startedMs = performance.now();
-  await append(warmUp + entries);
-  const elapsedMs = performance.now() - startedMs;
+  const elapsedMs = await msOf(() => append(entries));
   const addedHeapBytes = heldBytes() - heapBefore;
   return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
 }

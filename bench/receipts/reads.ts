@@ -11,6 +11,7 @@ import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { answerParent, heldBytes } from "../answer-parent.ts";
+import { msOf } from "../lanes.ts";
 
 export interface ReceiptsLoad {
   readonly folder: string;
@@ -107,11 +108,7 @@ async function timed(starts: readonly number[], read: (n: number) => Promise<voi
   // Once, so that what both sides read is in the system's cache.
   for (const n of starts) await read(n);
   const times: number[] = [];
-  for (const n of starts) {
-    const startedMs = performance.now();
-    await read(n);
-    times.push(performance.now() - startedMs);
-  }
+  for (const n of starts) times.push(await msOf(() => read(n)));
   return times;
 }
 

@@ -10,6 +10,7 @@ import type {
   RecordedCommits,
 } from "../actors/program.ts";
 import type { Contest } from "../against.ts";
+import { costOf } from "../child.ts";
 import {
   compare,
   compareBy,
@@ -82,17 +83,14 @@ async function durable(world: World, of: DurableCase & { readonly isGoal: boolea
 export async function contestOfCalls(present: World, other: World, callers: number): Promise<Contest> {
   const of = { callers, calls: 10_000 };
   const groups = await present.callIn<RecordedCommits>(program, "record", loadOf(present, of));
-  const micros = (ms: number): number => (ms * 1_000) / of.calls;
-  const side = (world: World) => async () => {
-    const { elapsedMs, cpu } = await world.callIn<CallResult>(program, "run", loadOf(world, of));
-    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
-  };
+  const side = (world: World) => async () =>
+    costOf(await world.callIn<CallResult>(program, "run", loadOf(world, of)), of.calls);
   return {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
     ...{ present: side(present), other: side(other) },
-    floor: async () => ({ micros: micros(await replay(present, groups)) }),
+    floor: async () => ({ micros: ((await replay(present, groups)) * 1_000) / of.calls }),
     [Symbol.asyncDispose]: async () => {},
   };
 }

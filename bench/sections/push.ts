@@ -3,7 +3,7 @@
 
 import type { Contest } from "../against.ts";
 import type { CpuTimes } from "../answer-parent.ts";
-import { type Child, memorySampleMs, spend, watchMemory } from "../child.ts";
+import { type Child, costOf, memorySampleMs, spend, watchMemory } from "../child.ts";
 import {
   compareBy,
   count,
@@ -16,6 +16,7 @@ import {
 } from "../figures.ts";
 import type { FloorImport, FloorPush, FloorPushResult } from "../floor/push.ts";
 import { readStoredRecords } from "../floor/stored-records.ts";
+import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
 import {
   type BulkFile,
@@ -184,22 +185,18 @@ class PushFloor {
 export async function contestOfPushes(present: World, other: World): Promise<Contest> {
   const records = 2_000;
   const floor = new PushFloor(present);
-  const costOf = ({ elapsedMs, cpu }: Measured) => {
-    const micros = (ms: number): number => (ms * 1_000) / records;
-    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
-  };
   const side = (world: World) => async () => {
     const home = await world.seededHome();
     const { pushes, ...measured } = await pushToService(world, { home, first: 0 }, records);
     if (world === present) floor.capture(home, pushes);
-    return costOf(measured);
+    return costOf(measured, records);
   };
   return {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `push: a record of a push of ${count(records)} until complete and searchable`,
     ...{ present: side(present), other: side(other) },
-    floor: async () => costOf(await floor.push()),
+    floor: async () => costOf(await floor.push(), records),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -268,9 +265,7 @@ async function timeImport(node: OpenNode, file: BulkFile): Promise<Imported> {
   const { pushId, upload, records } = prepared;
   let uploadMs = 0;
   const measured = await timePublishing(node, { records, last: file.lastRecord }, async () => {
-    const startedMs = performance.now();
-    await sendUpload(prepared);
-    uploadMs = performance.now() - startedMs;
+    uploadMs = await msOf(() => sendUpload(prepared));
     await publish(node, prepared.request, prepared);
   });
   return { ...measured, pushId, upload, uploadMs };

@@ -7,10 +7,10 @@ import type { RowQuery } from "../../storage/row-index.ts";
 import { fetchPlan, planQueries, rowsWanted } from "../catalogue.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText } from "../figures.ts";
 import type { EngineFloorPlan, EngineQuery } from "../floor/engine-serve.ts";
+import { newCompany, newPublisher } from "../parties.ts";
 import { type Publisher, pushProducts } from "../publishing.ts";
 import { type Caller, captureAnswers, loadOf, type RequestPlan, type Timed, warmedUp } from "../requests.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import { newCompany, newPublisher } from "./callers.ts";
 import type { Regions } from "./setting.ts";
 
 const connections = 4;

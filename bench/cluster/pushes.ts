@@ -6,6 +6,7 @@ import type { CpuTimes } from "../answer-parent.ts";
 import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
 import type { EnginePush, EnginePushResult } from "../floor/engine-push.ts";
+import { newPublisher } from "../parties.ts";
 import {
   type BulkFile,
   batchRecords,
@@ -20,7 +21,6 @@ import {
 } from "../publishing.ts";
 import type { Stored } from "../serve.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import { newPublisher } from "./callers.ts";
 import type { ClusterNode, Regions } from "./setting.ts";
 
 const warmUpRecords = 500;

@@ -3,10 +3,10 @@
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { newPublisher } from "../cluster/callers.ts";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
 import { msOf } from "../lanes.ts";
 import { refused, sendOne, type WholeAnswer } from "../load.ts";
+import { newPublisher } from "../parties.ts";
 import {
   batchRecords,
   inlineRecords,

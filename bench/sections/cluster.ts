@@ -7,13 +7,13 @@ import { placeOn } from "../../cluster/rendezvous.ts";
 import type { CallLoad, CallResult, RecordedCommits } from "../actors/program.ts";
 import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";
-import { newCompany } from "../cluster/callers.ts";
 import { openEngines } from "../cluster/engines.ts";
 import { measureImports, measurePushes } from "../cluster/pushes.ts";
 import { type ClusterNode, ClusterSetting, type Regions } from "../cluster/setting.ts";
 import { compare, type Figure, figuresOf, median, takeRounds } from "../figures.ts";
 import type { EngineReplay } from "../floor/engine-commits.ts";
 import { Connection, refused } from "../load.ts";
+import { newCompany } from "../parties.ts";
 import { type Caller, makeRequest } from "../requests.ts";
 import type { World } from "../world.ts";
 

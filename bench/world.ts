@@ -7,8 +7,9 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
 import { Child } from "./child.ts";
+import type { FloorPlan } from "./floor/serve.ts";
 import { companyOf, merchantOf, type PushNode, pushProducts } from "./publishing.ts";
-import { type Caller, type Server, targetOf } from "./requests.ts";
+import { type Caller, captureAnswers, type RequestPlan, type Server, targetOf } from "./requests.ts";
 
 export interface WorldOptions {
   readonly folder: string;
@@ -93,6 +94,12 @@ export class World {
       const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
       return { child, target, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
     });
+  }
+
+  /** The floor of fetch and search, which answers these requests with the bytes of the node. */
+  async openBareServer({ baseUrl, caller }: OpenNode, plans: readonly RequestPlan[]) {
+    const captured = await captureAnswers(baseUrl, caller, plans);
+    return await this.openFloor("serve", { file: this.path("floor.db"), ...captured } satisfies FloorPlan);
   }
 
   async openNode(home: string): Promise<OpenNode> {

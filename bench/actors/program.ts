@@ -7,7 +7,7 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../answer-parent.ts";
+import { answerParent, heldMemory, type Spent, spendHere } from "../answer-parent.ts";
 import type { EnginePlace } from "../floor/engine-serve.ts";
 import { inLanes, msOf } from "../lanes.ts";
 import { type Added, add, counterMachine, counterSystem, durableRef } from "./counter.ts";
@@ -23,10 +23,8 @@ export interface CallLoad {
   readonly calls: number;
 }
 
-export interface CallResult {
-  readonly elapsedMs: number;
+export interface CallResult extends Spent {
   readonly commits: number;
-  readonly cpu: CpuTimes;
 }
 
 /** `onBegin` is called when all actors are in memory and the clock starts. */
@@ -40,12 +38,10 @@ async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}
   const call = (at: number): Promise<unknown> =>
     system.ask(refs[at % refs.length] as (typeof refs)[number], add);
   onBegin();
-  const cpuBefore = cpuTimes();
-  const elapsedMs = await msOf(() => inLanes(load.callers, load.calls, call));
-  const cpu = cpuBetween(cpuBefore, cpuTimes());
+  const spent = await spendHere(() => inLanes(load.callers, load.calls, call));
   const commits = system.stats().commits - commitsBefore;
   await system.drain(1_000);
-  return { elapsedMs, commits, cpu };
+  return { ...spent, commits };
 }
 
 async function run(load: CallLoad): Promise<CallResult> {

@@ -2,7 +2,7 @@
 // implementation could skip; and the memory that they take.
 
 import type { Contest } from "../against.ts";
-import type { CpuTimes } from "../answer-parent.ts";
+import type { Spent } from "../answer-parent.ts";
 import { type Child, costOf, memorySampleMs, spend, watchMemory } from "../child.ts";
 import {
   compareBy,
@@ -14,7 +14,7 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FloorImport, FloorPush, FloorPushResult } from "../floor/push.ts";
+import type { FloorImport, FloorPush } from "../floor/push.ts";
 import { readStoredRecords } from "../floor/stored-records.ts";
 import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
@@ -35,9 +35,7 @@ import type { OpenNode, World } from "../world.ts";
 const warmUpRecords = 500;
 const [megabyte, mebibyte] = [1_000_000, 1_048_576];
 
-interface Measured {
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
+interface Measured extends Spent {
   /** Peak resident memory meanwhile, minus that before; null where it cannot be read, and for a floor. */
   readonly grownBytes: number | null;
 }
@@ -62,7 +60,7 @@ async function timePublishing(
   return { elapsedMs, cpu, grownBytes };
 }
 
-function cpuNote(rounds: Rounds<{ readonly cpu: CpuTimes }>): string {
+function cpuNote(rounds: Rounds<Spent>): string {
   return (
     `Processor time of the main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
     `of all threads ${sidesText(rounds, ({ cpu }) => cpu.allMs)} ms.`
@@ -176,7 +174,7 @@ class PushFloor {
     await using child = this.#world.startFloor("push");
     const file = this.#world.path("floor.db");
     await child.call("run", { file, ...warmUp } satisfies FloorPush);
-    const result = await child.call<FloorPushResult>("run", { file, ...measured } satisfies FloorPush);
+    const result = await child.call<Spent>("run", { file, ...measured } satisfies FloorPush);
     return { ...result, grownBytes: null };
   }
 }
@@ -283,7 +281,7 @@ async function importIntoFloor(
     const path = files[at]?.path ?? "";
     const uploaded = await spend(child, () => uploadToFloor(child, world.path("floor.upload"), upload));
     const params: FloorImport = { file, path, pushId, home };
-    const { elapsedMs, cpu } = await child.call<FloorPushResult>("runFile", params);
+    const { elapsedMs, cpu } = await child.call<Spent>("runFile", params);
     const { mainMs, allMs } = uploaded.cpu;
     last = {
       elapsedMs: uploaded.result + elapsedMs,

@@ -41,7 +41,7 @@ async function measureParts(world: World, parts: readonly Part[]): Promise<reado
   const figures: Figure[] = [];
   for (const measure of parts) {
     const measured = await measure(regions);
-    // The section takes ten minutes, so each result is reported at once.
+    // The section takes long, so each result is reported at once.
     for (const { name, ratio, ours } of measured)
       world.say(`cluster: ${name}: ${(ratio ?? ours).toFixed(2)}`);
     figures.push(...measured);

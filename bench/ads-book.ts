@@ -12,8 +12,9 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sealPayload } from "../protocol/seal.ts";
-import { createGrantedKeys } from "../service/granted-keys.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
+import { inLanes } from "./lanes.ts";
+import { introduce } from "./parties.ts";
 
 export const adsOfCampaign = 100;
 const subjects = "trail winter leather canvas summer cotton travel office garden city".split(" ");
@@ -35,15 +36,7 @@ const pricesCount = 20;
 /** Publishes `campaigns` campaigns with a hundred ads each. Resolves once all of them are in the node's book. */
 export async function publishAds(services: NodeServices, campaigns: number): Promise<void> {
   const before = services.register.ads.size;
-  let next = 0;
-  const run = async (): Promise<void> => {
-    while (next < campaigns) {
-      const n = next;
-      next += 1;
-      await publishCampaign(services, n);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, run));
+  await inLanes(atOnce, campaigns, (n) => publishCampaign(services, n));
   // The last ads are in the register a moment after their campaign has them.
   while (services.register.ads.size - before < campaigns * adsOfCampaign) {
     await delay(pollMs);
@@ -53,7 +46,8 @@ export async function publishAds(services: NodeServices, campaigns: number): Pro
 
 async function publishCampaign(services: NodeServices, n: number): Promise<void> {
   const uuid = `00000000-0000-4000-8000-${String(n + 1).padStart(12, "0")}`;
-  const certId = await register(services, uuid);
+  const { publicJwk } = createSigner(generatePrivateJwk("Ed25519"));
+  const certId = await introduce(services, { uuid, role: "integration", publicJwk });
   const { publishAd } = adPublishingOf(services);
   const send = async (record: object): Promise<void> => {
     const bytes = utf8(JSON.stringify(record));
@@ -69,22 +63,6 @@ async function publishCampaign(services: NodeServices, n: number): Promise<void>
     ends_at: formatTimestamp(now + 30 * dayMs),
   });
   for (let ad = 0; ad < adsOfCampaign; ad += 1) await send(adRecord(n, ad));
-}
-
-/** Registers an advertiser, and returns the id of its certificate. */
-async function register(services: NodeServices, uuid: string): Promise<string> {
-  const key = createSigner(generatePrivateJwk("Ed25519"));
-  const granted = await createGrantedKeys(services)(
-    {
-      ...{ v: 1, environment: "sandbox", role: "integration", mandate_id: null },
-      party: { uuid, kind: "business", legal_name: "Shoes Ltd", country: "GB" },
-      public_key: key.publicJwk,
-    },
-    key.keyId,
-  );
-  if (granted.status === "refused") throw new Error(granted.detail);
-  const { certificate } = await services.parties.facts(uuid, key.keyId);
-  return certificate?.cert_id ?? "";
 }
 
 async function sealedBy(

@@ -8,15 +8,9 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../tools/process.ts";
+import type { Cost } from "./child.ts";
 import { median, tableOf } from "./figures.ts";
 import { type CostPair, type Slowdown, slowdownOf, spreadOf, toleratedSlowdown } from "./slowdown.ts";
-
-/** What one operation cost: elapsed time, and processor time of the main thread and of all. */
-export interface Cost {
-  readonly micros: number;
-  readonly mainMicros: number;
-  readonly allMicros: number;
-}
 
 /** An operation of two checkouts and of the floor, measured whenever it is asked for. */
 export interface Contest extends AsyncDisposable {

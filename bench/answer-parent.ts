@@ -48,6 +48,20 @@ export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
   return { allMs: after.allMs - before.allMs, mainMs: after.mainMs - before.mainMs };
 }
 
+/** What work took, in time and in processor time of one process. */
+export interface Spent {
+  readonly elapsedMs: number;
+  readonly cpu: CpuTimes;
+}
+
+/** What work takes of this process. */
+export async function spendHere(work: () => Promise<unknown>): Promise<Spent> {
+  const cpuBefore = cpuTimes();
+  const startedMs = performance.now();
+  await work();
+  return { elapsedMs: performance.now() - startedMs, cpu: cpuBetween(cpuBefore, cpuTimes()) };
+}
+
 /** Bytes of this process's heap in use, once what nobody needs has been collected. */
 export function heldBytes(): number {
   return heldMemory().heapUsed;

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { root, type StartedProcess, startProcess } from "../tools/process.ts";
-import { type CpuTimes, cpuBetween } from "./answer-parent.ts";
+import { type CpuTimes, cpuBetween, type Spent } from "./answer-parent.ts";
 
 /** A child's answer to a call, or its error. */
 interface Reply {
@@ -113,19 +113,29 @@ export class Child implements AsyncDisposable {
   }
 }
 
-export interface Spent<T> {
-  readonly result: T;
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
-}
-
 /** What something takes, in time and in processor time of a child, which answers `cpuTimes`. */
-export async function spend<T>(child: Child, work: () => Promise<T>): Promise<Spent<T>> {
+export async function spend<T>(
+  child: Child,
+  work: () => Promise<T>,
+): Promise<Spent & { readonly result: T }> {
   const before = await child.call<CpuTimes>("cpuTimes");
   const startedMs = performance.now();
   const result = await work();
   const elapsedMs = performance.now() - startedMs;
   return { result, elapsedMs, cpu: cpuBetween(before, await child.call<CpuTimes>("cpuTimes")) };
+}
+
+/** What one operation cost: elapsed time, and processor time of the main thread and of all. */
+export interface Cost {
+  readonly micros: number;
+  readonly mainMicros: number;
+  readonly allMicros: number;
+}
+
+/** What each of so many operations cost. */
+export function costOf({ elapsedMs, cpu }: Spent, operations: number): Cost {
+  const microsOf = (ms: number): number => (ms * 1_000) / operations;
+  return { micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) };
 }
 
 export const memorySampleMs = 10;

@@ -3,6 +3,7 @@
 
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { inLanes, msOf } from "./lanes.ts";
 
 export interface LoadTarget {
   readonly host: string;
@@ -25,23 +26,16 @@ export async function sendAll(
   note: (answer: ReceivedAnswer, index: number) => void = () => {},
 ): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length);
-  let next = 0;
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)));
-  const startedMs = performance.now();
-  const run = async (connection: Connection): Promise<void> => {
-    while (next < requests.length) {
-      const index = next;
-      next += 1;
-      const sentMs = performance.now();
-      const answer = await connection.exchange(requests[index] ?? new Uint8Array());
-      latenciesMs[index] = performance.now() - sentMs;
-      if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
-      note(answer, index);
-    }
+  const exchange = async (index: number, lane: number): Promise<void> => {
+    const sentMs = performance.now();
+    const answer = await (open[lane] as Connection).exchange(requests[index] ?? new Uint8Array());
+    latenciesMs[index] = performance.now() - sentMs;
+    if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
+    note(answer, index);
   };
   try {
-    await Promise.all(open.map(run));
-    const elapsedMs = performance.now() - startedMs;
+    const elapsedMs = await msOf(() => inLanes(connections, requests.length, exchange));
     return { requests: requests.length, elapsedMs, latenciesMs: latenciesMs.sort() };
   } finally {
     for (const connection of open) connection.close();

@@ -4,73 +4,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Contest, hold, unpack } from "./against.ts";
+import { hold, unpack } from "./against.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./figures.ts";
-import {
-  type AgainstOptions,
-  type BenchOptions,
-  type ContestName,
-  parseOptions,
-  type SectionName,
-  sectionNames,
-  usage,
-} from "./options.ts";
-import { contestOfCalls, measureActors, measureSim, measureTransport } from "./sections/actors.ts";
-import { measureAds } from "./sections/ads.ts";
-import { measureLargeBusiness, measureValidate } from "./sections/businesses.ts";
-import { measureCluster, measureClusterImport } from "./sections/cluster.ts";
-import { measureEvidence } from "./sections/evidence.ts";
-import { contestOfFetches, measureAllowance, measureFetch } from "./sections/fetch.ts";
-import { measureLogAppend, measureLogProof } from "./sections/log.ts";
-import { measureMcp, measureMcpHosted } from "./sections/mcp.ts";
-import { measureMillion, measureStart } from "./sections/million.ts";
-import { measureOps } from "./sections/ops.ts";
-import { contestOfPushes, measureImport, measurePush } from "./sections/push.ts";
-import { measureReceipts } from "./sections/receipts.ts";
-import { measureRelevance } from "./sections/relevance.ts";
-import { contestOfSearches, measureMeanwhile, measureSearch } from "./sections/search.ts";
-import { measureStorm } from "./sections/storm.ts";
+import { type AgainstOptions, type BenchOptions, parseOptions, sectionNames, usage } from "./options.ts";
+import { contests, sections } from "./sections.ts";
 import { World } from "./world.ts";
-
-const sections: Readonly<Record<SectionName, (world: World) => Promise<readonly Figure[]>>> = {
-  fetch: measureFetch,
-  search: measureSearch,
-  push: measurePush,
-  actors: measureActors,
-  transport: measureTransport,
-  cluster: measureCluster,
-  sim: measureSim,
-  start: measureStart,
-  import: measureImport,
-  validate: measureValidate,
-  meanwhile: measureMeanwhile,
-  million: measureMillion,
-  "large-business": measureLargeBusiness,
-  "cluster-import": measureClusterImport,
-  "log-append": measureLogAppend,
-  "log-proof": measureLogProof,
-  evidence: measureEvidence,
-  relevance: measureRelevance,
-  receipts: measureReceipts,
-  ads: measureAds,
-  allowance: measureAllowance,
-  "mcp-hosted": measureMcpHosted,
-  mcp: measureMcp,
-  ops: measureOps,
-  storm: measureStorm,
-};
-
-type OpenContest = (present: World, other: World, pairs: number) => Promise<Contest>;
-
-const contests: Readonly<Record<ContestName, readonly OpenContest[]>> = {
-  fetch: [contestOfFetches],
-  search: [contestOfSearches],
-  push: [contestOfPushes],
-  actors: [
-    (present, other) => contestOfCalls(present, other, 64),
-    (present, other) => contestOfCalls(present, other, 500),
-  ],
-};
 
 function worldIn(folder: string, options: BenchOptions, tree: string | null): World {
   const { prepared, quick, records } = options;

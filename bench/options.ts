@@ -2,41 +2,14 @@
 
 import { parseArgs } from "node:util";
 import { bulkRecordsMax } from "../protocol/limits.ts";
+import { type ContestName, contests, type SectionName, sections } from "./sections.ts";
 import { pairsMin } from "./slowdown.ts";
 
-export const sectionNames = [
-  "fetch",
-  "search",
-  "push",
-  "actors",
-  "transport",
-  "cluster",
-  "sim",
-  "start",
-  "import",
-  "validate",
-  "meanwhile",
-  "million",
-  "large-business",
-  "cluster-import",
-  "log-append",
-  "log-proof",
-  "evidence",
-  "relevance",
-  "receipts",
-  "ads",
-  "allowance",
-  "mcp-hosted",
-  "mcp",
-  "ops",
-  "storm",
-] as const;
-export type SectionName = (typeof sectionNames)[number];
+export const sectionNames = Object.keys(sections) as readonly SectionName[];
 /** Run only when they are named: each takes longer than all the others together. */
 const onlyNamed: readonly SectionName[] = ["million", "large-business", "cluster-import", "storm"];
 /** What can be compared with another commit. */
-export const contestNames = ["fetch", "search", "push", "actors"] as const satisfies readonly SectionName[];
-export type ContestName = (typeof contestNames)[number];
+const contestNames = Object.keys(contests) as readonly ContestName[];
 const pairsDefault = 15;
 
 export interface AgainstOptions {

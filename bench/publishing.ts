@@ -99,6 +99,14 @@ export function push(node: PushNode, { request, publisher, batch, records }: Pre
   return publish(node, request, { publisher, pushId: batch.push_id, records: records.length });
 }
 
+/** Publishes the first products, one batch after another. */
+export async function pushProducts(node: PushNode, publisher: Publisher, products: number): Promise<void> {
+  for (let first = 0; first < products; first += batchRecords) {
+    const count = Math.min(batchRecords, products - first);
+    await push(node, await preparePush(node.businessUrl, publisher, { first, count }));
+  }
+}
+
 /** Sends what begins a push and waits as {@link push} does. */
 export async function publish(node: PushNode, request: Uint8Array, asked: Push): Promise<void> {
   const answer = await sendOne(targetOf(node.businessUrl), request);

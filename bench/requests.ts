@@ -9,7 +9,7 @@ import type { PrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";
-import { type Child, spend } from "./child.ts";
+import { type Child, type Cost, costOf, spend } from "./child.ts";
 import { quantile, type Rounds, sidesText, takeRounds } from "./figures.ts";
 import type { AnswerPlan } from "./floor/bare-server.ts";
 import { Connection, type LoadTarget, type ReceivedAnswer, refused, sendAll, sendOne } from "./load.ts";
@@ -101,14 +101,10 @@ export interface Server {
 }
 
 /** What a server did under load, and what each answer cost. */
-export interface Timed {
+export interface Timed extends Cost {
   readonly rate: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Elapsed time, and processor time of the main thread and of all. */
-  readonly micros: number;
-  readonly mainMicros: number;
-  readonly allMicros: number;
 }
 
 /** Sends all requests to a server whose child answers `cpuTimes`. */
@@ -120,11 +116,10 @@ export async function timeLoad(
 ): Promise<Timed> {
   const { result, cpu } = await spend(child, () => sendAll(target, requests, connections, note));
   const { elapsedMs, latenciesMs } = result;
-  const microsOf = (ms: number): number => (ms * 1_000) / requests.length;
   return {
     rate: (requests.length / elapsedMs) * 1_000,
     ...{ p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) },
-    ...{ micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) },
+    ...costOf({ elapsedMs, cpu }, requests.length),
   };
 }
 

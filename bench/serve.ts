@@ -6,12 +6,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
 import { answerParent, cpuTimes, heldBytes } from "./answer-parent.ts";
-import type { FillBatch } from "./cluster/fill.ts";
 import type { AllowanceSurfaces, ToolSurfaces } from "./node-surfaces.ts";
 import type { FilledLedgers, LedgerLoad } from "./ops/fill-ledgers.ts";
+import type { Party } from "./parties.ts";
 
 /** The benchmark measures how much a node can do, not how much it lets one caller request. */
 const unlimited = {
@@ -31,13 +30,6 @@ const readsAtOnce = 64;
 const patienceMs = 600_000;
 const retryMs = 50;
 const indexPollMs = 5;
-
-/** Whom a grant is for. */
-export interface Newcomer {
-  readonly uuid: string;
-  readonly role: "integration" | "retrieval";
-  readonly publicJwk: PublicJwk;
-}
 
 let node: RunningNode | null = null;
 let isAmongOthers = false;
@@ -70,21 +62,12 @@ async function open({ home, isLimited = false }: { readonly home: string; readon
 }
 
 /** A grant for a key of a new party. */
-async function grant({ uuid, role, publicJwk }: Newcomer): Promise<string> {
+async function grant(party: Party): Promise<string> {
+  const { claimsOf } = await import("./parties.ts");
   const { issueGrant } = await import("../service/sandbox-grant.ts");
   const signer = running().services.keys.grant;
   if (signer === null) throw new Error("the node is no sandbox");
-  const kind = role === "integration" ? "business" : "ai_company";
-  const party = { uuid, kind, legal_name: `Party ${uuid.slice(-4)}`, country: "GB" } as const;
-  const claims = {
-    v: 1,
-    environment: "sandbox",
-    party,
-    role,
-    public_key: publicJwk,
-    mandate_id: null,
-  } as const;
-  return await issueGrant(claims, signer);
+  return await issueGrant(claimsOf(party), signer);
 }
 
 /** Starts a node among others, and returns its addresses once its surfaces listen and its region's index answers. */
@@ -143,12 +126,6 @@ async function awaitPush({
 /** Number of products that a search of this node could find. */
 function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
-}
-
-/** Stores a batch as a push of it would. */
-async function fill(batch: FillBatch): Promise<void> {
-  const { fillWith } = await import("./cluster/fill.ts");
-  await fillWith(running().services, batch);
 }
 
 /** The number of rows that each query returns, and the query in the form that the index takes. */
@@ -216,7 +193,7 @@ function filledLedgers(): FilledLedgers {
 answerParent(
   {
     ...{ open, grant, join, recordIds, awaitPush, indexedProducts, cpuTimes, heldBytes },
-    ...{ fill, explain, readStored, publishAds },
+    ...{ explain, readStored, publishAds },
     ...{ openAllowance, openTools, openQuickSurface, fillLedgers },
     heldByTools: () => tools?.held() ?? null,
     paidAnswers: () => allowance?.paid() ?? 0,

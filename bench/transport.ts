@@ -5,8 +5,9 @@
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import { openWsTransport } from "../transport/ws/transport.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "./answer-parent.ts";
+import { answerParent, type Spent, spendHere } from "./answer-parent.ts";
 import { quantile } from "./figures.ts";
+import { inLanes } from "./lanes.ts";
 
 /** As long as a nonce claim, the most frequent call between nodes. */
 interface CallCommand {
@@ -37,13 +38,12 @@ export interface PacedLoad {
   readonly perSecond: number;
 }
 
-export interface CallsResult {
+/** What the calls took of the calling process. */
+export interface CallsResult extends Spent {
   readonly perSecond: number;
   /** Median and 99th percentile of one call; for a paced one measured from when it was due. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the calling process. */
-  readonly cpu: CpuTimes;
 }
 
 /** Maximum paced calls in flight: more accumulate only when a process was suspended, and would be refused. */
@@ -128,26 +128,17 @@ async function connectBare(address: string): Promise<void> {
 /** Makes as many calls as possible with a number of callers, each of which waits for its answer. */
 async function saturate({ calls, callers }: SaturatingLoad): Promise<CallsResult> {
   const latenciesMs = new Float64Array(calls);
-  const cpuBefore = cpuTimes();
-  const startedMs = performance.now();
-  let next = 0;
-  const run = async (): Promise<void> => {
-    while (next < calls) {
-      const n = next;
-      next += 1;
-      const sentMs = performance.now();
-      assertAnswer(n, await call(commandOf(n)));
-      latenciesMs[n] = performance.now() - sentMs;
-    }
+  const one = async (n: number): Promise<void> => {
+    const sentMs = performance.now();
+    assertAnswer(n, await call(commandOf(n)));
+    latenciesMs[n] = performance.now() - sentMs;
   };
-  await Promise.all(Array.from({ length: callers }, run));
-  return resultOf(latenciesMs, startedMs, cpuBefore);
+  return resultOf(latenciesMs, await spendHere(() => inLanes(callers, calls, one)));
 }
 
 /** Makes calls at a steady rate, whether or not answers come; while `openMax` are unanswered the next ones are late. */
 async function pace({ calls, perSecond }: PacedLoad): Promise<CallsResult> {
   const latenciesMs = new Float64Array(calls);
-  const cpuBefore = cpuTimes();
   const startedMs = performance.now();
   const dueMs = (n: number): number => startedMs + (n * 1_000) / perSecond;
   let answered = 0;
@@ -157,25 +148,26 @@ async function pace({ calls, perSecond }: PacedLoad): Promise<CallsResult> {
     answered += 1;
   };
   const made: Promise<void>[] = [];
-  // Busy loop, so that a call leaves when it is due instead of when a timer fires.
-  while (made.length < calls) {
-    while (made.length < calls && made.length - answered < openMax && dueMs(made.length) <= performance.now())
-      made.push(one(made.length));
-    await new Promise(setImmediate);
-  }
-  await Promise.all(made);
-  return resultOf(latenciesMs, startedMs, cpuBefore);
+  const isDue = (n: number): boolean => n - answered < openMax && dueMs(n) <= performance.now();
+  const spent = await spendHere(async () => {
+    // Busy loop, so that a call leaves when it is due instead of when a timer fires.
+    while (made.length < calls) {
+      while (made.length < calls && isDue(made.length)) made.push(one(made.length));
+      await new Promise(setImmediate);
+    }
+    await Promise.all(made);
+  });
+  return resultOf(latenciesMs, spent);
 }
 
 function assertAnswer(n: number, answer: unknown): void {
   if ((answer as Partial<CallAnswer>).n !== n) throw new Error(`call ${n} got another's answer`);
 }
 
-function resultOf(latenciesMs: Float64Array, startedMs: number, cpuBefore: CpuTimes): CallsResult {
-  const perSecond = (latenciesMs.length / (performance.now() - startedMs)) * 1_000;
-  const cpu = cpuBetween(cpuBefore, cpuTimes());
+function resultOf(latenciesMs: Float64Array, spent: Spent): CallsResult {
+  const perSecond = (latenciesMs.length / spent.elapsedMs) * 1_000;
   latenciesMs.sort();
-  return { perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99), cpu };
+  return { ...spent, perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
 }
 
 answerParent({ listen, connect, listenBare, connectBare, saturate, pace }, async () => {

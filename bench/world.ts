@@ -7,8 +7,9 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
 import { Child } from "./child.ts";
-import { batchRecords, companyOf, merchantOf, type PushNode, preparePush, push } from "./publishing.ts";
-import { type Caller, type Server, targetOf } from "./requests.ts";
+import type { FloorPlan } from "./floor/serve.ts";
+import { companyOf, merchantOf, type PushNode, pushProducts } from "./publishing.ts";
+import { type Caller, captureAnswers, type RequestPlan, type Server, targetOf } from "./requests.ts";
 
 export interface WorldOptions {
   readonly folder: string;
@@ -70,8 +71,20 @@ export class World {
     return Child.start(path, { profileTo, nodeOptions, ...(tree === null ? {} : { tree }) });
   }
 
+  /** Starts a measured program for one call, and ends it. */
+  async callIn<T>(path: string, name: string, params: unknown, nodeOptions?: readonly string[]): Promise<T> {
+    await using child = this.start(path, nodeOptions);
+    return await child.call<T>(name, params);
+  }
+
   startFloor(name: string): Child {
     return Child.start(`floor/${name}.ts`, { profileTo: this.options.profileTo });
+  }
+
+  /** What a floor that repeats recorded commits takes for it, in milliseconds. */
+  async replay(name: string, commits: object): Promise<number> {
+    await using child = this.startFloor(name);
+    return await child.call<number>("replay", commits);
   }
 
   /** Starts a floor that is a server. */
@@ -81,6 +94,12 @@ export class World {
       const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
       return { child, target, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
     });
+  }
+
+  /** The floor of fetch and search, which answers these requests with the bytes of the node. */
+  async openBareServer({ baseUrl, caller }: OpenNode, plans: readonly RequestPlan[]) {
+    const captured = await captureAnswers(baseUrl, caller, plans);
+    return await this.openFloor("serve", { file: this.path("floor.db"), ...captured } satisfies FloorPlan);
   }
 
   async openNode(home: string): Promise<OpenNode> {
@@ -111,7 +130,9 @@ export class World {
     const make = async (): Promise<string> => {
       const kept = await this.prepared(name, async (home) => {
         await cp(await this.seededHome(), home, { recursive: true });
-        await this.#pushProducts(home, products);
+        this.say(`preparing a catalogue of ${products} products`);
+        await using node = await this.openNode(home);
+        await pushProducts(node, merchantOf(node.sandbox), products);
       });
       return this.options.prepared === null ? kept : await this.#copy(kept);
     };
@@ -139,15 +160,6 @@ export class World {
     const made = this.#prepared.get(name) ?? make();
     this.#prepared.set(name, made);
     return made;
-  }
-
-  async #pushProducts(home: string, products: number): Promise<void> {
-    this.say(`preparing a catalogue of ${products} products`);
-    await using node = await this.openNode(home);
-    for (let first = 0; first < products; first += batchRecords) {
-      const count = Math.min(batchRecords, products - first);
-      await push(node, await preparePush(node.businessUrl, merchantOf(node.sandbox), { first, count }));
-    }
   }
 
   async #copy(home: string): Promise<string> {

@@ -7,8 +7,9 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes, heldMemory } from "../answer-parent.ts";
+import { answerParent, heldMemory, type Spent, spendHere } from "../answer-parent.ts";
 import type { EnginePlace } from "../floor/engine-serve.ts";
+import { inLanes, msOf } from "../lanes.ts";
 import { type Added, add, counterMachine, counterSystem, durableRef } from "./counter.ts";
 import { withCommit } from "./watched-store.ts";
 
@@ -22,10 +23,8 @@ export interface CallLoad {
   readonly calls: number;
 }
 
-export interface CallResult {
-  readonly elapsedMs: number;
+export interface CallResult extends Spent {
   readonly commits: number;
-  readonly cpu: CpuTimes;
 }
 
 /** `onBegin` is called when all actors are in memory and the clock starts. */
@@ -36,23 +35,13 @@ async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}
   // Load all actors into memory before the clock starts: their first call claims them.
   await Promise.all(refs.map((ref) => system.ask(ref, add)));
   const commitsBefore = system.stats().commits;
-  let called = 0;
-  const caller = async (): Promise<void> => {
-    while (called < load.calls) {
-      const ref = refs[called % refs.length];
-      called += 1;
-      if (ref !== undefined) await system.ask(ref, add);
-    }
-  };
+  const call = (at: number): Promise<unknown> =>
+    system.ask(refs[at % refs.length] as (typeof refs)[number], add);
   onBegin();
-  const cpuBefore = cpuTimes();
-  const startedMs = performance.now();
-  await Promise.all(Array.from({ length: load.callers }, caller));
-  const elapsedMs = performance.now() - startedMs;
-  const cpu = cpuBetween(cpuBefore, cpuTimes());
+  const spent = await spendHere(() => inLanes(load.callers, load.calls, call));
   const commits = system.stats().commits - commitsBefore;
   await system.drain(1_000);
-  return { elapsedMs, commits, cpu };
+  return { ...spent, commits };
 }
 
 async function run(load: CallLoad): Promise<CallResult> {
@@ -221,21 +210,15 @@ async function passive(load: PassiveLoad): Promise<PassiveResult> {
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }), limits);
   let created = 0;
   const create = async (count: number): Promise<void> => {
-    const end = created + count;
-    const worker = async (): Promise<void> => {
-      while (created < end) {
-        created += 1;
-        await system.ask(durableRef(`passive/${created}`), add);
-      }
-    };
-    await Promise.all(Array.from({ length: callsAtOnce }, worker));
+    await inLanes(callsAtOnce, count, () => {
+      created += 1;
+      return system.ask(durableRef(`passive/${created}`), add);
+    });
     while (system.stats().active > 0) await new Promise((resolve) => setTimeout(resolve, 100));
   };
   await create(load.warmUp);
   const before = heldMemory();
-  const startedMs = performance.now();
-  await create(load.actors);
-  const elapsedMs = performance.now() - startedMs;
+  const elapsedMs = await msOf(() => create(load.actors));
   const after = heldMemory();
   await system.drain(1_000);
   const addedHeapBytes = after.heapUsed - before.heapUsed;

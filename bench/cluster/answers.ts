@@ -7,40 +7,23 @@ import type { RowQuery } from "../../storage/row-index.ts";
 import { fetchPlan, planQueries, rowsWanted } from "../catalogue.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText } from "../figures.ts";
 import type { EngineFloorPlan, EngineQuery } from "../floor/engine-serve.ts";
-import { batchRecords, type Publisher, preparePush } from "../publishing.ts";
+import { newCompany, newPublisher } from "../parties.ts";
+import { type Publisher, pushProducts } from "../publishing.ts";
 import { type Caller, captureAnswers, loadOf, type RequestPlan, type Timed, warmedUp } from "../requests.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import { newCompany, newPublisher } from "./callers.ts";
-import type { FillBatch } from "./fill.ts";
 import type { Regions } from "./setting.ts";
 
 const connections = 4;
 const capturedAnswers = 90;
-const batchesAtOnce = 2;
 const figure = figuresOf("cluster");
 
 export async function measureAnswers(regions: Regions): Promise<readonly Figure[]> {
-  const { setting, node } = regions;
+  const { world, setting, node } = regions;
   const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
-  await fill(regions, publisher);
+  world.say(`publishing ${world.products} products in both regions`);
+  await pushProducts(node, publisher, world.products);
   const caller = await newCompany(setting.keysFolder);
   return [...(await search(regions, caller)), await fetchRecords(regions, caller, publisher)];
-}
-
-async function fill({ world, node }: Regions, publisher: Publisher): Promise<void> {
-  world.say(`storing ${world.products} products in both regions`);
-  const { uuid: businessUuid, certId, caller } = publisher;
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < world.products) {
-      const range = { first: next, count: Math.min(batchRecords, world.products - next) };
-      next += batchRecords;
-      const { records, batch } = await preparePush(node.businessUrl, publisher, range);
-      const { keyId } = caller.key;
-      await node.child.call("fill", { businessUuid, certId, keyId, records, batch } satisfies FillBatch);
-    }
-  };
-  await Promise.all(Array.from({ length: batchesAtOnce }, worker));
 }
 
 async function search(regions: Regions, caller: Caller): Promise<readonly Figure[]> {

@@ -2,10 +2,11 @@
 // the engines again.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
-import type { CpuTimes } from "../answer-parent.ts";
+import type { Spent } from "../answer-parent.ts";
 import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
-import type { EnginePush, EnginePushResult } from "../floor/engine-push.ts";
+import type { EnginePush } from "../floor/engine-push.ts";
+import { newPublisher } from "../parties.ts";
 import {
   type BulkFile,
   batchRecords,
@@ -20,17 +21,11 @@ import {
 } from "../publishing.ts";
 import type { Stored } from "../serve.ts";
 import { numbersTo, recordIds } from "../world.ts";
-import { newPublisher } from "./callers.ts";
 import type { ClusterNode, Regions } from "./setting.ts";
 
 const warmUpRecords = 500;
 
-interface Measured {
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
-}
-
-interface Published extends Measured {
+interface Published extends Spent {
   readonly publisher: Publisher;
 }
 
@@ -78,7 +73,7 @@ export async function measureImports(regions: Regions): Promise<readonly Figure[
   ];
 }
 
-function cpuNote(rounds: Rounds<Measured>): string {
+function cpuNote(rounds: Rounds<Spent>): string {
   return `Processor time of the home node's main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms.`;
 }
 
@@ -91,11 +86,11 @@ interface Turns {
   readonly publish: () => Promise<Published>;
 }
 
-async function takeTurns(regions: Regions, of: Turns): Promise<Rounds<Measured>> {
+async function takeTurns(regions: Regions, of: Turns): Promise<Rounds<Spent>> {
   const { world, node } = regions;
   await of.warmUp();
   let stored: readonly Stored[] | null = null;
-  return await takeRounds<Measured, Measured>(of.rounds, {
+  return await takeRounds<Spent, Spent>(of.rounds, {
     ours: async (round) => {
       world.say(`cluster: publishing, round ${round + 1}`);
       const { publisher, ...measured } = await of.publish();
@@ -154,7 +149,7 @@ async function pushToFloor(
   stored: readonly Stored[],
   round: number,
   copies: number,
-): Promise<EnginePushResult> {
+): Promise<Spent> {
   await using child = world.startFloor("engine-push");
   const { regions, elastic } = setting.engines;
   const indexes = regions.map((region, at) => ({
@@ -168,5 +163,5 @@ async function pushToFloor(
   const digit = digits[round] ?? "";
   const marks = Array.from({ length: copies }, (_, copy) => `${digit}bb${digits[copy]}`);
   await child.call("run", params([`${digit}aaa`], stored.slice(0, warmUpRecords)));
-  return await child.call<EnginePushResult>("run", params(marks, stored));
+  return await child.call<Spent>("run", params(marks, stored));
 }

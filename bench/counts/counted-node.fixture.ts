@@ -6,13 +6,12 @@ import { join } from "node:path";
 import { pushRef } from "../../actors/messages/refs.ts";
 import { newAdvertiser } from "../../node/ads.fixture.ts";
 import { type RunningNode, startNode } from "../../node/start.ts";
-import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
-import { createGrantedKeys } from "../../service/granted-keys.ts";
-import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
+import { issueGrant } from "../../service/sandbox-grant.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { add, counterSystem, durableRef } from "../actors/counter.ts";
 import { answerParent } from "../answer-parent.ts";
+import { claimsOf, introduce, type Party } from "../parties.ts";
 import { openAppendedLog } from "./appended-log.fixture.ts";
 import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
 
@@ -34,12 +33,6 @@ export interface OpenedNode {
   readonly urls: RunningNode["urls"];
   /** The time by its clock. */
   readonly nowMs: number;
-}
-
-export interface Introduction {
-  readonly uuid: string;
-  readonly role: SandboxGrant["role"];
-  readonly publicJwk: PublicJwk;
 }
 
 export interface Introduced {
@@ -72,21 +65,12 @@ async function open(folder: string): Promise<OpenedNode> {
 }
 
 /** Registers a party with a key. */
-async function introduce({ uuid, role, publicJwk }: Introduction): Promise<Introduced> {
+async function introduceWithGrant(party: Party): Promise<Introduced> {
   const { services } = opened(node);
-  const { parties } = services;
   const grantKey = services.keys.grant;
   if (grantKey === null) throw new Error("the node is not a sandbox");
-  const kind = role === "integration" ? "business" : "ai_company";
-  const claims: SandboxGrant = {
-    ...{ v: 1, environment: "sandbox", role, public_key: publicJwk, mandate_id: null },
-    party: { uuid, kind, legal_name: "Counted Ltd", country: "GB" },
-  };
-  const keyId = thumbprint(publicJwk);
-  const granted = await createGrantedKeys(services)(claims, keyId);
-  if (granted.status === "refused") throw new Error(granted.detail);
-  const { certificate } = await parties.facts(uuid, keyId);
-  return { grant: await issueGrant(claims, grantKey), certId: certificate?.cert_id ?? "" };
+  const certId = await introduce(services, party);
+  return { grant: await issueGrant(claimsOf(party), grantKey), certId };
 }
 
 /** Publishes a campaign with so many ads, and waits until pools may have them. */
@@ -140,6 +124,6 @@ async function repeat({ operation, count }: { readonly operation: InsideOperatio
   for (let time = 0; time < count; time += 1) await run();
 }
 
-answerParent({ open, introduce, publishAds, recordIds, awaitPush, mark, repeat }, () =>
+answerParent({ open, introduceWithGrant, publishAds, recordIds, awaitPush, mark, repeat }, () =>
   closing.disposeAsync(),
 );

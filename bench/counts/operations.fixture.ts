@@ -10,7 +10,8 @@ import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { product } from "../../node/publishing.fixture.ts";
 import type { SignatureTag } from "../../protocol/http-signature.ts";
 import { Child } from "../child.ts";
-import type { InsideOperation, Introduced, Introduction, OpenedNode } from "./counted-node.fixture.ts";
+import type { Party } from "../parties.ts";
+import type { InsideOperation, Introduced, OpenedNode } from "./counted-node.fixture.ts";
 import type { Mark } from "./tally.fixture.ts";
 
 export const operations = {
@@ -124,7 +125,7 @@ async function count(
 const businessUuid = "00000000-0000-4000-8000-0000000000c1";
 const companyUuid = "10000000-0000-4000-8000-0000000000c2";
 
-interface Party extends TestCaller {
+interface CountedParty extends TestCaller {
   readonly certId: string;
 }
 
@@ -133,7 +134,7 @@ class Callers implements Disposable {
   readonly #child: Child;
   readonly #node: OpenedNode;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #parties: { readonly business: Party; readonly company: Party } | null = null;
+  #parties: { readonly business: CountedParty; readonly company: CountedParty } | null = null;
   #records = 0;
   #pushes = 0;
 
@@ -218,12 +219,12 @@ class Callers implements Disposable {
     return this.#parties;
   }
 
-  async #introduce(role: Introduction["role"], uuid: string): Promise<Party> {
+  async #introduce(role: Party["role"], uuid: string): Promise<CountedParty> {
     const parsed = await parseSigningKey(await generatePrivateJwk("Ed25519"));
     if (!parsed.ok) throw new Error(parsed.detail);
     const key = parsed.value;
-    const introduction: Introduction = { uuid, role, publicJwk: key.publicJwk };
-    return { key, ...(await this.#child.call<Introduced>("introduce", introduction)) };
+    const party: Party = { uuid, role, publicJwk: key.publicJwk };
+    return { key, ...(await this.#child.call<Introduced>("introduceWithGrant", party)) };
   }
 
   /** The answer to a signed request, which is sent in one piece. */
@@ -238,7 +239,7 @@ class Callers implements Disposable {
     readonly path: string;
     readonly body?: object | Uint8Array;
     readonly tag?: SignatureTag;
-    readonly by?: Party;
+    readonly by?: CountedParty;
     readonly base?: string;
     readonly headers?: Readonly<Record<string, string>>;
   }): Promise<unknown> {

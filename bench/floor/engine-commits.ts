@@ -11,6 +11,7 @@ import {
   type Statement,
 } from "../../storage/cassandra/session.ts";
 import { answerParent } from "../answer-parent.ts";
+import { inLanes, msOf } from "../lanes.ts";
 import type { EnginePlace } from "./engine-serve.ts";
 
 export interface EngineReplay {
@@ -41,23 +42,15 @@ async function replay({ place, commits, callers }: EngineReplay): Promise<number
   try {
     const run = randomUUID();
     await beginAll(session, commits, run);
-    const batches = commits.map((commit) => batchOf(commit, run));
+    const batches = commits.map((commit) => ({ id: commit.ref.id, batch: batchOf(commit, run) }));
     const last = new Map<string, Promise<void>>();
-    let next = 0;
-    const caller = async (): Promise<void> => {
-      while (next < batches.length) {
-        const [commit, batch] = [commits[next], batches[next]];
-        next += 1;
-        if (commit === undefined || batch === undefined) return;
-        const before = last.get(commit.ref.id);
-        const done = (before ?? Promise.resolve()).then(() => send(session, batch));
-        last.set(commit.ref.id, done);
-        await done;
-      }
+    const sendInOrder = (at: number): Promise<void> => {
+      const { id, batch } = batches[at] as (typeof batches)[number];
+      const done = (last.get(id) ?? Promise.resolve()).then(() => send(session, batch));
+      last.set(id, done);
+      return done;
     };
-    const startedMs = performance.now();
-    await Promise.all(Array.from({ length: callers }, caller));
-    return performance.now() - startedMs;
+    return await msOf(() => inLanes(callers, batches.length, sendInOrder));
   } finally {
     await session.close();
   }

@@ -12,11 +12,12 @@ import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
 import { fresh, head, seal, version } from "../../storage/record-store.fixture.ts";
 import { recordIdFor } from "../../storage/row-index.fixture.ts";
 import type { CallLoad, RecordedCommits } from "../actors/program.ts";
+import type { Spent } from "../answer-parent.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
 import type { Stored } from "../serve.ts";
 import type { EngineReplay } from "./engine-commits.ts";
-import type { EnginePush, EnginePushResult } from "./engine-push.ts";
+import type { EnginePush } from "./engine-push.ts";
 import type { EngineFloorPlan, EnginePlace } from "./engine-serve.ts";
 
 const [region = ""] = testRegions;
@@ -112,7 +113,7 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
         indexes: [{ elastic: elasticUrl, alias }],
       };
       await using floor = start("floor/engine-push.ts");
-      const { elapsedMs, cpu } = await floor.call<EnginePushResult>("run", push);
+      const { elapsedMs, cpu } = await floor.call<Spent>("run", push);
       expect(elapsedMs).toBeGreaterThan(0);
       expect(cpu.mainMs).toBeGreaterThan(0);
       expect(await index.count("products")).toBe(records);

@@ -14,7 +14,7 @@ import {
 import { stampOfChange } from "../../storage/cassandra/write-timestamps.ts";
 import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
+import { answerParent, type CpuTimes, type Spent, spendHere } from "../answer-parent.ts";
 import type { Stored } from "../serve.ts";
 import type { EnginePlace } from "./engine-serve.ts";
 
@@ -30,11 +30,6 @@ export interface EnginePush {
   readonly marks: readonly string[];
 }
 
-export interface EnginePushResult {
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
-}
-
 /** The same limits as in the service's stores: storage/cassandra/record-store.ts, storage/elasticsearch/row-index.ts. */
 const writesAtOnce = 128;
 const bulksAtOnce = 4;
@@ -46,7 +41,7 @@ const cql = {
 } as const;
 const plain = { idempotent: true } as const;
 
-async function run(push: EnginePush): Promise<EnginePushResult> {
+async function run(push: EnginePush): Promise<Spent> {
   const { cassandra, region, keyspace } = push.place;
   const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
   const engines = push.indexes.map(({ elastic }) => new Engine({ nodes: [elastic] }));
@@ -78,12 +73,9 @@ async function timeInto(
   total: { elapsedMs: number; cpu: CpuTimes },
   work: () => Promise<unknown>,
 ): Promise<void> {
-  const cpuBefore = cpuTimes();
-  const startedMs = performance.now();
-  await work();
-  total.elapsedMs += performance.now() - startedMs;
-  const { allMs, mainMs } = cpuBetween(cpuBefore, cpuTimes());
-  total.cpu = { allMs: total.cpu.allMs + allMs, mainMs: total.cpu.mainMs + mainMs };
+  const { elapsedMs, cpu } = await spendHere(work);
+  total.elapsedMs += elapsedMs;
+  total.cpu = { allMs: total.cpu.allMs + cpu.allMs, mainMs: total.cpu.mainMs + cpu.mainMs };
 }
 
 /** Replaces the last digits of the id; the relative order of ids with the same prefix does not matter here. */

@@ -16,7 +16,7 @@ import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { answerParent, type CpuTimes, cpuBetween, cpuTimes } from "../answer-parent.ts";
+import { answerParent, cpuTimes, type Spent, spendHere } from "../answer-parent.ts";
 import type { FloorRow } from "./push-rows.ts";
 import { readStoredRecords } from "./stored-records.ts";
 import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
@@ -130,13 +130,8 @@ let store: FloorStore | null = null;
 const projection = newSigner();
 const sidecars = newSigner();
 
-export interface FloorPushResult {
-  /** Milliseconds until the last record was on disk. */
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
-}
-
-async function run({ file, pushId, body, stored }: FloorPush): Promise<FloorPushResult> {
+/** What it took until the last record was on disk. */
+async function run({ file, pushId, body, stored }: FloorPush): Promise<Spent> {
   return await timed(file, { pushId, stored }, async () => {
     const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
     return records;
@@ -154,7 +149,7 @@ export interface FloorImport {
 }
 
 /** What the service stored is read before the time begins. */
-async function runFile({ file, path, pushId, home }: FloorImport): Promise<FloorPushResult> {
+async function runFile({ file, path, pushId, home }: FloorImport): Promise<Spent> {
   const stored = readStoredRecords(home, pushId);
   return await timed(file, { pushId, stored }, async () => {
     const lines = (await readFile(path, "latin1")).split("\n");
@@ -167,22 +162,22 @@ async function timed(
   file: string,
   { pushId, stored }: Pick<FloorPush, "pushId" | "stored">,
   read: () => Promise<readonly string[]>,
-): Promise<FloorPushResult> {
+): Promise<Spent> {
   store ??= new FloorStore(file);
-  const cpuBefore = cpuTimes();
-  const startedMs = performance.now();
-  const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
-  merkleRoot(leaves);
-  const signFrom = (first: number): ReturnType<typeof signChunk> =>
-    signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
-  let ahead = signFrom(0);
-  for (let next = chunkSize; next < leaves.length + chunkSize; next += chunkSize) {
-    const signed = await ahead;
-    if (next < leaves.length) ahead = signFrom(next);
-    store.insertAll(signed);
-  }
-  await store.untilInserted();
-  return { elapsedMs: performance.now() - startedMs, cpu: cpuBetween(cpuBefore, cpuTimes()) };
+  const to = store;
+  return await spendHere(async () => {
+    const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
+    merkleRoot(leaves);
+    const signFrom = (first: number): ReturnType<typeof signChunk> =>
+      signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
+    let ahead = signFrom(0);
+    for (let next = chunkSize; next < leaves.length + chunkSize; next += chunkSize) {
+      const signed = await ahead;
+      if (next < leaves.length) ahead = signFrom(next);
+      to.insertAll(signed);
+    }
+    await to.untilInserted();
+  });
 }
 
 interface Chunk {

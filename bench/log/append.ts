@@ -1,25 +1,13 @@
-// Child process: writers append leaves to the log's sequencer, which is composed as in a node on the embedded store. Each waits
-// until the committed tree head contains its leaf before it appends the next.
+// Child process: writers append leaves to the log's sequencer. Each waits until the committed tree head contains its leaf before it appends the next.
 
-import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
-import { join } from "node:path";
-import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
-import { logSequencerActor } from "../../actors/log-sequencer/definition.ts";
 import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
-import { logRef } from "../../actors/messages/refs.ts";
-import { createActorSystem } from "../../actors/system/runtime.ts";
-import { nativeCrypto } from "../../crypto/native.ts";
-import { nodeTimers } from "../../node/node-timers.ts";
-import { parseBase64Url } from "../../protocol/bytes.ts";
-import { formatNote, logMessage, logSignature } from "../../protocol/log/note.ts";
 import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
-import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
-import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { withCommit } from "../actors/watched-store.ts";
 import { answerParent, heldBytes } from "../answer-parent.ts";
+import { inLanes, msOf } from "../lanes.ts";
 import { benchEntry } from "./entries.ts";
+import { openSequencer } from "./sequencer.ts";
 
 export interface AppendLoad {
   /** An empty folder. */
@@ -40,57 +28,27 @@ export interface AppendResult {
   readonly addedHeapBytes: number;
 }
 
-const origin = "bench.invalid/log";
-
 async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
-  await using database = SqliteDatabase.open(join(folder, "store.db"));
-  await using log = openSqliteLogStore({ database, folder: join(folder, "log") });
   const sequenced = new Sequenced();
-  const system = createActorSystem({
-    store: sequenced.watchHeads(openSqliteActorStore(database, { now: Date.now })),
-    definitions: [logSequencerActor({ origin, intervals: { leafMs: 0, receiptsMs: 0 } })],
-    activities: logSequencerActivities({
-      ...{ log: sequenced.watchLeaves(log), origin, sha256: nativeCrypto.sha256, sign: noteSigner() },
-      cosign: async ({ note }) => ({ note }),
-      ...{ keyFault: () => null, policy: "none", report: () => {} },
-    }),
-    clock: { now: Date.now },
-    timers: nodeTimers,
-    entropy: { newOperationId: randomUUID },
-    owner: `bench/${process.pid}`,
-    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
+  await using sequencer = openSequencer(folder, {
+    log: (log) => sequenced.watchLeaves(log),
+    store: (store) => sequenced.watchHeads(store),
   });
   let next = 0;
-  const writer = async (upTo: number): Promise<void> => {
-    while (next < upTo) {
+  const append = (count: number): Promise<void> =>
+    inLanes(writers, count, async () => {
       const entry = benchEntry(next);
       next += 1;
       const waiting = sequenced.waitFor(entry.leaf);
-      await system.ask(logRef(), { type: "log.append", entries: [entry] });
+      await sequencer.append(entry);
       await waiting;
-    }
-  };
-  const append = (upTo: number): Promise<unknown> =>
-    Promise.all(Array.from({ length: writers }, () => writer(upTo)));
+    });
   await append(warmUp);
   const heapBefore = heldBytes();
   const headsBefore = sequenced.heads;
-  const startedMs = performance.now();
-  await append(warmUp + entries);
-  const elapsedMs = performance.now() - startedMs;
+  const elapsedMs = await msOf(() => append(entries));
   const addedHeapBytes = heldBytes() - heapBefore;
-  await system.drain(10_000);
   return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
-}
-
-function noteSigner(): (text: string) => Promise<string> {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const bytes = parseBase64Url(publicKey.export({ format: "jwk" }).x ?? "") ?? new Uint8Array();
-  const key = { name: "svc-log", kind: "log", publicKey: bytes } as const;
-  return async (text) => {
-    const signature = logSignature(key, sign(null, logMessage(text), privateKey), nativeCrypto.sha256);
-    return formatNote({ text, signatures: [signature] });
-  };
 }
 
 /** Tells when a leaf is in the committed tree: where leaves are, the log store is told, and the head is committed by the actor. */

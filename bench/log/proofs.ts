@@ -24,7 +24,8 @@ import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { answerParent, heldMemory } from "../answer-parent.ts";
-import { benchEntry } from "./entries.ts";
+import { msOf } from "../lanes.ts";
+import { benchEntry, origin } from "./entries.ts";
 
 export interface BuildLoad {
   readonly folder: string;
@@ -76,7 +77,7 @@ async function build({ folder, size }: BuildLoad): Promise<void> {
     );
   }
   const root = await treeRoot({ ...tree, size });
-  const note = formatCheckpoint({ origin: "bench.invalid/log", size, root, extensions: [] });
+  const note = formatCheckpoint({ origin, size, root, extensions: [] });
   await log.publish({ size, root: formatHash(root), note });
 }
 
@@ -131,9 +132,7 @@ async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
     for (const paths of needed) await Promise.all(paths.map((path) => readFile(path)));
   };
   await run();
-  const startedMs = performance.now();
-  await run();
-  return performance.now() - startedMs;
+  return await msOf(run);
 }
 
 /** What the process holds after the reads, beyond what it held before; the page cache of the store is bounded, and small here. */

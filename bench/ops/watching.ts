@@ -1,8 +1,9 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
+import type { Spent } from "../answer-parent.ts";
 import { Searches } from "../catalogue.ts";
-import { type Spent, spend } from "../child.ts";
+import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf, type PreparedPush, preparePush, push } from "../publishing.ts";
@@ -42,8 +43,6 @@ interface Work {
   readonly pushes: number;
 }
 
-type Segment = Omit<Spent<unknown>, "result">;
-
 export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
   const { world, load } = filled;
   const { sandbox } = filled.node;
@@ -57,7 +56,7 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Figu
   };
   const idle = await measureIdle(filled, watched);
   let [views, watchedMs] = [0, 0];
-  const rounds = await takeRounds<Segment, Segment>(world.size(pairs, 2), {
+  const rounds = await takeRounds<Spent, Spent>(world.size(pairs, 2), {
     ours: async (round) => {
       world.say(`ops: watched and not, round ${round + 1}`);
       await using watchers = await watchPages(watched);
@@ -71,8 +70,8 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Figu
   });
   if (views === 0) throw new Error("no view arrived, so nothing was watched");
   const done = work.searches + work.pushes * batchOf;
-  const throughput = (name: string, msOf: (segment: Segment) => number, note: string): Figure => {
-    const rateOf = (segment: Segment): number => (done / msOf(segment)) * 1_000;
+  const throughput = (name: string, msOf: (segment: Spent) => number, note: string): Figure => {
+    const rateOf = (segment: Spent): number => (done / msOf(segment)) * 1_000;
     const rates = rounds.map(({ ours, floor }) => ({ ours: rateOf(ours), floor: rateOf(floor) }));
     const spread = ` Half of the ${rounds.length} rounds are from ${middleHalf(rates, 3)}.`;
     return figure(name, "/s", compareBy(rounds, rateOf), { atLeast: 0.98 }, note + spread);
@@ -163,7 +162,7 @@ class Segments {
     return prepared.batch.push_id;
   }
 
-  async take(): Promise<Segment> {
+  async take(): Promise<Spent> {
     const { node } = this.#filled;
     const searches = await makeRequests(node.baseUrl, node.caller, this.#searches.next(this.#work.searches));
     const pushes: PreparedPush[] = [];

@@ -11,6 +11,7 @@ import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
 import { answerParent, heldBytes } from "../answer-parent.ts";
+import { msOf } from "../lanes.ts";
 
 export interface ReceiptsLoad {
   readonly folder: string;
@@ -107,16 +108,17 @@ async function timed(starts: readonly number[], read: (n: number) => Promise<voi
   // Once, so that what both sides read is in the system's cache.
   for (const n of starts) await read(n);
   const times: number[] = [];
-  for (const n of starts) {
-    const startedMs = performance.now();
-    await read(n);
-    times.push(performance.now() - startedMs);
-  }
+  for (const n of starts) times.push(await msOf(() => read(n)));
   return times;
 }
 
 /** Milliseconds of the usage of the whole month, and the receipts that it counts. */
-async function usage({ folder }: ReceiptsLoad): Promise<{ readonly ms: number; readonly requests: number }> {
+export interface Usage {
+  readonly ms: number;
+  readonly requests: number;
+}
+
+async function usage({ folder }: ReceiptsLoad): Promise<Usage> {
   await using opened = open(folder);
   const deps = { ...opened, region, clock: { now: () => fromMs + monthMs } };
   const query = { from: "2026-03-01", to: "2026-04-01", group_by: null };

@@ -10,6 +10,7 @@ import type {
   RecordedCommits,
 } from "../actors/program.ts";
 import type { Contest } from "../against.ts";
+import { costOf } from "../child.ts";
 import {
   compare,
   compareBy,
@@ -46,27 +47,20 @@ function loadOf(world: World, { callers, calls }: DurableCase): CallLoad {
   return { at: world.path("actors.db"), actors, callers, calls };
 }
 
-async function callIn<T>(world: World, name: string, load: object): Promise<T> {
-  await using child = world.start(program);
-  return await child.call<T>(name, load);
-}
-
 /** Milliseconds that the floor takes for the commits. */
-async function replay(world: World, groups: RecordedCommits): Promise<number> {
-  await using child = world.startFloor("fenced-commits");
-  return await child.call<number>("replay", {
-    file: world.path("commits.db"),
-    groups,
-  } satisfies FencedCommits);
+function replay(world: World, groups: RecordedCommits): Promise<number> {
+  const commits: FencedCommits = { file: world.path("commits.db"), groups };
+  return world.replay("fenced-commits", commits);
 }
 
 async function durable(world: World, of: DurableCase & { readonly isGoal: boolean }): Promise<Figure> {
   const { callers, calls, isGoal } = of;
   world.say(`actors: durable calls, ${callers} at once`);
-  const groups = await callIn<RecordedCommits>(world, "record", loadOf(world, of));
+  const groups = await world.callIn<RecordedCommits>(program, "record", loadOf(world, of));
   const commits = groups.flat().length;
   const rounds = await takeRounds(world.size(5, 1), {
-    ours: async () => (calls / (await callIn<CallResult>(world, "run", loadOf(world, of))).elapsedMs) * 1_000,
+    ours: async () =>
+      (calls / (await world.callIn<CallResult>(program, "run", loadOf(world, of))).elapsedMs) * 1_000,
     // The recorded commits include the first call of every actor.
     floor: async () => ((calls + actors) / (await replay(world, groups))) * 1_000,
   });
@@ -88,18 +82,15 @@ async function durable(world: World, of: DurableCase & { readonly isGoal: boolea
 /** The same durable calls of the actor systems of two checkouts, each in a new process. */
 export async function contestOfCalls(present: World, other: World, callers: number): Promise<Contest> {
   const of = { callers, calls: 10_000 };
-  const groups = await callIn<RecordedCommits>(present, "record", loadOf(present, of));
-  const micros = (ms: number): number => (ms * 1_000) / of.calls;
-  const side = (world: World) => async () => {
-    const { elapsedMs, cpu } = await callIn<CallResult>(world, "run", loadOf(world, of));
-    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
-  };
+  const groups = await present.callIn<RecordedCommits>(program, "record", loadOf(present, of));
+  const side = (world: World) => async () =>
+    costOf(await world.callIn<CallResult>(program, "run", loadOf(world, of)), of.calls);
   return {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
     ...{ present: side(present), other: side(other) },
-    floor: async () => ({ micros: micros(await replay(present, groups)) }),
+    floor: async () => ({ micros: ((await replay(present, groups)) * 1_000) / of.calls }),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -108,7 +99,7 @@ async function messages(world: World): Promise<Figure> {
   world.say("actors: in-memory messages");
   const load: MessageLoad = { actors, messages: world.size(2_000_000, 100_000) };
   const side = (name: string) => async () =>
-    (load.messages / (await callIn<number>(world, name, load))) * 1_000;
+    (load.messages / (await world.callIn<number>(program, name, load))) * 1_000;
   const sides = { ours: side("messages"), floor: side("transitions") };
   return figure(
     `in-memory messages over ${actors} actors`,
@@ -124,7 +115,11 @@ async function passive(world: World): Promise<Figure> {
   world.say(`actors: ${total} known actors`);
   const warmUp = world.size(150_000, 20_000);
   const load: PassiveLoad = { file: world.path("passive.db"), warmUp, actors: total };
-  const { addedBytes, addedHeapBytes, elapsedMs } = await callIn<PassiveResult>(world, "passive", load);
+  const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn<PassiveResult>(
+    program,
+    "passive",
+    load,
+  );
   const megabyte = 1_000_000;
   return figure(
     `memory of ${count(total)} known, passivated actors`,

@@ -3,9 +3,10 @@
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { newPublisher } from "../cluster/callers.ts";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
+import { msOf } from "../lanes.ts";
 import { refused, sendOne, type WholeAnswer } from "../load.ts";
+import { newPublisher } from "../parties.ts";
 import {
   batchRecords,
   inlineRecords,
@@ -143,7 +144,5 @@ async function untilAllowed(
 /** From the first byte of the request until every record is published and searchable. */
 async function timePush(node: OpenNode, publisher: Publisher, range: ProductRange): Promise<number> {
   const prepared = await preparePush(node.businessUrl, publisher, range);
-  const startedMs = performance.now();
-  await push(node, prepared);
-  return performance.now() - startedMs;
+  return await msOf(() => push(node, prepared));
 }

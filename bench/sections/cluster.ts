@@ -7,13 +7,13 @@ import { placeOn } from "../../cluster/rendezvous.ts";
 import type { CallLoad, CallResult, RecordedCommits } from "../actors/program.ts";
 import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";
-import { newCompany } from "../cluster/callers.ts";
 import { openEngines } from "../cluster/engines.ts";
 import { measureImports, measurePushes } from "../cluster/pushes.ts";
 import { type ClusterNode, ClusterSetting, type Regions } from "../cluster/setting.ts";
 import { compare, type Figure, figuresOf, median, takeRounds } from "../figures.ts";
 import type { EngineReplay } from "../floor/engine-commits.ts";
 import { Connection, refused } from "../load.ts";
+import { newCompany } from "../parties.ts";
 import { type Caller, makeRequest } from "../requests.ts";
 import type { World } from "../world.ts";
 
@@ -41,7 +41,7 @@ async function measureParts(world: World, parts: readonly Part[]): Promise<reado
   const figures: Figure[] = [];
   for (const measure of parts) {
     const measured = await measure(regions);
-    // The section takes ten minutes, so each result is reported at once.
+    // The section takes long, so each result is reported at once.
     for (const { name, ratio, ours } of measured)
       world.say(`cluster: ${name}: ${(ratio ?? ours).toFixed(2)}`);
     figures.push(...measured);
@@ -57,20 +57,16 @@ async function measureCommits({ world, setting, node }: Regions): Promise<readon
   world.say("cluster: durable calls");
   const place = setting.placeOf(node.region);
   const load: CallLoad = { at: place, actors, callers, calls: world.size(10_000, 1_000) };
-  const callIn = async <T>(name: string): Promise<T> => {
-    await using child = world.start("actors/program.ts");
-    return await child.call<T>(name, load);
-  };
-  const commits = (await callIn<RecordedCommits>("record")).flat();
+  const program = "actors/program.ts";
+  const commits = (await world.callIn<RecordedCommits>(program, "record", load)).flat();
   const rounds = await takeRounds(world.size(5, 1), {
     ours: async () => {
-      const { commits: made, elapsedMs } = await callIn<CallResult>("run");
+      const { commits: made, elapsedMs } = await world.callIn<CallResult>(program, "run", load);
       return (made / elapsedMs) * 1_000;
     },
     floor: async () => {
-      await using child = world.startFloor("engine-commits");
       const replay: EngineReplay = { place, callers, commits };
-      return (commits.length / (await child.call<number>("replay", replay))) * 1_000;
+      return (commits.length / (await world.replay("engine-commits", replay))) * 1_000;
     },
   });
   const name = `durable calls over ${actors} actors, ${callers} at once`;

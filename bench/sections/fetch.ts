@@ -4,8 +4,6 @@
 import type { Contest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
 import { compareBy, type Figure, figuresOf, middleHalf, sidesText, takeRounds } from "../figures.ts";
-import type { AnswerPlan } from "../floor/bare-server.ts";
-import type { FloorPlan } from "../floor/serve.ts";
 import { merchantOf } from "../publishing.ts";
 import {
   captureAnswers,
@@ -39,7 +37,7 @@ export async function measureFetchOf(
   const each = Math.floor(plans.length / (count + 1));
   // The last part of the records warms both up.
   const warming = plans.slice(count * each).slice(0, capturedAnswers);
-  await using floor = await openFetchFloor(world, await captureAnswers(node.baseUrl, node.caller, warming));
+  await using floor = await world.openBareServer(node, warming);
   const load = loadOf(node, { plans, each, connections });
   const rounds = await warmedUp(count, { ours: load(node), floor: load(floor) });
   const note =
@@ -57,10 +55,6 @@ async function fetchPlans(
   return (await recordIds(child, merchantOf(sandbox).uuid, products)).map(fetchPlan);
 }
 
-function openFetchFloor(world: World, captured: AnswerPlan) {
-  return world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
-}
-
 /** The same fetches of the nodes of two checkouts. */
 export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
   await using opening = new AsyncDisposableStack();
@@ -69,13 +63,13 @@ export async function contestOfFetches(present: World, other: World, pairs: numb
   const sideOf = async (world: World) => {
     const node = opening.use(await world.openNode(await world.filledHome(fewProducts)));
     const plans = await fetchPlans(node, numbersTo(fewProducts));
-    // Of both, so that both are equally warm, though only ours are what the floor answers.
-    const captured = await captureAnswers(node.baseUrl, node.caller, plans.slice(-each));
-    return { node, captured, load: loadOf(node, { plans, each, connections }) };
+    return { node, captured: plans.slice(-each), load: loadOf(node, { plans, each, connections }) };
   };
   const ours = await sideOf(present);
   const theirs = await sideOf(other);
-  const floor = opening.use(await openFetchFloor(present, ours.captured));
+  const floor = opening.use(await present.openBareServer(ours.node, ours.captured));
+  // As many of theirs, so that both are equally warm.
+  await captureAnswers(theirs.node.baseUrl, theirs.node.caller, theirs.captured);
   const opened = opening.move();
   return {
     name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,

@@ -45,9 +45,8 @@ async function measureWriters(
     ours: async () => {
       const folder = world.path("log-append");
       await mkdir(folder);
-      await using child = world.start("log/append.ts");
       const load: AppendLoad = { folder, writers, warmUp, entries };
-      const result = await child.call<AppendResult>("run", load);
+      const result = await world.callIn<AppendResult>("log/append.ts", "run", load);
       results.push(result);
       return (entries / result.elapsedMs) * 1_000;
     },
@@ -99,8 +98,7 @@ export async function measureLogProof(world: World): Promise<readonly Figure[]> 
 function prepareLog(world: World, size: number): Promise<string> {
   return world.prepared(`log-${size}`, async (folder) => {
     world.say(`preparing a log of ${size} leaves`);
-    await using child = world.start(proofs);
-    await child.call("build", { folder, size } satisfies BuildLoad);
+    await world.callIn(proofs, "build", { folder, size } satisfies BuildLoad);
   });
 }
 
@@ -114,10 +112,8 @@ async function measureProofs(world: World, tree: Tree, isGoal: boolean): Promise
   world.say(`log-proof: ${tree.size} leaves`);
   const reads = world.size(4_000, 200);
   const load = spread(tree, reads);
-  const side = (name: "prove" | "readTiles") => async (): Promise<number> => {
-    await using child = world.start(proofs);
-    return ((await child.call<number>(name, load)) / reads) * 1_000;
-  };
+  const side = (name: "prove" | "readTiles") => async () =>
+    ((await world.callIn<number>(proofs, name, load)) / reads) * 1_000;
   const sides = { ours: side("prove"), floor: side("readTiles") };
   return proofFigure(
     `inclusion read at ${count(tree.size)} leaves`,
@@ -147,8 +143,9 @@ async function measureMemory(world: World, trees: readonly Tree[]): Promise<read
   const samples = trees.map((): ReadMemory[] => []);
   for (let round = 0; round < world.size(3, 1); round += 1)
     for (const [at, tree] of trees.entries()) {
-      await using child = world.start(proofs, ["--max-semi-space-size=1"]);
-      samples[at]?.push(await child.call<ReadMemory>("memory", spread(tree, world.size(4_000, 200))));
+      const load = spread(tree, world.size(4_000, 200));
+      const options = ["--max-semi-space-size=1"];
+      samples[at]?.push(await world.callIn<ReadMemory>(proofs, "memory", load, options));
     }
   const read = (some: readonly ReadMemory[] | undefined, name: keyof ReadMemory): number =>
     median(some?.map((each) => each[name]) ?? []);

@@ -25,6 +25,7 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
+import { inLanes, msOf } from "../lanes.ts";
 import { ask, requestBytes, type Timed, timeLoad } from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
 
@@ -47,18 +48,11 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
   const calls = world.size(200, 20);
   const alone = async (call: () => Promise<unknown>): Promise<number> => {
     const times = new Float64Array(calls);
-    for (let at = 0; at < calls; at += 1) times[at] = await timed(call);
+    for (let at = 0; at < calls; at += 1) times[at] = await msOf(call);
     return quantile(times.sort(), 0.5);
   };
   const together = async (call: () => Promise<unknown>): Promise<number> => {
-    let left = calls * 2;
-    const worker = async (): Promise<void> => {
-      while (left > 0) {
-        left -= 1;
-        await call();
-      }
-    };
-    const ms = await timed(() => Promise.all(Array.from({ length: parallel }, worker)));
+    const ms = await msOf(() => inLanes(parallel, calls * 2, call));
     return (calls * 2_000) / ms;
   };
   await alone(ours);
@@ -70,7 +64,7 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
   const starts: number[] = [];
   for (let round = 0; round < world.size(5, 1); round += 1)
     starts.push(
-      await timed(async () => {
+      await msOf(async () => {
         await using started = await ToolProcess.start(home);
         await started.callTool("search_products", search);
       }),
@@ -93,12 +87,6 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
       "From the start of svc-mcp to the rows of its first search, the session's opening included.",
     ),
   ];
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 /** The same search as the tool server sends it. */
@@ -281,16 +269,11 @@ async function open(port: number): Promise<{ readonly status: number; readonly i
 /** Opens sessions, each with a request of its own, and returns their ids. */
 async function openAll(port: number, count: number): Promise<readonly string[]> {
   const ids: string[] = [];
-  let begun = 0;
-  const opener = async (): Promise<void> => {
-    while (begun < count) {
-      begun += 1;
-      const { status, id } = await open(port);
-      if (id === null) throw new Error(`initialize answered ${status}`);
-      ids.push(id);
-    }
-  };
-  await Promise.all(Array.from({ length: openers }, opener));
+  await inLanes(openers, count, async () => {
+    const { status, id } = await open(port);
+    if (id === null) throw new Error(`initialize answered ${status}`);
+    ids.push(id);
+  });
   return ids;
 }
 

@@ -7,6 +7,7 @@ import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { startProcess } from "../../tools/process.ts";
 import { queryKinds, searchPlan } from "../catalogue.ts";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
+import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
 import { makeRequest } from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
@@ -59,10 +60,8 @@ async function firstAnswerMs(home: string): Promise<number> {
   }
 }
 
-async function bareStartMs(): Promise<number> {
-  const startedMs = performance.now();
-  await startProcess(process.execPath, ["-e", "0"]).ended;
-  return performance.now() - startedMs;
+function bareStartMs(): Promise<number> {
+  return msOf(() => startProcess(process.execPath, ["-e", "0"]).ended);
 }
 
 const megabyte = 1_000_000;

@@ -2,8 +2,8 @@
 // implementation could skip; and the memory that they take.
 
 import type { Contest } from "../against.ts";
-import type { CpuTimes } from "../answer-parent.ts";
-import { type Child, memorySampleMs, spend, watchMemory } from "../child.ts";
+import type { Spent } from "../answer-parent.ts";
+import { type Child, costOf, memorySampleMs, spend, watchMemory } from "../child.ts";
 import {
   compareBy,
   count,
@@ -14,8 +14,9 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FloorImport, FloorPush, FloorPushResult } from "../floor/push.ts";
+import type { FloorImport, FloorPush } from "../floor/push.ts";
 import { readStoredRecords } from "../floor/stored-records.ts";
+import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
 import {
   type BulkFile,
@@ -34,9 +35,7 @@ import type { OpenNode, World } from "../world.ts";
 const warmUpRecords = 500;
 const [megabyte, mebibyte] = [1_000_000, 1_048_576];
 
-interface Measured {
-  readonly elapsedMs: number;
-  readonly cpu: CpuTimes;
+interface Measured extends Spent {
   /** Peak resident memory meanwhile, minus that before; null where it cannot be read, and for a floor. */
   readonly grownBytes: number | null;
 }
@@ -61,7 +60,7 @@ async function timePublishing(
   return { elapsedMs, cpu, grownBytes };
 }
 
-function cpuNote(rounds: Rounds<{ readonly cpu: CpuTimes }>): string {
+function cpuNote(rounds: Rounds<Spent>): string {
   return (
     `Processor time of the main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
     `of all threads ${sidesText(rounds, ({ cpu }) => cpu.allMs)} ms.`
@@ -175,7 +174,7 @@ class PushFloor {
     await using child = this.#world.startFloor("push");
     const file = this.#world.path("floor.db");
     await child.call("run", { file, ...warmUp } satisfies FloorPush);
-    const result = await child.call<FloorPushResult>("run", { file, ...measured } satisfies FloorPush);
+    const result = await child.call<Spent>("run", { file, ...measured } satisfies FloorPush);
     return { ...result, grownBytes: null };
   }
 }
@@ -184,22 +183,18 @@ class PushFloor {
 export async function contestOfPushes(present: World, other: World): Promise<Contest> {
   const records = 2_000;
   const floor = new PushFloor(present);
-  const costOf = ({ elapsedMs, cpu }: Measured) => {
-    const micros = (ms: number): number => (ms * 1_000) / records;
-    return { micros: micros(elapsedMs), mainMicros: micros(cpu.mainMs), allMicros: micros(cpu.allMs) };
-  };
   const side = (world: World) => async () => {
     const home = await world.seededHome();
     const { pushes, ...measured } = await pushToService(world, { home, first: 0 }, records);
     if (world === present) floor.capture(home, pushes);
-    return costOf(measured);
+    return costOf(measured, records);
   };
   return {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `push: a record of a push of ${count(records)} until complete and searchable`,
     ...{ present: side(present), other: side(other) },
-    floor: async () => costOf(await floor.push()),
+    floor: async () => costOf(await floor.push(), records),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -268,9 +263,7 @@ async function timeImport(node: OpenNode, file: BulkFile): Promise<Imported> {
   const { pushId, upload, records } = prepared;
   let uploadMs = 0;
   const measured = await timePublishing(node, { records, last: file.lastRecord }, async () => {
-    const startedMs = performance.now();
-    await sendUpload(prepared);
-    uploadMs = performance.now() - startedMs;
+    uploadMs = await msOf(() => sendUpload(prepared));
     await publish(node, prepared.request, prepared);
   });
   return { ...measured, pushId, upload, uploadMs };
@@ -288,7 +281,7 @@ async function importIntoFloor(
     const path = files[at]?.path ?? "";
     const uploaded = await spend(child, () => uploadToFloor(child, world.path("floor.upload"), upload));
     const params: FloorImport = { file, path, pushId, home };
-    const { elapsedMs, cpu } = await child.call<FloorPushResult>("runFile", params);
+    const { elapsedMs, cpu } = await child.call<Spent>("runFile", params);
     const { mainMs, allMs } = uploaded.cpu;
     last = {
       elapsedMs: uploaded.result + elapsedMs,

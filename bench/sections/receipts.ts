@@ -1,7 +1,7 @@
 // An AI company's own receipts of a month with a million of them: the first page of a window, and the usage of the month.
 
 import { compare, count, type Figure, figuresOf, median, quantile, takeRounds } from "../figures.ts";
-import type { PagesLoad, ReceiptsLoad } from "../receipts/reads.ts";
+import type { PagesLoad, ReceiptsLoad, Usage } from "../receipts/reads.ts";
 import type { World } from "../world.ts";
 
 const program = "receipts/reads.ts";
@@ -20,8 +20,7 @@ export async function measureReceipts(world: World): Promise<readonly Figure[]> 
 async function prepareMonth(world: World, size: number): Promise<ReceiptsLoad> {
   const folder = await world.prepared(`receipts-${size}`, async (made) => {
     world.say(`preparing a month of ${size} receipts`);
-    await using child = world.start(program);
-    await child.call("build", { folder: made, size } satisfies ReceiptsLoad);
+    await world.callIn(program, "build", { folder: made, size } satisfies ReceiptsLoad);
   });
   return { folder, size };
 }
@@ -36,8 +35,7 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
   const load = windows(month, world.size(500, 50));
   const slowest: number[] = [];
   const side = (name: "pages" | "bare") => async (): Promise<number> => {
-    await using child = world.start(program);
-    const times = await child.call<readonly number[]>(name, load);
+    const times = await world.callIn<readonly number[]>(program, name, load);
     if (name === "pages") slowest.push(quantile(Float64Array.from(times).sort(), 0.99));
     return median(times);
   };
@@ -54,8 +52,7 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
 async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> {
   const times: number[] = [];
   for (let round = 0; round < world.size(5, 1); round += 1) {
-    await using child = world.start(program);
-    const usage = await child.call<{ readonly ms: number; readonly requests: number }>("usage", month);
+    const usage = await world.callIn<Usage>(program, "usage", month);
     if (usage.requests !== month.size)
       throw new Error(`the usage counts ${usage.requests} receipts of ${month.size}`);
     times.push(usage.ms);
@@ -66,10 +63,8 @@ async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> 
 }
 
 async function measureHeap(world: World, month: ReceiptsLoad, small: ReceiptsLoad): Promise<Figure> {
-  const heap = async (of: ReceiptsLoad): Promise<number> => {
-    await using child = world.start(program);
-    return (await child.call<number>("heapAfter", windows(of, world.size(500, 50)))) / 1_000_000;
-  };
+  const heap = async (of: ReceiptsLoad): Promise<number> =>
+    (await world.callIn<number>(program, "heapAfter", windows(of, world.size(500, 50)))) / 1_000_000;
   const note = `After as many pages of ${count(month.size)} receipts, less that of ${count(small.size)}.`;
   const grown = (await heap(month)) - (await heap(small));
   return figure("heap in use, largest month less smallest", "MB", grown, { atMost: 3 }, note);

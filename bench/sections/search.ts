@@ -16,10 +16,16 @@ import {
   takeRounds,
 } from "../figures.ts";
 import type { DirectTimes } from "../floor/search.ts";
-import type { FloorPlan } from "../floor/serve.ts";
 import { Connection, sendAll, sendPaced } from "../load.ts";
 import { merchantOf, prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
-import { captureAnswers, loadOf, makeRequests, type Server, warmedUp } from "../requests.ts";
+import {
+  captureAnswers,
+  loadOf,
+  makeRequests,
+  type RequestPlan,
+  type Server,
+  warmedUp,
+} from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const connections = 16;
@@ -74,10 +80,8 @@ export async function measureSearchOf(
   { home, products, rounds: count, each }: SearchedHome,
 ): Promise<SearchFigures> {
   await using direct = await openDirect(world, home);
-  const queries = await planQueries((count + 1) * each, (bodies) =>
-    direct.call<readonly { readonly rows: number }[]>("countRows", { bodies }),
-  );
-  await using floor = await openSearchFloor(world, node, queries.slice(0, each));
+  const queries = await planWith(direct, (count + 1) * each);
+  await using floor = await world.openBareServer(node, capturedPlans(queries.slice(0, each)));
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
   const rounds = await warmedUp(count, {
     ours: (round) => askServer(node, node, some(round)),
@@ -94,10 +98,13 @@ async function openDirect(world: World, home: string): Promise<Child> {
   return direct;
 }
 
-async function openSearchFloor(world: World, { baseUrl, caller }: OpenNode, queries: readonly Query[]) {
-  const plans = queries.slice(0, capturedAnswers).map(({ plan }) => plan);
-  const captured = await captureAnswers(baseUrl, caller, plans);
-  return await world.openFloor("serve", { file: world.path("floor.db"), ...captured } satisfies FloorPlan);
+function capturedPlans(queries: readonly Query[]): readonly RequestPlan[] {
+  return queries.slice(0, capturedAnswers).map(({ plan }) => plan);
+}
+
+/** Queries that the index and the plain tables answer alike. */
+function planWith(direct: Child, count: number): Promise<readonly Query[]> {
+  return planQueries(count, (bodies) => direct.call("countRows", { bodies }));
 }
 
 /** The same searches of the nodes of two checkouts, many at once. */
@@ -109,16 +116,10 @@ export async function contestOfSearches(present: World, other: World, pairs: num
     opening.use(await other.openNode(await other.filledHome())),
   ];
   const direct = opening.use(await openDirect(present, home));
-  const queries = await planQueries((pairs + warmingTurns) * each, (bodies) =>
-    direct.call<readonly { readonly rows: number }[]>("countRows", { bodies }),
-  );
-  const floor = opening.use(await openSearchFloor(present, ours, queries));
+  const queries = await planWith(direct, (pairs + warmingTurns) * each);
+  const floor = opening.use(await present.openBareServer(ours, capturedPlans(queries)));
   // As many of theirs, so that both are equally warm.
-  await captureAnswers(
-    theirs.baseUrl,
-    theirs.caller,
-    queries.slice(0, capturedAnswers).map(({ plan }) => plan),
-  );
+  await captureAnswers(theirs.baseUrl, theirs.caller, capturedPlans(queries));
   const load = { plans: queries.map(({ plan }) => plan), each, connections };
   const bare = loadOf(ours, load)(floor);
   const opened = opening.move();

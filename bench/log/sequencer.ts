@@ -1,0 +1,67 @@
+// The log's sequencer on the embedded store, composed as in a node, with no witness to wait for: it sequences each leaf at once.
+
+import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { join } from "node:path";
+import { logSequencerActivities } from "../../actors/log-sequencer/activities.ts";
+import { logSequencerActor } from "../../actors/log-sequencer/definition.ts";
+import { logRef } from "../../actors/messages/refs.ts";
+import { createActorSystem } from "../../actors/system/runtime.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { nodeTimers } from "../../node/node-timers.ts";
+import { parseBase64Url } from "../../protocol/bytes.ts";
+import type { LogEntry } from "../../protocol/log/entries.ts";
+import { formatNote, logMessage, logSignature } from "../../protocol/log/note.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
+import { origin } from "./entries.ts";
+
+export interface Sequencer extends AsyncDisposable {
+  /** Resolves once the leaf is acknowledged, which is before it is sequenced. */
+  append(entry: LogEntry): Promise<unknown>;
+}
+
+/** How somebody sees when a leaf is in the tree; the stores are as they are without. */
+export interface Watches {
+  readonly log?: (log: LogStore) => LogStore;
+  readonly store?: (store: ActorStore) => ActorStore;
+}
+
+/** Expects an existing folder. */
+export function openSequencer(folder: string, watch: Watches): Sequencer {
+  const database = SqliteDatabase.open(join(folder, "log.db"));
+  const log = openSqliteLogStore({ database, folder: join(folder, "log") });
+  const store = openSqliteActorStore(database, { now: Date.now });
+  const system = createActorSystem({
+    store: watch.store?.(store) ?? store,
+    definitions: [logSequencerActor({ origin, intervals: { leafMs: 0, receiptsMs: 0 } })],
+    activities: logSequencerActivities({
+      ...{ log: watch.log?.(log) ?? log, origin, sha256: nativeCrypto.sha256, sign: noteSigner() },
+      cosign: async ({ note }) => ({ note }),
+      ...{ keyFault: () => null, policy: "none", report: () => {} },
+    }),
+    ...{ clock: { now: Date.now }, timers: nodeTimers, entropy: { newOperationId: randomUUID } },
+    owner: `bench/${process.pid}`,
+    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
+  });
+  return {
+    append: (entry) => system.ask(logRef(), { type: "log.append", entries: [entry] }),
+    [Symbol.asyncDispose]: async () => {
+      await system.drain(10_000);
+      await log[Symbol.asyncDispose]();
+      database.close();
+    },
+  };
+}
+
+function noteSigner(): (text: string) => Promise<string> {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const bytes = parseBase64Url(publicKey.export({ format: "jwk" }).x ?? "") ?? new Uint8Array();
+  const key = { name: "svc-log", kind: "log", publicKey: bytes } as const;
+  return async (text) => {
+    const signature = logSignature(key, sign(null, logMessage(text), privateKey), nativeCrypto.sha256);
+    return formatNote({ text, signatures: [signature] });
+  };
+}

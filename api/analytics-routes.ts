@@ -7,6 +7,7 @@ import {
   day,
   demand,
   demandCompaniesMin,
+  demandRestMin,
   demandSearchesMin,
   whoIsAsking,
 } from "../protocol/wire/analytics.ts";
@@ -98,7 +99,7 @@ const whoDoc: RouteDoc = {
 
 const demandDoc: RouteDoc = {
   summary: "What was asked for in a country and type in which the business publishes",
-  description: `Subject terms that AI companies named in searches (\`topic_keywords\`), screened for anything personal. A day counts for a subject if at least ${demandCompaniesMin} companies named it in at least ${demandSearchesMin} searches.`,
+  description: `Subject terms that AI companies named in searches (\`topic_keywords\`), screened for anything personal. A day counts for a subject if at least ${demandCompaniesMin} companies named it in at least ${demandSearchesMin} searches, of which at least ${demandRestMin} came from others than the two that asked most.`,
   parameters: parameters(demandDaysMax, true),
   answers: answered("The subjects; those that were asked for most come first", demand),
   problems: ["request_invalid", "not_found"],

@@ -7,6 +7,7 @@ import {
   type DailyAnalytics,
   type Demand,
   demandCompaniesMin,
+  demandRestMin,
   demandSearchesMin,
   type WhoIsAsking,
 } from "../protocol/wire/analytics.ts";
@@ -245,9 +246,12 @@ describe("demand", () => {
     expect(await subjectsOf()).toEqual([]);
     await ask(1, companies, ["copper kettle"]);
     expect(await subjectsOf()).toEqual([{ subject: "copper kettle", searches: demandSearchesMin, days: 1 }]);
+    // Two that ask for it in vain learn nothing of the one or two searches of a third.
+    await ask(demandRestMin - 1, companies.slice(2), ["tea cosy"]);
+    expect((await subjectsOf()).map(({ subject }) => subject)).not.toContain("tea cosy");
     await ask(1, companies.slice(2), ["tea cosy"]);
     expect(await subjectsOf()).toEqual([
-      { subject: "tea cosy", searches: demandSearchesMin + 6, days: 1 },
+      { subject: "tea cosy", searches: demandSearchesMin + 5 + demandRestMin, days: 1 },
       { subject: "copper kettle", searches: demandSearchesMin, days: 1 },
     ]);
     expect(await subjectsOf(businesses[0], "country=GB&type=products")).toEqual([]);

@@ -14,6 +14,7 @@ import {
   type DailyAnalytics,
   type Demand,
   demandCompaniesMin,
+  demandRestMin,
   demandSearchesMin,
   demandSubjectsMax,
   type WhoIsAsking,
@@ -103,8 +104,7 @@ export async function readDemand(deps: AnalyticsDeps, { caller, query }: Analyti
     const counts = await deps.insightStore.readDemand({ day, country, collection: type });
     for (const [{ name }, of] of groupedBy(counts, (each) => each.name)) {
       const { searches } = sumOf(of);
-      const companies = new Set(of.map((each) => each.company)).size;
-      if (companies < demandCompaniesMin || searches < demandSearchesMin) continue;
+      if (searches < demandSearchesMin || restOf(of) < demandRestMin) continue;
       const known = subjects.get(name) ?? { searches: 0, days: 0 };
       subjects.set(name, { searches: known.searches + searches, days: known.days + 1 });
     }
@@ -118,6 +118,13 @@ export async function readDemand(deps: AnalyticsDeps, { caller, query }: Analyti
       .slice(0, demandSubjectsMax),
   };
   return answerJson(200, answer);
+}
+
+/** Searches of all but the two companies that asked most: none where there are fewer than {@link demandCompaniesMin}. */
+function restOf(counts: Parameters<typeof sumOf>[0] & readonly { readonly company: string }[]): number {
+  const byCompany = groupedBy(counts, ({ company }) => company).map(([, own]) => sumOf(own).searches);
+  const rest = byCompany.toSorted((a, b) => b - a).slice(demandCompaniesMin - 1);
+  return rest.reduce((sum, each) => sum + each, 0);
 }
 
 /** The counts of the caller's business that the query selects. */

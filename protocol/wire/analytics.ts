@@ -94,6 +94,8 @@ export const demandSubjectsMax = 500;
 export const demandCompaniesMin = 3;
 /** … in this many searches. */
 export const demandSearchesMin = 10;
+/** So many of them by others than the two companies that asked most: two that work together learn of no single search of a third. */
+export const demandRestMin = 3;
 
 export const demand = named(
   "Demand",

@@ -20,8 +20,9 @@ import type { AuthenticationDeps } from "../service/authenticate.ts";
 import type { FileRequest, FormEvent } from "../service/bulk-file.ts";
 import type { BulkRequest } from "../service/bulk-upload.ts";
 import type { ValidateImportRequest } from "../service/validate-import.ts";
+import { addressBlock } from "../std/ip-address.ts";
 import { arrivingBody, type BodyPiece } from "./arriving-body.ts";
-import { closeUnread, hasBody, leaveBodyUnread, lengthFault, noRoom } from "./body.ts";
+import { closeUnread, hasBody, leaveBodyUnread, lengthFault } from "./body.ts";
 import { acceptedWith, idempotencyKey, verifiedDigest } from "./business-callers.ts";
 import type { Edge } from "./edge.ts";
 import { boundaryOf, MultipartFault, MultipartReader } from "./multipart.ts";
@@ -49,9 +50,6 @@ export interface BulkRoutesDeps {
 
 /** What a form may add to its file: far more than delimiters, heads and fields, and than one piece of what arrives. */
 const formBytesMax = 131_072;
-/** What one upload takes of the memory for bodies: pieces of the file, and a hash and a number for each record. */
-const uploadRoomBytes = 8 * 1_048_576;
-
 const acceptProblems: readonly ProblemCode[] = [
   "request_invalid",
   "mandate_missing",
@@ -196,7 +194,7 @@ function fileRoute(deps: BulkRoutesDeps): Route {
 }
 
 async function handleFile(
-  { http, bulk }: BulkRoutesDeps,
+  { http, bulk, authentication }: BulkRoutesDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -210,16 +208,23 @@ async function handleFile(
     return send(reply, fault === null ? notAForm : refused(fault));
   }
   const { upload_id: uploadId } = request.params as { readonly upload_id: string };
-  const form = formEvents(
-    arrivingBody(request.raw, limits, http.edge.limits.fileBytesPerSecondMin),
-    boundary,
-  );
+  const end = new AbortController();
+  const { fileBytesPerSecondMin } = http.edge.limits;
+  const form = formEvents(arrivingBody(request.raw, limits, fileBytesPerSecondMin, end.signal), boundary);
+  // In a sandbox a business costs nothing, so what counts is where it comes from.
+  const source = authentication.grantSigner === null ? null : sourceOfRequest(request.raw, http.edge);
   const takeRoom: FileRequest["takeRoom"] = (business) =>
-    http.edge.takeBody(business, uploadRoomBytes) ?? refused(noRoom());
+    http.edge.takeFile(source === null ? business : addressBlock(source), () => end.abort()) ?? noPlace;
   const outcome = await bulk.receiveFile({ uploadId, form, takeRoom, hash: createHash("sha256") });
   if (hasBody(request.raw) && !request.raw.complete) closeUnread(request, reply);
   return send(reply, outcome);
 }
+
+const noPlace = refused(
+  problem("unavailable", "Too many files are being sent; send this one again later.", {
+    ...{ reason: "files_in_flight", retry_after_seconds: 2 },
+  }),
+);
 
 const notAForm = refused(
   problem("media_type_unsupported", "The body must be multipart/form-data with one boundary.", {

@@ -2,7 +2,8 @@
 //   E1. There are never more connections than `connectionsMax`, nor more from one address than
 //       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
 //       address, or of the address that has most. If none is idle, the new connection is closed.
-//   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later.
+//   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later. Files have places
+//       of their own (file-places.ts).
 //   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
 //       disconnected. So is one that takes nothing for `answerStallMs`.
 //   E4. What trusted proxies take up counts towards the total, but not towards any address: many callers are behind
@@ -13,6 +14,7 @@ import type { Socket } from "node:net";
 import { sourceOf } from "../service/source-address.ts";
 import { type AddressRange, addressBlock } from "../std/ip-address.ts";
 import { type Checks, createChecks } from "./checks.ts";
+import { FilePlaces } from "./file-places.ts";
 import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
 import type { Connection } from "./one-at-a-time.ts";
 
@@ -20,6 +22,7 @@ export const edgeRefusals = {
   connections: "Connections refused or ended because there were too many.",
   address_connections: "Connections refused or ended because their address had too many.",
   bodies: "Requests refused because too much was being read, from all callers or from their caller.",
+  files: "Bulk files refused or ended because there were too many, of all or of their owner.",
   slow_bodies: "Requests refused because their bodies arrived too slowly or never.",
   unread_answers: "Connections ended because too much was waiting to be read, by all peers or by theirs.",
   stalled_readers: "Connections ended because their peer read nothing of an answer.",
@@ -47,6 +50,8 @@ export interface Edge {
   accept(connection: Connection): void;
   /** Null if there is no room; otherwise a function to call when the bytes are released. */
   takeBody(caller: string, bytes: number): (() => void) | null;
+  /** Null if there is no place for a file; otherwise a function that gives it back. `end` is called if another takes it. */
+  takeFile(owner: string, end: () => void): (() => void) | null;
   /** Records how much of an answer the peer has not taken yet. */
   owe(response: ServerResponse, bytes: number): void;
 }
@@ -68,6 +73,7 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
     connections: 0,
     address_connections: 0,
     bodies: 0,
+    files: 0,
     slow_bodies: 0,
     unread_answers: 0,
     stalled_readers: 0,
@@ -84,6 +90,7 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
   };
   const connections = new ConnectionPlaces(limits, refused, ownerOf);
   const bodies = new Shares(limits.bodyBytesMax, limits.bodyBytesPerCallerMax);
+  const files = new FilePlaces(limits);
   const answers = new UnreadAnswers(limits, refused, ownerOf);
   return {
     limits,
@@ -107,6 +114,14 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
       }
       bodies.add(caller, bytes);
       return () => bodies.add(caller, -bytes);
+    },
+    takeFile: (owner, end) => {
+      const release = files.take(owner, () => {
+        refused("files");
+        end();
+      });
+      if (release === null) refused("files");
+      return release;
     },
     owe: (response, bytes) => answers.owe(response, bytes),
   };

@@ -17,6 +17,9 @@ export interface HttpLimits {
   /** Bodies of more than 16 KiB being read or answered, for all callers together and for each: a key, or an address. */
   readonly bodyBytesMax: number;
   readonly bodyBytesPerCallerMax: number;
+  /** Bulk files that are taken in at once, for all owners together and for each: a business, or in a sandbox an address. */
+  readonly filesMax: number;
+  readonly filesPerOwnerMax: number;
   /** Maximum time that a peer may take nothing of an answer. */
   readonly answerStallMs: number;
   /** Answers that peers have not taken, for all addresses together and for each. */
@@ -48,6 +51,8 @@ export const httpLimitsDefault: HttpLimits = Object.freeze({
   fileBytesPerSecondMin: 65_536,
   bodyBytesMax: 256 * mebibyte,
   bodyBytesPerCallerMax: 96 * mebibyte,
+  filesMax: 16,
+  filesPerOwnerMax: 8,
   answerStallMs: 30_000,
   answerBytesMax: 128 * mebibyte,
   answerBytesPerAddressMax: 32 * mebibyte,

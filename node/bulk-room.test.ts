@@ -50,26 +50,44 @@ describe("the room for bodies", () => {
     expect(answer.status).toBe(202);
   });
 
-  it("is bounded for one business: one file more is refused, leaves nothing, and is taken later", async () => {
+  it("is no file's: nine from one address, of which one is refused and taken later, leave batches alone", async () => {
     const uploads = await Promise.all(
-      Array.from({ length: 13 }, () => newUpload(node.running.urls, business)),
+      Array.from({ length: 9 }, () => newUpload(node.running.urls, business)),
     );
     const last = uploads.pop();
-    if (last === undefined) throw new Error("There are thirteen uploads.");
+    if (last === undefined) throw new Error("There are nine uploads.");
     for (const upload of uploads)
       await begin(upload.upload_url, formOf(partsOf(upload, good)).subarray(0, -100), "127.0.0.1");
     await pause(500);
     const refused = await sendFile(last, good);
-    expect(refused).toMatchObject({ status: 503, json: { code: "unavailable", reason: "bodies_in_flight" } });
+    expect(refused).toMatchObject({ status: 503, json: { code: "unavailable", reason: "files_in_flight" } });
     expect(refused.headers.get("retry-after")).toBe("2");
     const question = { type: "upload.begin", attempt: "another" } as const;
     const ref = bulkUploadRef(business.party.uuid, last.upload_id);
     expect(await node.running.services.actors.ask(ref, question)).toMatchObject({ status: "begun" });
     await node.running.services.actors.ask(ref, { type: "upload.abort", attempt: "another" });
-    // Another business has its own share.
-    const other = await newBusiness(node);
-    expect(await sendFile(await newUpload(node.running.urls, other), good)).toMatchObject({ status: 201 });
     for (const socket of sockets.splice(0)) socket.destroy();
     await expect.poll(async () => (await sendFile(last, good)).status, { timeout: 5_000 }).toBe(201);
+  });
+
+  it("and the places of files are nobody's for long: who holds most of them gives way to others", async () => {
+    const answers: string[] = [];
+    for (const localAddress of ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) {
+      const one = await newBusiness(node);
+      for (let file = 0; file < 8; file += 1) {
+        const upload = await newUpload(node.running.urls, one);
+        const form = formOf(partsOf(upload, good)).subarray(0, -100);
+        const socket = await begin(upload.upload_url, form, localAddress);
+        socket.on("data", (bytes: Buffer) => void answers.push(bytes.toString("latin1")));
+      }
+    }
+    await pause(500);
+    // The third address got places of the first two, until each had five or six.
+    const told = answers.filter((each) => /^HTTP\/1\.1 503 .*"files_in_flight"/s.test(each)).length;
+    expect(told).toBe(8);
+    const records = Array.from({ length: 60 }, (_, index) => product(`r${index}`));
+    const other = await newBusiness(node);
+    expect((await publishOver(node, other, (await batchBody(other, records)).body)).status).toBe(202);
+    expect(await sendFile(await newUpload(node.running.urls, other), good)).toMatchObject({ status: 201 });
   });
 });

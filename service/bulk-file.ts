@@ -55,7 +55,7 @@ export interface FileRequest {
   readonly uploadId: string;
   readonly form: AsyncIterable<FormEvent>;
   readonly hash: RunningHash;
-  /** Room in memory for a file of this business: a function that gives it back, or a refusal. */
+  /** A place for a file of this business: a function that gives it back, or a refusal. */
   readonly takeRoom: (business: string) => (() => void) | Refused;
 }
 

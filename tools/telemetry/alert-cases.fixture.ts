@@ -314,7 +314,7 @@ const ofRequests: readonly AlertCase[] = [
 ];
 
 function edges(perMinute: number): string[] {
-  const all = ["connections", "address_connections", "bodies", "slow_bodies", "unread_answers"];
+  const all = ["connections", "address_connections", "bodies", "files", "slow_bodies", "unread_answers"];
   return [...all, "stalled_readers"].map((each, index) =>
     grows(`svc_http_refused_${each}_total`, index === 1 ? perMinute : 0),
   );

@@ -10,6 +10,8 @@ const tagged: Readonly<Record<string, string>> = {
   "/v1/envelope-specification": "/v1/envelope-specification",
   "/v1/ai-policy-key": "/v1/ai-policy-key",
   "/v1/vocabularies": "/v1/vocabularies",
+  "/.well-known/keys": "/.well-known/keys",
+  "/.well-known/svc-keys": "/.well-known/svc-keys",
   "/v1/vocabularies/{name}": "/v1/vocabularies/languages",
 };
 

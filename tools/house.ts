@@ -76,7 +76,7 @@ export const mutants: Step = countedStep(
   { show: false, isYielding: true },
 );
 
-/** The tests on real engines. Each suite starts engines of its own. */
+/** The tests on real engines, one suite after another: each starts engines of its own. */
 export const engineTests: readonly Step[] = engineSuites.filter(hasTests).map((suite) => engineStep(suite));
 
 /** Runs the steps in parallel; prints the time of each and the output of those that failed. */

@@ -34,9 +34,9 @@ async function runInTurn(steps: readonly Step[]): Promise<readonly Counts[]> {
 
 const unended: Counts = { passed: 0, failed: 1, skipped: 0, failures: ["npm test came to no end"] };
 
-/** Each suite has engines of its own, whose tests mostly wait, so they run side by side. */
 async function withEngines(beside: readonly Step[]): Promise<readonly Counts[]> {
-  return (await Promise.all([runInTurn(beside), ...engineTests.map((suite) => runInTurn([suite]))])).flat();
+  const running = runInTurn(beside);
+  return [...(await runInTurn(engineTests)), ...(await running)];
 }
 
 async function runSuites(): Promise<readonly Counts[]> {

@@ -184,7 +184,10 @@ describe("the store", () => {
       return away();
     };
     const counted = {
-      records: { loadLeaves: count, listVersions: count, readPublished: count },
+      records: {
+        ...{ loadLeaves: count, listVersions: count, readPublished: count },
+        ...{ readHead: count, newestWith: count },
+      },
       actors: { ask: count },
     };
     const bytes = flipped(pushed.records[1]);
@@ -201,18 +204,19 @@ describe("the store", () => {
     const loadLeaves = records.loadLeaves.bind(records);
     const listVersions = records.listVersions.bind(records);
     const readPublished = records.readPublished.bind(records);
+    const finding = { readHead: away, newestWith: away };
     const faults: readonly Partial<VerifyDeps>[] = [
-      { records: { loadLeaves, listVersions: away, readPublished } },
-      { records: { loadLeaves, listVersions, readPublished: away } },
-      { records: { loadLeaves, listVersions, readPublished: async () => null } },
-      { records: { loadLeaves, listVersions: async () => [], readPublished } },
-      { records: { loadLeaves: away, listVersions: async () => [], readPublished } },
+      { records: { ...finding, loadLeaves, listVersions: away, readPublished } },
+      { records: { ...finding, loadLeaves, listVersions, readPublished: away } },
+      { records: { ...finding, loadLeaves, listVersions, readPublished: async () => null } },
+      { records: { ...finding, loadLeaves, listVersions: async () => [], readPublished } },
+      { records: { ...finding, loadLeaves: away, listVersions: async () => [], readPublished } },
       { actors: { ask: away } },
     ];
     const bytes = flipped(pushed.records[1]);
     for (const fault of faults)
       expect(await reasonOf(bytes, sealOf(pushed, 1), fault)).toBe("inclusion_invalid");
-    const whole = { records: { loadLeaves, listVersions, readPublished }, actors };
+    const whole = { records: { ...finding, loadLeaves, listVersions, readPublished }, actors };
     expect(await reasonOf(bytes, sealOf(pushed, 1), whole)).toBe("hash_mismatch");
   });
 

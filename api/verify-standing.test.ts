@@ -112,6 +112,14 @@ async function verified(document: object): Promise<{ readonly valid: boolean; re
   return json["seal"] as unknown as { readonly valid: boolean; readonly reason?: string };
 }
 
+const why = (reason: string | undefined) => (reason === undefined ? {} : { reason });
+
+/** A whole verification, as its statement signs it. */
+async function statementOf(document: object): Promise<ReceivedAnswer["json"]> {
+  const body = JSON.stringify(document);
+  return (await send(world.surfaces.verifyUrl, null, { path: "/v1/verify", body })).json;
+}
+
 /** What page and verification say of everything of the story: they must agree. */
 async function said({ held, removal }: Story): Promise<Readonly<Record<string, string>>> {
   const found: Record<string, string> = {};
@@ -120,6 +128,9 @@ async function said({ held, removal }: Story): Promise<Readonly<Record<string, s
     const document = { record_base64: toBase64(bytes), seal, sidecar };
     const { valid, reason } = await verified(document);
     expect([name, json["valid"], json["reason"]]).toEqual([name, valid, reason]);
+    // What vouches for a version by itself is judged like its seal.
+    const vouched = await statementOf({ record_base64: toBase64(bytes), sidecar });
+    expect([name, vouched.valid, vouched.sidecar]).toMatchObject([name, valid, { valid, ...why(reason) }]);
     found[name] = `${String(json["status"])} ${reason ?? "ok"}`;
     const shown = json["removal"] as { readonly reason?: string } | null;
     if (shown === null) continue;
@@ -278,12 +289,29 @@ describe("a push under way whose key turns out to have been in other hands befor
 });
 
 describe("what does not stand any more", () => {
-  const served = async ({ business, held }: Story) => {
-    const { retrievalUrl, services } = world.surfaces;
+  const rowsOf = async ({ business }: Story): Promise<readonly JsonObject[]> => {
     const body = JSON.stringify({ ...productSearch, limit: 50 });
-    const { json } = await send(retrievalUrl, company, { path: "/v1/products/search", body });
+    const { json } = await send(world.surfaces.retrievalUrl, company, { path: "/v1/products/search", body });
     const rows = json["rows"] as readonly JsonObject[];
-    const found = rows.filter((row) => row["business_uuid"] === business.party.uuid);
+    return rows.filter((row) => row["business_uuid"] === business.party.uuid);
+  };
+  /** What is said of each row that somebody kept, beside the record and without its seal. */
+  const vouchedFor = async ({ held }: Story, rows: readonly JsonObject[]) => {
+    const said: Record<string, string> = {};
+    for (const { name, bytes } of held) {
+      const row = rows.find((each) => each["adl_origin"] === hashOf(bytes));
+      if (row === undefined) continue;
+      const { valid, projection } = await statementOf({ record_base64: toBase64(bytes), row });
+      const { reason, ...found } = projection as JsonObject;
+      expect(found).toMatchObject({ valid, row_signature: { valid: true }, projection: { valid: true } });
+      said[name] = valid === true ? "ok" : String(reason);
+    }
+    return said;
+  };
+  const served = async (story: Story) => {
+    const { business, held } = story;
+    const { retrievalUrl, services } = world.surfaces;
+    const found = await rowsOf(story);
     const ids = new Set(held.map(({ recordId }) => recordId));
     const fetched: string[] = [];
     for (const id of ids) {
@@ -302,8 +330,12 @@ describe("what does not stand any more", () => {
   it("is found, fetched and listed no more, and is again once it is published again", async () => {
     const story = await tellStory();
     expect(await served(story)).toBe(3);
+    const rows = await rowsOf(story);
+    expect(await vouchedFor(story, rows)).toEqual({ current: "ok", superseding: "ok", alone: "ok" });
     await endCertificate(story, "revoked", story.moments[1]);
     expect(await served(story)).toBe(1);
+    const reason = "certificate_not_in_force";
+    expect(await vouchedFor(story, rows)).toEqual({ current: "ok", superseding: reason, alone: reason });
     const keyed = await tellStory();
     const { keyId } = await world.surfaces.services.hostedSigner(keyed.business.party.uuid);
     await endKey(keyed, keyed.moments[0], keyId);

@@ -27,7 +27,7 @@ export interface VersionQuestion {
   readonly servedAtMs: number | null;
 }
 
-type Records = Pick<RecordStore, "readHead" | "listVersions" | "newestWith" | "readPublished">;
+export type FindingRecords = Pick<RecordStore, "readHead" | "listVersions" | "newestWith" | "readPublished">;
 
 /** Number of generations that may lack a version: the search for the next version goes that far. */
 const gapMax = 200;
@@ -37,7 +37,7 @@ const gapMax = 200;
  * bytes. Null when there is none. It takes only a few reads of the store, however many versions there are.
  */
 export async function findPublished(
-  records: Records,
+  records: FindingRecords,
   question: VersionQuestion,
 ): Promise<PublishedVersion | null> {
   const { recordId, hash, servedAtMs } = question;
@@ -64,7 +64,7 @@ export async function findPublished(
 
 /** The newest version at that time; null when there was none. Versions were published in the order of their generations. */
 async function newestAt(
-  records: Records,
+  records: FindingRecords,
   { record_id: recordId, generation }: RecordHead,
   atMs: number,
 ): Promise<VersionDate | null> {
@@ -84,7 +84,7 @@ async function newestAt(
 
 /** The next version; null for the newest. */
 async function after(
-  records: Records,
+  records: FindingRecords,
   { record_id: recordId, generation }: RecordHead,
   version: VersionDate,
 ): Promise<VersionDate | null> {
@@ -100,7 +100,7 @@ async function after(
 }
 
 async function readSidecar(
-  records: Records,
+  records: FindingRecords,
   recordId: string,
   { generation, hash }: VersionDate,
 ): Promise<Pick<PublishedVersion, "sidecar" | "isPurged">> {

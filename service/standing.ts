@@ -8,6 +8,7 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { ReasonCode } from "../protocol/result.ts";
+import type { Sidecar } from "../protocol/sidecar.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
@@ -48,6 +49,16 @@ export function certificateWarnings(standing: Standing | null): readonly string[
   if (today === undefined || today.status === "active") return [];
   const { status, status_effective_from: from, subject } = today;
   return [`The certificate of business ${subject.uuid} is ${status} from ${from} on.`];
+}
+
+/** The seal of a version, as the service's own sidecar states it. */
+export function statedSeal(
+  sidecar: Pick<Sidecar, "cert_id" | "sealed_at" | "received_at" | "sealed_by_key_id"> & {
+    readonly scope: Pick<Sidecar["scope"], "mandate_id">;
+  },
+): AcceptedSeal {
+  const { cert_id, sealed_at, received_at, sealed_by_key_id: key_id, scope } = sidecar;
+  return { key_id, cert_id, sealed_at, received_at, mandate_id: scope.mandate_id, isStated: true };
 }
 
 /** Why a seal that was accepted does not stand any more, by what the register says now; null while it stands. */

@@ -13,11 +13,13 @@ import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
 import { adRecordType, aiPolicyRecordType, type SealedDocument } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
+import type { AcceptedSeal } from "../verifier/standing.ts";
 import type { Trust } from "../verifier/trust.ts";
 import type { LoggedSeal } from "./logged-seal.ts";
+import { type FindingRecords, findPublished } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import type { SealReceipt } from "./seal-receipt.ts";
-import type { Standing, Standings } from "./standing.ts";
+import { type Standing, type Standings, statedSeal } from "./standing.ts";
 
 /** A withdrawal document has about 120 bytes. */
 const withdrawalBytesMax = 1_024;
@@ -124,6 +126,23 @@ function documentOf(seal: Claimed["seal"], bytes: Uint8Array): SealedDocument {
 export function otherHash({ sidecar, row }: Claimed, hash: string): string | null {
   const named = [heldOf(sidecar)?.sha256, heldOf(row)?.adl_origin].filter((each) => each !== undefined);
   return named.includes(hash) ? null : (named[0] ?? null);
+}
+
+/**
+ * The seal of the version of these bytes that a sidecar or a row of the service is about, where the caller gives no seal; null for none.
+ */
+export async function findUnsealed(
+  records: FindingRecords,
+  { seal, hash }: Pick<VerifyInput, "seal" | "hash">,
+  { sidecar, row }: Claimed,
+): Promise<AcceptedSeal | null> {
+  if (seal !== null) return null;
+  const stated = heldOf(sidecar);
+  if (stated?.sha256 === hash) return statedSeal(stated);
+  const signed = heldOf(row);
+  if (signed?.adl_origin !== hash) return null;
+  const published = await findPublished(records, { recordId: signed.record_id, hash, servedAtMs: null });
+  return published === null ? null : statedSeal(published.sidecar);
 }
 
 function heldOf<T>(verdict: Verdict<T> | null): T | null {

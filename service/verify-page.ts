@@ -38,7 +38,7 @@ import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { type RecordNow, readPurgeOrder, readRecordNow } from "./removal-read.ts";
 import { signEnvelope } from "./sign-envelope.ts";
-import { acceptedFault, registerReasons, type Standing, type Standings } from "./standing.ts";
+import { acceptedFault, registerReasons, type Standing, type Standings, statedSeal } from "./standing.ts";
 import { mandatesThen } from "./verify-evidence.ts";
 
 export interface VerifyPageDeps {
@@ -99,9 +99,7 @@ async function faultsOf(
   { register, standings, trust, clock }: VerifyPageDeps,
   { businessUuid, published, removal }: Version,
 ): Promise<readonly (StandingFault | null)[]> {
-  const { cert_id, sealed_at, received_at, sealed_by_key_id: key_id, scope } = published.sidecar;
-  const { mandate_id } = scope;
-  const version = { key_id, cert_id, sealed_at, received_at, mandate_id, isStated: true };
+  const version = statedSeal(published.sidecar);
   const judge = async () => {
     const standing = await standings.read(businessUuid, formatTimestamp(clock.now()));
     if (standing === null) return [];

@@ -1,6 +1,7 @@
 // The sections of a verification: the findings on the seal, the sidecar, the row and the AI policy bits.
 //   S1. A section says only what is true of its own document. If two documents are each valid but belong to different
 //       versions, the section of the sidecar or the row says so, never that of the seal.
+//       Without a seal, a sidecar and a row are refused as well once the seal of their version does not stand any more.
 //   S2. What a refused seal claims appears under `claimed`, and nowhere else.
 
 import type { CustodyFacts } from "../actors/messages/business.ts";
@@ -28,6 +29,7 @@ import {
   type SealVerdict,
 } from "../verifier/seal-report.ts";
 import { sidecarFault } from "../verifier/sidecar.ts";
+import type { StandingFault } from "../verifier/standing.ts";
 import type { ProvingLog } from "./log-proofs.ts";
 import type { LoggedSeal } from "./logged-seal.ts";
 import type { Register } from "./register.ts";
@@ -50,6 +52,8 @@ export interface Judged {
   readonly at: string;
   /** What the service itself received of the seal; undefined if nothing depended on it, or it could not be determined. */
   readonly receipt: SealReceipt | null | undefined;
+  /** Why the seal of the version that a sidecar or a row is about does not stand any more; null with a seal, which is judged itself. */
+  readonly unsealed: StandingFault | null;
   readonly warnings: string[];
 }
 
@@ -168,7 +172,7 @@ function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealRep
 
 /** Judged against the record, and against the seal only if that is valid, since an invalid seal is not a reference. */
 export function sidecarSection(
-  { input, claimed }: Pick<Judged, "input" | "claimed">,
+  { input, claimed, unsealed }: Pick<Judged, "input" | "claimed" | "unsealed">,
   seal: SealVerdict | null,
 ): SidecarSection | null {
   const { sidecar } = claimed;
@@ -176,7 +180,7 @@ export function sidecarSection(
   if (!sidecar.ok) return invalid(sidecar);
   const fault =
     sidecarFault(sidecar.value, { hash: input.hash }) ??
-    (seal?.ok === true && seal.value.sidecar?.ok === false ? seal.value.sidecar : null);
+    (seal?.ok === true && seal.value.sidecar?.ok === false ? seal.value.sidecar : unsealed);
   const { record_id, business_uuid, generation } = sidecar.value;
   return fault === null ? { valid: true, record_id, business_uuid, generation } : invalid(fault);
 }
@@ -191,7 +195,10 @@ export function logSection(input: Pick<VerifyInput, "seal">, { seal }: LoggedSea
 }
 
 /** Whether the projection gives the row is one thing, and whether the service signed the row another. */
-export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): ProjectionSection | null {
+export function projectionSection(
+  deps: SectionDeps,
+  { claimed, input, unsealed }: Judged,
+): ProjectionSection | null {
   const { row: signature } = claimed;
   const row = input.row === null ? null : parseRow(input.row);
   if (signature === null || row === null) return null;
@@ -204,6 +211,7 @@ export function projectionSection(deps: SectionDeps, { claimed, input }: Judged)
   };
   if (!signature.ok) return { ...invalid(signature), ...sections };
   if (!projected.ok) return { ...invalid(projected), ...sections };
+  if (unsealed !== null) return { ...invalid(unsealed), ...sections };
   return { valid: true, ...sections, row_signature: valid, projection: valid };
 }
 

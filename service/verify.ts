@@ -17,12 +17,13 @@ import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { answerJson, type Outcome } from "./answer.ts";
 import { findLoggedSeal } from "./logged-seal.ts";
+import type { FindingRecords } from "./published-version.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
-import { certificateWarnings, registerReasons, type Standings } from "./standing.ts";
+import { acceptedFault, certificateWarnings, registerReasons, type Standings } from "./standing.ts";
 import { judgeAdItem } from "./verify-ad.ts";
 import { judgeEntitlement } from "./verify-entitlement.ts";
-import { type Claimed, findStanding, readClaims, type VerifyInput } from "./verify-evidence.ts";
+import { type Claimed, findStanding, findUnsealed, readClaims, type VerifyInput } from "./verify-evidence.ts";
 import {
   bitsSection,
   type Judged,
@@ -36,6 +37,7 @@ import {
 } from "./verify-sections.ts";
 
 export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
+  readonly records: SectionDeps["records"] & FindingRecords;
   readonly environment: Environment;
   readonly standings: Standings;
   /** The current trust in this service's own keys. */
@@ -103,9 +105,15 @@ function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput 
 async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
   const claimed = readClaims(deps.trust, input);
-  const { seal: verdict, standing, logged, receipt } = await judge(deps, { input, claimed, at: checkedAt });
+  const {
+    seal: verdict,
+    standing,
+    logged,
+    receipt,
+    unsealed,
+  } = await judge(deps, { input, claimed, at: checkedAt });
   const warnings: string[] = [];
-  const judged: Judged = { input, claimed, standing, logged, at: checkedAt, receipt, warnings };
+  const judged: Judged = { input, claimed, standing, logged, at: checkedAt, receipt, unsealed, warnings };
   const seal = await sealSection(deps.register, verdict, judged);
   const sidecar = sidecarSection(judged, verdict);
   const projection = projectionSection(deps, judged);
@@ -149,7 +157,7 @@ async function stated(
   return answerJson(200, body, { "cache-control": "no-store" });
 }
 
-type Found = SealJudgement & Pick<Judged, "standing" | "logged">;
+type Found = SealJudgement & Pick<Judged, "standing" | "logged" | "unsealed">;
 
 /** See V3. */
 async function judge(
@@ -160,10 +168,14 @@ async function judge(
   const once = async (): Promise<Found> => {
     const standing = await findStanding(deps, claimed, at);
     const logged = await findLoggedSeal(deps, input, { claimed, standing });
-    return { standing, logged, ...(await judgeSeal(deps, { input, claimed, standing, logged, at })) };
+    const accepted = standing === null ? null : await findUnsealed(deps.records, input, claimed);
+    const unsealed = standing === null || accepted === null ? null : acceptedFault(standing, accepted);
+    const judged = await judgeSeal(deps, { input, claimed, standing, logged, at });
+    return { standing, logged, unsealed, ...judged };
   };
   const first = await once();
-  if (!isOfRegister(first.seal)) return first;
+  const isUnsealedOfRegister = first.unsealed !== null && registerReasons.includes(first.unsealed.code);
+  if (!isOfRegister(first.seal) && !isUnsealedOfRegister) return first;
   await deps.register.refresh();
   return once();
 }

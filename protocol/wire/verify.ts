@@ -222,7 +222,7 @@ const sidecarSection = described(
     object({ valid: literal(true), record_id: recordId, business_uuid: uuid, generation: index }),
     failed,
   ),
-  "Whether the service signed the sidecar, about this record, and about the seal given where that is valid.",
+  "Whether the service signed the sidecar, about this record, and about the seal given where that is valid; without one, also whether the seal that it states still stands.",
 );
 
 const projectionSection = described(
@@ -235,7 +235,7 @@ const projectionSection = described(
       projection: described(nullable(either(passed, failed)), "Null where the row cannot be read."),
     }),
   ),
-  "Whether the row's signature is valid, and whether running the projection again gives the row.",
+  "Whether the row's signature is valid, and whether running the projection again gives the row; without a seal and a sidecar, also whether the seal of that version still stands.",
 );
 
 const bitsSection = described(

@@ -355,11 +355,8 @@ describe("what does not stand any more", () => {
     const { keyId } = await services.hostedSigner(party.uuid);
     const sealed = { record: world.policy.record, record_type: "ai_policy", ai_policy_version: 1 } as const;
     const seal = await sealHosted(services, { uuid: party.uuid, certId }, sealed);
-    await services.parties.acceptPolicy({
-      uuid: party.uuid,
-      record: world.policy.record,
-      seal: rubbish(seal),
-    });
+    const { record } = world.policy;
+    await services.parties.acceptPolicy({ uuid: party.uuid, record, seal: rubbish(seal) });
     await registerInForce(services);
     expect(services.register.policyInForce(party.uuid).version).toBe(1);
     const [current] = story.held;
@@ -381,14 +378,9 @@ describe("what does not stand any more", () => {
     const { keyId: ownersId, publicJwk: jwk, cose } = owner;
     const facts = { keyId: ownersId, jwk, partyUuid: party.uuid, role: "integration" } as const;
     const validFrom = formatTimestamp(Date.now() - 1_000);
-    const key = {
-      ...sandboxKeyFacts({ ...facts, validFrom }),
-      role: "sealing",
-      person_role: "owner",
-    } as const;
-    await services.parties.registerKey({ ...key, cose });
+    const key = { ...sandboxKeyFacts({ ...facts, validFrom }), role: "sealing", cose } as const;
+    await services.parties.registerKey({ ...key, person_role: "owner" });
     const accept = async (ai_policy_version: number) => {
-      const { record } = world.policy;
       const payload = sealPayload({
         ...{ v: 2, key_id: ownersId, cert_id: certId, hash: hashOf(record), ai_policy_version },
         ...{ sealed_at: formatTimestamp(Date.now()), record_type: "ai_policy" },

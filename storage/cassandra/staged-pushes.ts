@@ -7,7 +7,7 @@
 //       row is replaced only by one with exactly the same leaves.
 
 import { concatBytes } from "../../protocol/bytes.ts";
-import type { Semaphore } from "../../std/semaphore.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import type { RecordStore, StagedPush } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
@@ -24,6 +24,8 @@ type StagedPushes = Pick<
  * ten minutes: at a hundred pushes a second, a thousand rows of each partition. Changing the number loses what is listed.
  */
 const shards = 64;
+/** A listing is no flood, and ends at the first read that fails: the driver gives a connection up after 64 time-outs. */
+const readsAtOnce = 8;
 /** Maximum leaves and bytes in one row: far below the engine's limits, and enough to keep rows few. */
 const leavesPerRow = 100;
 const bytesPerRow = 256 * 1024;
@@ -162,10 +164,11 @@ async function listPushes(
   afterId: string,
   limit: number,
 ): Promise<readonly StagedPush[]> {
-  const reads = Array.from({ length: shards }, (_, shard) =>
-    executeAll(session, cql.pushes, [shard, afterId, limit], plain),
+  const reads = Array.from(
+    { length: shards },
+    (_, shard) => () => executeAll(session, cql.pushes, [shard, afterId, limit], plain),
   );
-  const pushes = (await Promise.all(reads)).flat().map((row) => ({
+  const pushes = (await new Semaphore(readsAtOnce).all(reads)).flat().map((row) => ({
     push_id: textOf(row["push_id"]),
     staged_at_ms: msOfStamp(numberOf(row["stamp"])),
   }));

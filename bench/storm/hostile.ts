@@ -84,7 +84,7 @@ function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
     pools: () => {
       const next = () => {
         const session_ref = randomBytes(16).toString("hex");
-        const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random" };
+        const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random:asc" };
         return post("/v1/ads/pool", Buffer.from(JSON.stringify(asked)));
       };
       return { url: urls.base_url, lanes: 16, next };

@@ -8,7 +8,6 @@ import {
   inclusionPath,
   leafHash,
   merkleRoot,
-  openMerkleRange,
   rootFromPath,
   verifyConsistency,
 } from "./merkle.ts";
@@ -182,13 +181,4 @@ describe("an independent implementation of RFC 9162", () => {
       { numRuns: 150 },
     );
   });
-});
-
-it("a compact range has the root of the tree at every size", () => {
-  const hashes = Array.from({ length: 200 }, (_, at) => leafHash(Uint8Array.of(at)));
-  const range = openMerkleRange();
-  for (let size = 0; size <= hashes.length; size += 1) {
-    expect([range.size, toHex(range.root())]).toEqual([size, toHex(merkleRoot(hashes.slice(0, size)))]);
-    range.append(hashes[size] ?? new Uint8Array(32));
-  }
 });

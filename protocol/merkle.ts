@@ -72,37 +72,6 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
   return buildTree(leafHashes, sha256).root;
 }
 
-/** The root over leaf hashes that come one after another, in O(log n) memory: the compact range from 0. */
-export interface MerkleRange {
-  readonly size: number;
-  append(leafHash: Uint8Array): void;
-  root(): Uint8Array;
-}
-
-/** A range without leaves. */
-export function openMerkleRange(sha256: Sha256 = portableSha256): MerkleRange {
-  // The roots of the perfect trees that the leaves make: one for each bit of their number, the largest first.
-  const peaks: Uint8Array[] = [];
-  let size = 0;
-  return {
-    get size() {
-      return size;
-    },
-    append: (hash) => {
-      let peak = hash;
-      for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2)
-        peak = nodeHash(peaks.pop() as Uint8Array, peak, sha256);
-      peaks.push(peak);
-      size += 1;
-    },
-    root: () => {
-      const last = peaks.at(-1);
-      if (last === undefined) return sha256(new Uint8Array());
-      return peaks.slice(0, -1).reduceRight((right, peak) => nodeHash(peak, right, sha256), last);
-    },
-  };
-}
-
 /**
  * The audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
  * @internal for tests: the log itself proves from its tiles (log/proofs.ts).

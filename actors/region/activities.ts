@@ -6,7 +6,8 @@ import type { Sha256 } from "../../protocol/hash.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { receiptBatchEntry } from "../../protocol/log/leaves.ts";
-import { leafHash, openMerkleRange } from "../../protocol/merkle.ts";
+import { leafHash } from "../../protocol/merkle.ts";
+import { createRootBuilder } from "../../protocol/root-builder.ts";
 import { type EventStore, eventRetentionMs } from "../../storage/event-store.ts";
 import { closedAfterMs, type ListedReceipt, type ReceiptStore } from "../../storage/receipt-store.ts";
 import { addCounts, countReceipts } from "../../storage/receipt-usage.ts";
@@ -198,19 +199,19 @@ async function readThrough(
   readonly receipts: readonly ListedReceipt[];
   readonly counts: ReturnType<typeof countReceipts>;
 }> {
-  const range = openMerkleRange(sha256);
+  const tree = createRootBuilder(sha256);
   const receipts: ListedReceipt[] = [];
   let counts: ReturnType<typeof countReceipts> = new Map();
   for await (const page of store.readBatch(region, batch)) {
     // Before the batch is closed: what is interrupted is done again, and no event is left out.
     await events.put(region, eventsOf(page));
     for (const { envelope, ...receipt } of page) {
-      range.append(leafHash(utf8(envelope), sha256));
+      tree.add(leafHash(utf8(envelope), sha256));
       receipts.push(receipt);
     }
     counts = addCounts(counts, countReceipts(page));
   }
-  return { root: `sha256:${toHex(range.root())}`, receipts, counts };
+  return { root: `sha256:${toHex(tree.root())}`, receipts, counts };
 }
 
 /**

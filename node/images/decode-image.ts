@@ -72,6 +72,8 @@ class Decoder {
 
   constructor(path: URL) {
     this.#child = fork(path, { serialization: "advanced", stdio: "ignore", execArgv: [] });
+    // Between images nobody listens for one.
+    this.#child.on("error", () => {});
     this.#child.unref();
     this.#child.channel?.unref();
   }
@@ -97,7 +99,6 @@ class Decoder {
     } finally {
       clearTimeout(timer);
       this.#child.off("message", onMessage).off("exit", onExit).off("error", onError);
-      this.#child.on("error", () => {});
     }
   }
 

@@ -9,7 +9,7 @@ import type { PushFacts } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import { equalBytes } from "../protocol/bytes.ts";
 import { formatHash, type Sha256 } from "../protocol/hash.ts";
-import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import { leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { packedTree } from "../protocol/packed-tree.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { Pace } from "../std/pace.ts";
@@ -114,16 +114,18 @@ async function stagedTree(
   push: string,
   count: number,
 ): Promise<MerkleTree> {
-  const hashes: Uint8Array[] = [];
-  while (hashes.length < count) {
-    const more = Math.min(leavesPerRead, count - hashes.length);
-    const leaves = await records.loadLeaves(push, hashes.length, more);
-    if (leaves.length === 0) throw new Error(`Leaf ${hashes.length} of ${push} is not staged.`);
+  const hashes = new Uint8Array(count * hashBytes);
+  let read = 0;
+  while (read < count) {
+    const more = Math.min(leavesPerRead, count - read);
+    const leaves = await records.loadLeaves(push, read, more);
+    if (leaves.length === 0) throw new Error(`Leaf ${read} of ${push} is not staged.`);
     for (const leaf of leaves) {
       const due = pace();
       if (due !== null) await due;
-      hashes.push(leafHash(leaf, sha256));
+      hashes.set(leafHash(leaf, sha256), read * hashBytes);
+      read += 1;
     }
   }
-  return buildTree(hashes, sha256);
+  return await inSteps(packedTree(hashes, sha256, stepNodes), pace);
 }

@@ -2,8 +2,8 @@
 //   A1. It must keep arriving: at every moment, as much must have arrived as the time that was waited for it requires
 //       (`bodyTimeMs`). The time that the handler takes itself does not count.
 //   A2. No more is read ahead than the platform buffers.
-//   A4. It ends when it has to make room for others.
 //   A3. Reading ends at the first byte over the limit; a longer declared body is not read at all.
+//   A4. It ends when it has to make room for others.
 
 import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../protocol/problem.ts";

@@ -50,6 +50,7 @@ export interface BulkRoutesDeps {
 
 /** What a form may add to its file: far more than delimiters, heads and fields, and than one piece of what arrives. */
 const formBytesMax = 131_072;
+
 const acceptProblems: readonly ProblemCode[] = [
   "request_invalid",
   "mandate_missing",

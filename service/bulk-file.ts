@@ -2,13 +2,13 @@
 //   U1. Nothing is staged, and no room for a file is taken, before the fields in front of the file have proven that the
 //       upload is the sender's, and nobody else is uploading to it. Without that proof a sender takes up a connection and
 //       three short heads of parts (M2 in api/multipart.ts), so that those without a token leave the room to the others.
-//   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins
-//       (upload-standing.ts), and a file ends where the cap of bytes does.
 //   U2. No more than a few pieces of the file are in memory, and a leaf hash for each record.
 //   U3. A file that is refused, or whose sender vanishes, leaves nothing behind: its draft is removed at once, and by the
 //       upload's actor if this process dies before.
-//   U6. Its lines are taken in at a pace, however many arrive at once from however many files; meanwhile no more is read.
 //   U4. The answer leaves when the file is durable and is the upload's.
+//   U5. Those who were given the token may have lost what it stood for, so that is judged again when a file begins
+//       (upload-standing.ts), and a file ends where the cap of bytes does.
+//   U6. Its lines are taken in at a pace, however many arrive at once from however many files; meanwhile no more is read.
 
 import type { UploadedFileFacts } from "../actors/messages/bulk-upload.ts";
 import { type ActorRef, bulkUploadRef } from "../actors/messages/refs.ts";

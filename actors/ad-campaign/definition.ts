@@ -34,7 +34,6 @@ import type { CommandOf, Commands } from "../messages/protocol.ts";
 import { logRef, partsOf } from "../messages/refs.ts";
 import { type Decision, defineActor, type Effect, tell, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable } from "../system/row-table.ts";
-
 import {
   addToDay,
   type CompanyRenders,

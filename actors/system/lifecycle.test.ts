@@ -56,6 +56,37 @@ describe("A8: stop cleanly, die safely", () => {
     expect(await ask(other, "a", read)).toMatchObject({ alarms: 1 });
   });
 
+  it("drain ends after the poll that is under way, whose store may be closed then", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await node.start();
+    let answer = (): void => {};
+    store.intercept = async (call, apply) => {
+      const asked = Promise.withResolvers<void>();
+      answer = asked.resolve;
+      if (call.operation === "dueActors") await asked.promise;
+      return apply();
+    };
+    await time.advance(1_000);
+    let isDrained = false;
+    const drained = node.drain(5_000).then(() => {
+      isDrained = true;
+    });
+    await time.settle();
+    expect(isDrained).toBe(false);
+    answer();
+    await drained;
+
+    const other = system();
+    const started = other.start();
+    await time.settle();
+    const gaveUp = other.drain(5_000);
+    await time.advance(5_000);
+    await gaveUp;
+    answer();
+    await started;
+  });
+
   it("actors that belong elsewhere by now are handed over after finishing", async () => {
     const { system, time } = newWorld();
     let isMine = true;

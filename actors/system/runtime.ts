@@ -225,7 +225,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
 
   halt(): void {
     this.#draining = true;
-    this.#waker.stop();
+    void this.#waker.stop();
     for (const activation of this.#table.values()) activation.end("draining", "unknown");
   }
 
@@ -248,15 +248,18 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
 
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    this.#waker.stop();
+    const stopped = this.#waker.stop();
     const emptied = Promise.withResolvers<void>();
     this.#emptied = emptied.resolve;
     for (const activation of this.#table.values()) activation.leave();
-    if (this.#table.size === 0) return;
+    if (this.#table.size === 0) emptied.resolve();
+    const late = Promise.withResolvers<void>();
     const cancel = this.#options.timers.schedule(timeoutMs, () => {
       for (const activation of this.#table.values()) activation.end("draining", "unknown");
+      late.resolve();
     });
     await emptied.promise;
+    await Promise.race([stopped, late.promise]);
     cancel();
   }
 

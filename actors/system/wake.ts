@@ -25,6 +25,8 @@ export class Waker {
   #stopped = false;
   #started = false;
   #cancel: (() => void) | null = null;
+  /** The looks at the store that are under way: a poll, or one that adopts. */
+  readonly #looks = new Set<Promise<unknown>>();
 
   constructor(options: WakerOptions) {
     this.#options = options;
@@ -48,9 +50,11 @@ export class Waker {
     }
   }
 
-  stop(): void {
+  /** Wakes nobody any more; resolves when it has stopped using the store, which may be closed then. */
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
+    await Promise.all(this.#looks);
   }
 
   #arm(): void {
@@ -71,6 +75,12 @@ export class Waker {
   }
 
   async #look(nowMs: number, limit: number): Promise<{ count: number; woken: number } | null> {
+    const look = this.#wakeDue(nowMs, limit);
+    this.#looks.add(look);
+    return look.finally(() => this.#looks.delete(look));
+  }
+
+  async #wakeDue(nowMs: number, limit: number): Promise<{ count: number; woken: number } | null> {
     try {
       const due = await this.#options.store.dueActors(nowMs, limit);
       let woken = 0;

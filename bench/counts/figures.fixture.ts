@@ -45,8 +45,8 @@ export function figuresOf(operation: Operation, { inRow, alone, nothing }: Count
     over(steps(alone, pick)) - least(steps(nothing, pick));
   const kinds = Object.keys(alone.at(-1)?.statements ?? {}).sort();
   const statements = kinds.map((kind) => [kind, of((mark) => mark.statements[kind] ?? 0)] as const);
-  const heap =
-    inRow.times === 0 ? of(({ heap }) => heap) : (inRow.after.heap - inRow.before.heap) / inRow.times;
+  const heapOf = ({ heap }: Mark): number => heap;
+  const heap = inRow.times === 0 ? of(heapOf) : least(steps(inRow.marks, heapOf)) / inRow.times;
   return {
     promises: of(({ promises }) => promises),
     heap: Math.round(heap / 1_000),

@@ -110,6 +110,16 @@ describe("the envelope specification", () => {
   });
 });
 
+describe("a projection", () => {
+  it.each(["products/01", "products/1e0", "products/0x1", "products/2", "Products/1", "none/1"])(
+    "has one address, and %s is none",
+    async (path) => {
+      const none = await get(`/v1/projections/${path}`);
+      expect([none.status, none.json["code"]]).toEqual([404, "not_found"]);
+    },
+  );
+});
+
 describe("the index of vocabularies", () => {
   it("names every vocabulary, and each of its versions with the hash of what is served", async () => {
     const { json } = await get("/v1/vocabularies");

@@ -74,6 +74,19 @@ describe("placement", () => {
     expect(node.store.callsOf("readHome")).toBe(asked + 1);
   });
 
+  it("no more homes than 256 are looked up at once: further callers are told to come again, and their actors stay unknown", async () => {
+    const { east } = await twoRegions();
+    const [node] = east as [WorldNode];
+    const refs = Array.from({ length: 257 }, (_, index) => businessRef(`stranger-${index}`));
+    const settled = await world.time.run(Promise.allSettled(refs.map((ref) => node.placement.settle(ref))));
+    const refused = settled.filter(({ status }) => status === "rejected");
+    expect(refused).toEqual([
+      { status: "rejected", reason: expect.objectContaining({ effect: "not_applied" }) },
+    ]);
+    await world.time.run(node.placement.settle(businessRef("stranger-256")));
+    expect(node.store.callsOf("readHome")).toBe(257);
+  });
+
   it("tells of each actor on one node that it lives here, also of a party that nobody asked for there", async () => {
     await twoRegions();
     const parties = await world.parties(12, "east");

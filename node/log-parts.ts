@@ -102,6 +102,7 @@ export function keepLogHome({
     look().then(
       () => again(lookMs),
       (error: unknown) => {
+        if (isStopped) return;
         log({ level: "warn", event: "log.home_not_settled", actor: "", detail: String(error) });
         again(lookAgainMs);
       },

@@ -15,6 +15,7 @@ import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createChooseListing } from "../service/key-directory.ts";
 import { answerStatement, readAllowance } from "../service/ledgers.ts";
 import { createReceipts, type Receipts } from "../service/receipts.ts";
+import { createRecordStanding } from "../service/record-standing.ts";
 import type { KeyBudget } from "../service/regional-limits.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
 import { createSponsoredRows } from "../service/sponsored-rows.ts";
@@ -59,16 +60,17 @@ export function retrievalOf(
     ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
+  const standing = createRecordStanding({ register, records });
   const search = createSearch({
     ...{ index, register, receipts, insight, budget, allowance, sponsored },
-    turns: services.searchTurns,
+    ...{ turns: services.searchTurns, standing },
   });
   const fetch = createFetch({
     records,
     register,
     receipts,
     insight,
-    ...{ budget, allowance },
+    ...{ budget, allowance, standing },
     clock,
     sha256: nativeCrypto.sha256,
     verifyUrl: urls.verify_url,

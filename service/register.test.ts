@@ -237,7 +237,8 @@ describe("the register", () => {
       const fresh = createRegister({ store, clock: { now: () => 0 } });
       await fresh.refresh();
       expect(fresh.policyInForce(businessUuid).version).toBe(1);
-      await store.put([{ ...policy(1, fallen), change: 100 }]);
+      const last = policy(1, fallen);
+      await store.put([{ ...last, change: last.change + 20 }]);
       await register.refresh();
       expect(register.policyInForce(businessUuid).version).toBe(0);
     }

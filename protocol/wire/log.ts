@@ -77,7 +77,7 @@ export const consistencyAnswer = named(
     proof: described(path, "RFC 9162 §2.1.4."),
     checkpoint: described(
       anyText,
-      "The latest signed note, also for an earlier `second`: it says nothing of the tree of that size.",
+      "The latest signed note, also for an earlier `second`: it does not show the tree of that size.",
     ),
   }),
 );

@@ -87,6 +87,7 @@ function standing({ keys = [compromised(4)], certificates = [active], mandates =
       mandates: () => counted(mandates),
     },
     records: {
+      listVersions: async () => stored.slice(0, 1).map((each) => ({ ...each, published_at_ms: 0 })),
       newestWith: async (_, of, below) => {
         reads.records += 1;
         const found = stored.find(({ generation }) => generation < below);
@@ -150,6 +151,27 @@ describe("a version", () => {
     ];
     expect(judged.versions("another", versions)).toBe(versions);
     expect(reads).toEqual({ register: 0, records: 0 });
+  });
+});
+
+describe("the newest version of a record", () => {
+  it("is judged whether it is served or not, and one that never was stands", async () => {
+    const newest = (versions: Known["versions"] = []) =>
+      standing({ versions }).judged.newest(businessUuid, "r");
+    expect(
+      await newest([
+        ["new", { at: 5 }],
+        ["old", { at: 3 }],
+      ]),
+    ).toBe(false);
+    expect(
+      await newest([
+        ["new", { at: 3 }],
+        ["old", { at: 5 }],
+      ]),
+    ).toBe(true);
+    expect(await newest()).toBe(true);
+    expect(standing({}).judged.newest("another", "r")).toBe(true);
   });
 });
 

@@ -21,12 +21,14 @@ import { acceptedFault, statedSeal } from "./standing.ts";
 
 export interface RecordStandingDeps {
   readonly register: Pick<Register, "mayHaveFallen" | "keys" | "certificates" | "mandates">;
-  readonly records: Pick<RecordStore, "newestWith" | "readPublished">;
+  readonly records: Pick<RecordStore, "listVersions" | "newestWith" | "readPublished">;
 }
 
 export interface RecordStanding {
   /** Whether a version stands. */
   version(version: Pick<RecordVersion, "business_uuid" | "sidecar">): MaybeLater<boolean>;
+  /** Whether the newest version of a record stands, served or not. */
+  newest(businessUuid: string, recordId: string): MaybeLater<boolean>;
   /** The versions of a business that stand. */
   versions(businessUuid: string, versions: readonly VersionOrigin[]): MaybeLater<readonly VersionOrigin[]>;
   /** The rows whose versions stand. */
@@ -54,6 +56,13 @@ export function createRecordStanding({ register, records }: RecordStandingDeps):
     if (seal !== null) seals.set(signature, seal);
     return seal;
   };
+  const newestStands = async (uuid: string, record_id: string): Promise<boolean> => {
+    const [newest] = await records.listVersions(record_id, null, 1);
+    if (newest === undefined) return true;
+    const { generation, hash } = newest;
+    const published = await records.readPublished({ record_id, generation, hash });
+    return published === null || standsIn(uuid, published);
+  };
   const judged = async (hits: readonly RowHit[]): Promise<readonly RowHit[]> => {
     const businesses = new Set(hits.map((hit) => hit.business_uuid).filter(register.mayHaveFallen));
     const judges = new Map(
@@ -74,6 +83,7 @@ export function createRecordStanding({ register, records }: RecordStandingDeps):
   return {
     version: (version) =>
       !register.mayHaveFallen(version.business_uuid) || standsIn(version.business_uuid, version),
+    newest: (uuid, recordId) => !register.mayHaveFallen(uuid) || newestStands(uuid, recordId),
     versions: (uuid, versions) => {
       if (!register.mayHaveFallen(uuid)) return versions;
       return Promise.all(versions.map((each) => standsIn(uuid, each))).then((stand) =>

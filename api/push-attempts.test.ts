@@ -172,7 +172,10 @@ describe("the attempts of a business", () => {
     await push(Array.from({ length: 25 }, (_, index) => priced(`p${index}`, "10.00")));
     const held = await push([priced("p0", "99.00")]);
     expect(await attempts("status=held")).toMatchObject([
-      { attempt_id: `${held}-0`, category: null, settled_at: null, errors: [] },
+      {
+        ...{ attempt_id: `${held}-0`, category: null, settled_at: null, errors: [] },
+        ...{ record_id: expect.stringMatching(/^svc_/), business_product_id: "p0" },
+      },
     ]);
     expect(await attempts("status=pending")).toEqual([]);
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.surfaces[Symbol.asyncDispose]());
 
-async function servedAd(): Promise<JsonObject> {
+async function servedAd(sealedAtMs = Date.now()): Promise<JsonObject> {
   const { services } = world.surfaces;
   const { party, certId } = world.business;
   const bytes = utf8(JSON.stringify(adRecord));
@@ -36,6 +36,7 @@ async function servedAd(): Promise<JsonObject> {
     record: bytes,
     record_type: "ads",
     ai_policy_version: 1,
+    sealed_at: formatTimestamp(sealedAtMs),
   });
   const seal = held(openSeal(envelope));
   if (seal.v !== 2) throw new Error("Seals are made in format 2.");
@@ -118,6 +119,17 @@ describe("POST /v1/verify of an ad's item", () => {
     const { checks } = answer.json["ad"] as { readonly checks: readonly JsonObject[] };
     expect(checks.find(({ state }) => state === "failed")).toMatchObject({ name, reason });
   });
+
+  it.each([
+    [4 * 60_000, null],
+    [6 * 60_000, "certificate_not_in_force"],
+  ])(
+    "judges a seal from %d ms ahead, of whose moment nobody knows what will be in force",
+    async (aheadMs, reason) => {
+      const { json } = await verifyItem(await servedAd(Date.now() + aheadMs));
+      expect(json).toMatchObject({ valid: reason === null, ad: reason === null ? {} : { reason } });
+    },
+  );
 
   it("is not valid once the register says that its seal does not stand, which the item does not say", async () => {
     const at = new Date(Date.now() - 86_400_000).toISOString();

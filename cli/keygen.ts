@@ -26,7 +26,9 @@ async function runKeygen(args: Arguments, context: CommandContext): Promise<Exit
   const key = await parseSigningKey(jwk);
   if (!key.ok) throw new Error(key.detail);
   await writePrivate(resolve(context.cwd, out), `${JSON.stringify(jwk)}\n`);
-  context.terminal.note(`The private key is in ${out}, readable only by you. Register this public key:`);
+  context.terminal.note(
+    `The private key is in ${out}, readable only by you. This is its public half, which svc grant --key registers in a sandbox:`,
+  );
   context.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
   return exitCodes.done;
 }

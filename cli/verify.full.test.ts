@@ -67,6 +67,33 @@ it("refuses each of them by name when a word of the answer was changed", async (
   }
 });
 
+it("judges a record of a business's own catalogue by whose keys they are", async () => {
+  const { fetched } = JSON.parse(await readFile(path("evidence.json"), "utf8"));
+  const { record_id, business_uuid } = fetched;
+  const { businesses } = JSON.parse(await readFile(path("sandbox.json"), "utf8"));
+  const number =
+    businesses.findIndex((each: { readonly business_uuid: string }) => each.business_uuid === business_uuid) +
+    1;
+  const shown = await sandbox.svc("catalogue", record_id, "--json", "--business", String(number));
+  expect(shown.code, shown.output).toBe(0);
+  await writeFile(path("own.json"), shown.output.trim());
+  await save("business-keys.json", `/v1/certificates/${business_uuid}/keys`);
+  await save("certificate.json", `/v1/certificates/${business_uuid}`);
+  const files = ["--business-keys", path("business-keys.json"), "--certificate", path("certificate.json")];
+  const found = await verify("own.json", ...files);
+  expect(found.output).toMatch(/^Valid\. Some checks could not be made\.$/m);
+  expect(found).toMatchObject({ code: 0, output: expect.stringMatching(/^ok +seal +Sealed at /m) });
+  const changed = shown.output.trim().replace('"business_product_id":"', "$&other ");
+  await writeFile(path("own-changed.json"), changed);
+  expect(await verify("own-changed.json", ...files)).toMatchObject({
+    ...{ code: 1, output: expect.stringContaining("hash_mismatch") },
+  });
+  expect(await verify("own.json")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("--business-keys"),
+  });
+});
+
 it("says what it needs: a key set for an answer, and nothing beside evidence", async () => {
   const alone = await sandbox.svc("verify", path("page.json"), "--sandbox");
   expect(alone).toMatchObject({ code: 2, output: expect.stringContaining("--key-set FILE") });

@@ -1,5 +1,5 @@
-// `svc verify`: verifies an evidence file, or a saved answer with a signed statement in it, offline and with pinned
-// anchors. It contacts no service.
+// `svc verify`: verifies an evidence file, a saved answer with a signed statement in it, or a record of one's own catalogue, offline and
+// with pinned anchors. It contacts no service.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -7,8 +7,10 @@ import {
   type AnchorsChoice,
   type Check,
   type FileVerdict,
+  isCatalogueFile,
   isStatementFile,
   type Report,
+  verifyCatalogueFile,
   verifyEvidenceFile,
   verifyStatementFile,
 } from "../client/evidence.ts";
@@ -26,6 +28,7 @@ export const verify: Command = {
     "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
     "FILE may also be a saved answer of POST /v1/verify, GET /v1/verify/{record_id}, GET /.well-known/svc-keys or",
     "GET /v1/entitlement, or only the envelope in it. The key that signed it is then judged by --key-set, a saved GET /.well-known/keys.",
+    "Of a business's own record (svc catalogue ID --json), --business-keys says whose it has to be, and --certificate what it was sealed under.",
     "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: {
@@ -36,6 +39,16 @@ export const verify: Command = {
       type: "string",
       value: "FILE",
       help: "the record's exact bytes, that the answer must be about",
+    },
+    "business-keys": {
+      type: "string",
+      value: "FILE",
+      help: "a saved GET /v1/certificates/{uuid}/keys, for a record of a catalogue",
+    },
+    certificate: {
+      type: "string",
+      value: "FILE",
+      help: "a saved GET /v1/certificates/{uuid}, for a record of a catalogue",
     },
     json: { type: "boolean", help: "print the report as JSON" },
     home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
@@ -48,7 +61,9 @@ async function runVerify(args: Arguments, context: CommandContext): Promise<Exit
   const choice = { anchorsText: await loadAnchors(args, context), allowSandbox: args.flag("sandbox") };
   const outcome = isStatementFile(contents)
     ? await verifyStatement(contents, choice, args, context)
-    : verifyEvidence(contents, choice, args);
+    : isCatalogueFile(contents)
+      ? await verifyCatalogue(contents, choice, args, context)
+      : verifyEvidence(contents, choice, args);
   if (!outcome.ok) throw new UsageError(outcome.detail);
   return showReport(outcome.value, args, context);
 }
@@ -65,10 +80,35 @@ export function showReport(report: Report, args: Arguments, { terminal }: Comman
 }
 
 function verifyEvidence(contents: Uint8Array, choice: AnchorsChoice, args: Arguments): FileVerdict {
-  const unused = ["key-set", "record"].find((name) => args.text(name) !== null);
-  if (unused !== undefined)
-    throw new UsageError(`--${unused} is for a saved answer with a statement; evidence carries its own.`);
+  refuseUnused(args, ["key-set", "record", ...ofCatalogue], "evidence carries its own");
   return verifyEvidenceFile(contents, choice);
+}
+
+const ofCatalogue = ["business-keys", "certificate"] as const;
+
+function refuseUnused(args: Arguments, names: readonly string[], why: string): void {
+  const unused = names.find((name) => args.text(name) !== null);
+  if (unused !== undefined) throw new UsageError(`--${unused} has no meaning for this file: ${why}.`);
+}
+
+async function verifyCatalogue(
+  contents: Uint8Array,
+  choice: AnchorsChoice,
+  args: Arguments,
+  context: CommandContext,
+): Promise<FileVerdict> {
+  refuseUnused(args, ["record"], "the record is in the answer");
+  const [keySet, businessKeys, certificate] = ["key-set", ...ofCatalogue].map((name) => args.text(name));
+  if (keySet == null || businessKeys == null || certificate == null)
+    throw new UsageError(
+      "A record of a catalogue needs --key-set, --business-keys and --certificate: saved answers of the verification surface.",
+    );
+  return verifyCatalogueFile(contents, {
+    ...choice,
+    keySet: await readBytes(keySet, context),
+    businessKeys: await readBytes(businessKeys, context),
+    certificate: await readBytes(certificate, context),
+  });
 }
 
 async function verifyStatement(
@@ -77,6 +117,7 @@ async function verifyStatement(
   args: Arguments,
   context: CommandContext,
 ): Promise<FileVerdict> {
+  refuseUnused(args, ofCatalogue, "a statement is judged by the key set alone");
   const keySet = args.text("key-set");
   if (keySet === null)
     throw new UsageError("Name the key set with --key-set FILE: a saved answer of GET /.well-known/keys.");

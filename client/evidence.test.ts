@@ -1,8 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { makeBusiness, publishedKeys, recordBytes } from "../verifier/business.fixture.ts";
+import {
+  batchSeal,
+  makeBusiness,
+  publishedKeys,
+  recordBytes,
+  recordId,
+} from "../verifier/business.fixture.ts";
 import { callerKeyId, fetchBody } from "../verifier/retrieval.fixture.ts";
-import { certificateAnswer, keySetAnswer, makeService } from "../verifier/service.fixture.ts";
-import { collectEvidence, verifyEvidenceFile } from "./evidence.ts";
+import {
+  certificateAnswer,
+  keySetAnswer,
+  makeService,
+  type TestService,
+} from "../verifier/service.fixture.ts";
+import {
+  type CatalogueFiles,
+  collectEvidence,
+  isCatalogueFile,
+  verifyCatalogueFile,
+  verifyEvidenceFile,
+} from "./evidence.ts";
 import type { FetchedRecord, JsonAnswer, RecordAnswer } from "./service-client.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -32,6 +49,27 @@ async function collected(environment: "production" | "sandbox") {
   return { evidence, read, anchorsText: JSON.stringify(service.anchors) };
 }
 
+/** What a business reads of its own catalogue, and what anybody can save to judge it. */
+function ownRecord(service: TestService) {
+  const business = makeBusiness(service);
+  const bytes = recordBytes();
+  const { business_product_id } = JSON.parse(new TextDecoder().decode(bytes));
+  const answer = {
+    ...{ record_id: recordId, business_product_id, type: "products", record: null },
+    ...{ seal: batchSeal(business, [bytes], 0), live_in: ["eu-west1"] },
+    ...{ last_updated: "2026-03-01T12:00:02.000Z", source: "api" },
+  };
+  const saved = (value: unknown) => utf8(JSON.stringify(value));
+  const files: CatalogueFiles = {
+    ...{ anchorsText: JSON.stringify(service.anchors), allowSandbox: false },
+    keySet: saved(keySetAnswer(service)),
+    certificate: saved(certificateAnswer(business.issued.envelope)),
+    businessKeys: saved(publishedKeys(service, business)),
+  };
+  const text = JSON.stringify(answer).replace('"record":null', `"record":${new TextDecoder().decode(bytes)}`);
+  return { files, text };
+}
+
 describe("collected evidence", () => {
   it("is complete: the offline verifier makes every check, and each holds", async () => {
     const { evidence, read, anchorsText } = await collected("production");
@@ -57,6 +95,25 @@ describe("collected evidence", () => {
     const production = await collected("production");
     const other = verifyEvidenceFile(file, { anchorsText: production.anchorsText, allowSandbox: true });
     expect(other).toMatchObject({ value: { valid: false } });
+  });
+
+  it("of a business's own catalogue is judged by the keys of the business that they name, and is never complete", () => {
+    const service = makeService("production");
+    const { files, text } = ownRecord(service);
+    expect(isCatalogueFile(utf8(text))).toBe(true);
+    const outcome = verifyCatalogueFile(utf8(text), files);
+    expect(outcome).toMatchObject({ ok: true, value: { valid: true, complete: false } });
+    const states = (outcome.ok ? outcome.value.checks : []).map(({ name, state }) => `${name} ${state}`);
+    expect(states.slice(0, 5)).toEqual([
+      ...["key_set ok", "certificate ok", "business_keys ok", "seal ok", "ai_policy not_checked"],
+    ]);
+    const altered = verifyCatalogueFile(utf8(text.replace("Black tea", "Green tea")), files);
+    expect(altered).toMatchObject({ value: { valid: false } });
+    // Other keys are genuine, and say nothing of this record.
+    const other = ownRecord(service);
+    expect(verifyCatalogueFile(utf8(text), other.files)).toMatchObject({ value: { valid: false } });
+    const nobody = { ...files, businessKeys: utf8("{}") };
+    expect(verifyCatalogueFile(utf8(text), nobody)).toMatchObject({ ok: false, code: "evidence_unusable" });
   });
 
   it("is not verified with what are no anchors", () => {

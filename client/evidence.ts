@@ -6,10 +6,11 @@ import { utf8 } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
 import { type EvidenceTexts, evidenceText } from "../verifier/evidence.ts";
-import type { Report } from "../verifier/report.ts";
+import { checkOf, type Report, reportOf } from "../verifier/report.ts";
 import { statedAnswer, verifyStatedAnswer } from "../verifier/stated-answer.ts";
-import { verifyEvidence } from "../verifier/verifier.ts";
+import { createVerifier, verifyEvidence } from "../verifier/verifier.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
 export type { Check, Report } from "../verifier/report.ts";
@@ -46,7 +47,7 @@ export async function readPublished(
 }
 
 /** A report, or why there is none. */
-export type FileVerdict = Result<Report, "anchors_unusable" | "not_a_statement">;
+export type FileVerdict = Result<Report, "anchors_unusable" | "evidence_unusable" | "not_a_statement">;
 
 export interface AnchorsChoice {
   readonly anchorsText: string;
@@ -91,6 +92,50 @@ export function verifyStatementFile(
   const { keySet, record, nowMs = Date.now() } = options;
   const subject = { at: formatTimestamp(nowMs), ...(record === undefined ? {} : { record }) };
   return ok(verifyStatedAnswer({ anchors: anchors.value, keySet }, answer, subject));
+}
+
+/** What {@link verifyCatalogueFile} judges the answer by: saved answers of the verification surface, exactly as received. */
+export interface CatalogueFiles extends AnchorsChoice {
+  /** Of `GET /.well-known/keys`. */
+  readonly keySet: Uint8Array;
+  /** Of `GET /v1/certificates/{uuid}`. */
+  readonly certificate: Uint8Array;
+  /** Of `GET /v1/certificates/{uuid}/keys`: the business that it names is the one that has to have sealed the record. */
+  readonly businessKeys: Uint8Array;
+}
+
+/** Whether a file holds an answer of `GET /v1/catalogue/{record_id}`, for {@link verifyCatalogueFile}. */
+export function isCatalogueFile(file: Uint8Array): boolean {
+  const parsed = parseStrictJson(file);
+  return parsed.ok && isObject(parsed.value) && "live_in" in parsed.value && "seal" in parsed.value;
+}
+
+/**
+ * Verifies a saved answer of `GET /v1/catalogue/{record_id}`, which is never complete: it has no receipt, no sidecar and no AI
+ * policy. Keys or a certificate that are no such answers are `evidence_unusable`.
+ */
+export function verifyCatalogueFile(
+  file: Uint8Array,
+  files: CatalogueFiles,
+): Result<Report, "anchors_unusable" | "evidence_unusable"> {
+  const anchors = readAnchors(files);
+  if (!anchors.ok) return anchors;
+  const [keySet, certificate, businessKeys] = [files.keySet, files.certificate, files.businessKeys].map(
+    (bytes) => parseStrictJson(bytes),
+  );
+  if (keySet?.ok !== true || certificate?.ok !== true || businessKeys?.ok !== true)
+    return refuse("evidence_unusable", "The key set, the certificate and the keys must be JSON.");
+  const uuid = isObject(businessKeys.value) ? businessKeys.value["uuid"] : undefined;
+  if (typeof uuid !== "string")
+    return refuse(
+      "evidence_unusable",
+      "The keys are no answer of GET /v1/certificates/{uuid}/keys: no uuid.",
+    );
+  const verifier = createVerifier({ anchors: anchors.value, keySet: keySet.value });
+  const chain = checkOf("key_set", verifier, ({ trust }) => `Issued at ${trust.keySet.issued_at}.`);
+  if (!verifier.ok) return ok(reportOf([chain]));
+  const evidence = { businessUuid: uuid, certificate: certificate.value, businessKeys: businessKeys.value };
+  return ok(reportOf([chain, ...verifier.value.catalogueAnswer(file, evidence).checks]));
 }
 
 /** Sandbox anchors must be allowed explicitly. */

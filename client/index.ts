@@ -39,10 +39,13 @@ export type {
 export { SvcConnectionError, SvcProblemError } from "./errors.ts";
 export {
   type AnchorsChoice,
+  type CatalogueFiles,
   collectEvidence,
   type FileVerdict,
+  isCatalogueFile,
   isStatementFile,
   type Report,
+  verifyCatalogueFile,
   verifyEvidenceFile,
   verifyStatementFile,
 } from "./evidence.ts";

@@ -8,6 +8,7 @@ import { createCatalogueRate } from "../service/catalogue-rate.ts";
 import { readOwnHeldDeletions } from "../service/held-deletions.ts";
 import { readPushAttempts } from "../service/push-attempts.ts";
 import { readOwnDomains } from "../service/read-domains.ts";
+import { createRecordStanding } from "../service/record-standing.ts";
 import { readOwnTakedowns } from "../service/takedowns.ts";
 import type { NodeServices } from "./services.ts";
 import { servingRegions } from "./serving-regions.ts";
@@ -21,6 +22,7 @@ export function businessReadsOf(
     ...common,
     regions: servingRegions(services),
     rate: createCatalogueRate(services),
+    standing: createRecordStanding(services),
   };
   return {
     catalogue: {

@@ -187,16 +187,18 @@ export function jsonOf(outcome: Outcome): Record<string, unknown> & { status: nu
 export async function sealHosted(
   services: NodeServices,
   business: { readonly uuid: string; readonly certId: string },
-  sealed: Pick<SealV2, "record_type" | "ai_policy_version"> & { readonly record: Uint8Array },
+  sealed: Pick<SealV2, "record_type" | "ai_policy_version"> &
+    Partial<Pick<SealV2, "sealed_at">> & { readonly record: Uint8Array },
 ): Promise<Envelope> {
   const { record, record_type, ai_policy_version } = sealed;
+  const { sealed_at = formatTimestamp(services.clock.now()) } = sealed;
   const signer = await services.hostedSigner(business.uuid);
   const payload = sealPayload({
     v: 2,
     key_id: signer.keyId,
     cert_id: business.certId,
     hash: hashOf(record),
-    sealed_at: formatTimestamp(services.clock.now()),
+    sealed_at,
     record_type,
     ai_policy_version,
   });

@@ -15,6 +15,7 @@ import { createFetch, type FetchRequest } from "../service/fetch.ts";
 import { createChooseListing } from "../service/key-directory.ts";
 import { answerStatement, readAllowance } from "../service/ledgers.ts";
 import { createReceipts, type Receipts } from "../service/receipts.ts";
+import { createRecordStanding, type RecordStanding } from "../service/record-standing.ts";
 import type { KeyBudget } from "../service/regional-limits.ts";
 import { createSearch, type SearchCall } from "../service/search.ts";
 import { createSponsoredRows } from "../service/sponsored-rows.ts";
@@ -59,16 +60,17 @@ export function retrievalOf(
     ...{ book: register.ads, register, sessions, actors: services.actors, clock, region: config.region },
   });
   const terms = termsOf(services);
+  const standing = createRecordStanding({ register, records });
   const search = createSearch({
     ...{ index, register, receipts, insight, budget, allowance, sponsored },
-    turns: services.searchTurns,
+    ...{ turns: services.searchTurns, standing },
   });
   const fetch = createFetch({
     records,
     register,
     receipts,
     insight,
-    ...{ budget, allowance },
+    ...{ budget, allowance, standing },
     clock,
     sha256: nativeCrypto.sha256,
     verifyUrl: urls.verify_url,
@@ -87,7 +89,7 @@ export function retrievalOf(
       prices: pricesOf(services),
     }),
     allowance: allowanceReadsOf(services),
-    ads: adsOf(services, urls, { receipts, budget, sessions }),
+    ads: adsOf(services, urls, { receipts, budget, sessions, standing }),
     events: (request: CompanyEventsRequest) =>
       readCompanyEvents({ eventStore, region: config.region }, request),
     search: (call: SearchCall) => rightOfWay.during(() => search(call)),
@@ -109,7 +111,13 @@ function adsOf(
     receipts,
     budget,
     sessions,
-  }: { readonly receipts: Receipts; readonly budget: KeyBudget | null; readonly sessions: AdSessions },
+    standing,
+  }: {
+    readonly receipts: Receipts;
+    readonly budget: KeyBudget | null;
+    readonly sessions: AdSessions;
+    readonly standing: RecordStanding;
+  },
 ): AdRoutesServices {
   const { actors, clock, register, records, keys, config, rightOfWay } = services;
   const links = imageLinksOf(services, urls.base_url);
@@ -125,7 +133,7 @@ function adsOf(
   const statements = {
     ...{ actors, items, tokens, clock, regions: servingRegions(services), region: config.region },
     ...{ receipts: services.receipts, recordIdOf: services.recordIdOf },
-    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register },
+    ...{ crypto: nativeCrypto, timers: services.timers, book: register.ads, register, standing },
   };
   return {
     pool: (call: AdPoolCall) => rightOfWay.during(() => servePool(call)),

@@ -338,6 +338,28 @@ describe("a business whose certificate ended", () => {
   });
 });
 
+describe("a product that was sealed with a key in other hands", () => {
+  it("is neither charged nor clicked, though who sponsors it sealed that with another key", async () => {
+    const { services } = node.running;
+    const row = idOf(first, "b");
+    const { retrievalId } = await search(company);
+    const { click_token } = (await render(retrievalId, row)).json;
+    const before = await rendersOf(first);
+    const again = await search(company);
+    const { key_id, valid_from } = first.business.key;
+    const revoked_at = formatTimestamp(services.clock.now());
+    await services.parties.revokeKey({
+      ...{ uuid: first.uuid, key_id, revoked_at, compromised_from: valid_from },
+    });
+    await registerInForce(services);
+    expect(codeOf(await render(again.retrievalId, row))).toEqual([409, "ad_unavailable", "ad_not_live"]);
+    expect(await rendersOf(first)).toBe(before);
+    const clicked = await state(node, company, "click", { click_token });
+    expect(codeOf(clicked)).toEqual([409, "ad_unavailable", "ad_not_live"]);
+    expect(namesOf(await found())).not.toContain("b");
+  });
+});
+
 describe("a gross price", () => {
   it("is in no answer about sponsored products", () => {
     expect(answered.length).toBeGreaterThan(100);

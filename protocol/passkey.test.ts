@@ -98,6 +98,12 @@ describe("a passkey assertion", () => {
     ["at another origin", client({ origin: "https://portal.test.evil" }), authenticator(), "origin"],
     ["in a frame of another origin", client({ crossOrigin: true }), authenticator(), "cross-origin"],
     [
+      "in a frame, by the origin at its top",
+      client({ topOrigin: "https://portal.test" }),
+      authenticator(),
+      "cross-origin",
+    ],
+    [
       "with a member twice",
       client().replace("{", '{"origin":"https://portal.test",'),
       authenticator(),

@@ -1,7 +1,7 @@
 // Accepting a mandate: it is judged by the verifier's own function, so that whatever the register holds verifies for
 // everybody.
 
-import type { MandateFacts } from "../actors/messages/business.ts";
+import type { ListedMandate, MandateFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -19,6 +19,22 @@ export interface AcceptMandateDeps {
   readonly actors: ActorSystem;
   readonly clock: Clock;
   readonly trust: () => Trust;
+}
+
+/**
+ * The other mandates of the key that have neither ended nor been revoked, the newest first: a further one stands beside them and
+ * takes nothing away from them.
+ */
+export function besides(
+  mandates: readonly ListedMandate[],
+  mandateId: string,
+  nowMs: number,
+): readonly ListedMandate[] {
+  const now = formatTimestamp(nowMs);
+  return mandates.filter(
+    ({ mandate_id, revoked_at, valid_until }) =>
+      mandate_id !== mandateId && revoked_at === null && valid_until > now,
+  );
 }
 
 /** What the register is to accept; otherwise the reason its seal is refused, or why its sealer may not seal it. */

@@ -35,6 +35,7 @@ import { answerJson, isRefused, type Outcome, type Refused, refused } from "./an
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { claimFor } from "./publish-claim.ts";
+import type { RecordStanding } from "./record-standing.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import {
   findSponsoredRow,
@@ -48,6 +49,7 @@ export interface AdStatementDeps extends IdempotencyDeps, Omit<SponsoredRenderDe
   readonly items: Pick<AdItems, "labelOf" | "isServed">;
   readonly book: Pick<AdBook, "of">;
   readonly register: StandingRegister & Pick<Register, "takenDown">;
+  readonly standing: Pick<RecordStanding, "newest">;
   readonly tokens: AdTokens;
   readonly clock: Clock;
 }
@@ -192,15 +194,17 @@ const refusals: Readonly<Record<RenderRefusal, string>> = {
     "Its advertiser took it back, the operators took it down, its certificate is not active any more, or its seal does not stand any more. It is not charged: do not show it.",
 };
 
-/** What this node has not heard of yet is judged by its campaign alone. */
+/** What this node has not heard of yet is judged by its campaign alone. Of a sponsored product, its own record has to stand as well. */
 function stands(
-  { book, register }: Pick<AdStatementDeps, "book" | "register">,
+  { book, register, standing }: Pick<AdStatementDeps, "book" | "register" | "standing">,
   adId: string,
 ): MaybeLater<boolean> {
   const known = book.of(adId);
   if (known === null) return true;
-  const judged = adStanding(register, [known.ad.business_uuid]);
-  const isStanding = (judge: Stands): boolean => judge(known.ad) && judge(known.campaign);
+  const { business_uuid: uuid, product } = known.ad;
+  const judged = adStanding(register, [uuid]);
+  const isStanding = (judge: Stands): MaybeLater<boolean> =>
+    judge(known.ad) && judge(known.campaign) && (product === undefined || standing.newest(uuid, product));
   return judged instanceof Promise ? judged.then(isStanding) : isStanding(judged);
 }
 

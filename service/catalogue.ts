@@ -1,6 +1,6 @@
 // GET /v1/catalogue and GET /v1/catalogue/{record_id}: what a business has published now, from the record store of the
 // node's region (specification, «B. Business machine API»).
-//   C1. A record is in the catalogue while it is live. Withdrawn and deleted records, records of other businesses and what a
+//   C1. A record is in the catalogue while it is live and stands. Withdrawn and deleted records, records of other businesses and what a
 //       held push would publish are not: they answer the same 404.
 //   C2. A page costs the same wherever it is in a catalogue of whatever size.
 //   C3. `record` is the sealed bytes verbatim, as in a fetch.
@@ -30,6 +30,7 @@ import type { Caller } from "./caller.ts";
 import type { CatalogueRate } from "./catalogue-rate.ts";
 import { type CursorDeps, cursorForeign, readCursor, writeCursor } from "./cursor.ts";
 import { sealText } from "./fetched-record.ts";
+import type { RecordStanding } from "./record-standing.ts";
 
 export interface CatalogueDeps extends CursorDeps {
   readonly records: Pick<RecordStore, "listCatalogue" | "readOrigins" | "readServed">;
@@ -37,6 +38,7 @@ export interface CatalogueDeps extends CursorDeps {
   readonly crypto: Pick<CryptoPort, "hmacSha256" | "randomBytes">;
   /** The regions that serve now. */
   readonly regions: () => readonly string[];
+  readonly standing: Pick<RecordStanding, "version" | "versions">;
   readonly rate: CatalogueRate;
   readonly pageMax?: number;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
@@ -72,7 +74,7 @@ export async function listCatalogue(deps: CatalogueDeps, request: ListCatalogueR
   let { after } = place;
   for (let read = 0; read < readsPerPage && entries.length < pageMax; read += 1) {
     const page = await deps.records.listCatalogue(uuid, after, pageMax - entries.length, type);
-    entries.push(...(await entriesOf(deps, page.heads)));
+    entries.push(...(await entriesOf(deps, uuid, page.heads)));
     after = page.cursor;
     if (after === null) break;
   }
@@ -106,19 +108,20 @@ function openCursor(deps: CatalogueDeps, scope: readonly string[], cursor: strin
 }
 
 async function entriesOf(
-  { records }: CatalogueDeps,
+  { records, standing }: CatalogueDeps,
+  uuid: string,
   heads: readonly RecordHead[],
 ): Promise<readonly CatalogueEntry[]> {
   const live = heads.filter((head) => head.live);
   const origins = await records.readOrigins(live);
   const known = new Map(origins.map((origin) => [origin.record_id, origin]));
-  const entries: CatalogueEntry[] = [];
+  const listed: VersionOrigin[] = [];
   for (const { record_id: id } of live) {
     // A listing may know a head before its version can be read: what is served meanwhile is the version before it.
     const origin = known.get(id) ?? (await records.readServed(id))?.version;
-    if (origin !== undefined) entries.push(entryOf(origin));
+    if (origin !== undefined) listed.push(origin);
   }
-  return entries;
+  return (await standing.versions(uuid, listed)).map(entryOf);
 }
 
 function entryOf(version: VersionOrigin): CatalogueEntry {
@@ -167,7 +170,8 @@ export async function readCatalogueRecord(
   ];
   for (const recordId of ids) {
     const served = await deps.records.readServed(recordId);
-    if (served?.head.business_uuid === uuid) return recordAnswer(deps, served);
+    if (served?.head.business_uuid !== uuid) continue;
+    if (await deps.standing.version(served.version)) return recordAnswer(deps, served);
   }
   return recordNotFound;
 }

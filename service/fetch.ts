@@ -1,5 +1,5 @@
 // GET /v1/records/{record_id}: one record, exactly as it was sealed (specification, «Retrieval API»).
-//   F1. A record that never existed, one that is withdrawn, deleted or taken down, and one of a business that blocked the caller's
+//   F1. A record that never existed, one that is withdrawn, deleted, taken down or does not stand any more, and one of a business that blocked the caller's
 //       group all answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
 //   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version, and a
 //       business file to one status of its endpoints.
@@ -26,6 +26,7 @@ import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText }
 import type { Insight } from "./insight.ts";
 import { fetchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, type Served } from "./receipts.ts";
+import type { RecordStanding } from "./record-standing.ts";
 import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
 import { answerWithoutBody, answerWithReceipt, type Prepared, preparePaid } from "./retrieval-answer.ts";
@@ -46,6 +47,7 @@ export interface FetchDeps {
   readonly records: RecordStore;
   readonly register: Register;
   readonly receipts: Receipts;
+  readonly standing: Pick<RecordStanding, "version">;
   readonly insight: Pick<Insight, "fetched">;
   /** Null if there is no limit. */
   readonly budget: KeyBudget | null;
@@ -190,7 +192,8 @@ async function readRecord(
 /** The cached part of the record, provided its head and the policy in force are still those it was made with. */
 async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): Promise<FetchedRecord | null> {
   const known = kept.get(recordId);
-  if (known === undefined) return null;
+  // What may have fallen is judged by its sidecar each time.
+  if (known === undefined || deps.register.mayHaveFallen(known.record.businessUuid)) return null;
   const head = await deps.records.readHead(recordId);
   if (head?.live !== true || head.change !== known.change) return null;
   const { businessUuid, endpoints } = known.record;
@@ -215,6 +218,8 @@ async function openRecord(
 ): Promise<FetchedRecord | null> {
   const served = await deps.records.readServed(recordId);
   if (served === null) return null;
+  const stands = deps.standing.version(served.version);
+  if (!(stands instanceof Promise ? await stands : stands)) return null;
   const { business_uuid: uuid, change } = served.head;
   const { version: policyVersion } = deps.register.policyInForce(uuid);
   const policy =

@@ -25,7 +25,7 @@ import { thumbprint } from "../protocol/jwk.ts";
 import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
 import type { Result, Verdict } from "../protocol/result.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
-import { type AcceptMandateDeps, judgeMandate } from "./accept-mandate.ts";
+import { type AcceptMandateDeps, besides, judgeMandate } from "./accept-mandate.ts";
 import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
 import { readCertificate } from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
@@ -85,8 +85,11 @@ export interface Parties {
     readonly compromised_from: string | null;
     readonly act?: RegisterAct;
   }): Promise<boolean>;
-  /** Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. */
-  acceptMandate(envelope: Envelope): Promise<void>;
+  /**
+   * Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. Returns those that it stands
+   * beside (accept-mandate.ts): it replaces none, so a portal asks whether one is to be revoked ({@link revokeMandate}).
+   */
+  acceptMandate(envelope: Envelope): Promise<PublishingFacts["mandates"]>;
   /**
    * From now on nothing is published under it, and nothing sealed from `revoked_at` on is valid; what was sealed before
    * remains valid.
@@ -147,9 +150,7 @@ export function createParties(deps: PartiesDeps): Parties {
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
     return reply.changed === true;
   };
-  const ask = async (uuid: string, command: RegisterCommand): Promise<void> => {
-    await change(uuid, command);
-  };
+  const ask = (uuid: string, command: RegisterCommand): Promise<void> => change(uuid, command).then(() => {});
   const facts = async (uuid: string, keyId: string): Promise<PublishingFacts> => {
     await deps.settleHome(uuid);
     return deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id: keyId });
@@ -193,7 +194,9 @@ export function createParties(deps: PartiesDeps): Parties {
     issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
     acceptMandate: async (envelope) => {
       const mandate = taken(await judgeMandate(deps, envelope));
-      await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
+      const { business_uuid: uuid, key_id, mandate_id } = mandate;
+      await ask(uuid, { type: "mandate.accept", mandate });
+      return besides((await facts(uuid, key_id)).mandates, mandate_id, deps.clock.now());
     },
     acceptPolicy: async (request) => {
       const inForce = await facts(request.uuid, "");

@@ -7,6 +7,7 @@ import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authen
 import { createRegister, freshMs, keptMs, missingMs } from "./register.ts";
 
 const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) } as const;
+const at = "2026-01-03T00:00:00.000Z";
 const key = (changes: object = {}) =>
   keyFacts("k1", jwk, { role: "retrieval", party: companyUuid, ...changes });
 
@@ -192,6 +193,26 @@ describe("the register", () => {
     expect(register.key("k2")).toBeInstanceOf(Promise);
   });
 
+  it.each([
+    ["a key that was only revoked", false, "key", { revoked_at: "2026-01-02T00:00:00.000Z" }],
+    ["a key in other hands", true, "key", { compromised_from: "2026-01-02T00:00:00.000Z" }],
+    ["an end from when it was decided", false, "certificate", { status_effective_from: at }],
+    ["an end from before", true, "certificate", { status_effective_from: "2026-01-01T00:00:00.000Z" }],
+    [
+      "an active certificate from before",
+      false,
+      "certificate",
+      { status: "active", status_effective_from: "2026" },
+    ],
+  ] as const)("knows that something may have fallen by %s: %s", async (_what, may, table, facts) => {
+    const { store, register } = await open();
+    const certificate = { legal_name: "A", status: "revoked", issued_at: at, envelope: "{}", cert_id: "c" };
+    const body = table === "key" ? key(facts) : { ...certificate, ...facts };
+    await store.put([entry(table, businessUuid, table === "key" ? "k1" : "c", body)]);
+    await register.refresh();
+    expect([register.mayHaveFallen(businessUuid), register.mayHaveFallen(companyUuid)]).toEqual([may, false]);
+  });
+
   it("knows which AI policy is in force after others fell, in whatever order it hears of them", async () => {
     const day = (at: number) => `2026-01-0${at}T00:00:00.000Z`;
     const bits = { use: 1, action: 1, blocked: 0 };
@@ -216,7 +237,8 @@ describe("the register", () => {
       const fresh = createRegister({ store, clock: { now: () => 0 } });
       await fresh.refresh();
       expect(fresh.policyInForce(businessUuid).version).toBe(1);
-      await store.put([{ ...policy(1, fallen), change: 100 }]);
+      const last = policy(1, fallen);
+      await store.put([{ ...last, change: last.change + 20 }]);
       await register.refresh();
       expect(register.policyInForce(businessUuid).version).toBe(0);
     }

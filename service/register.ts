@@ -4,7 +4,7 @@
 //   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's
 //       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
 //       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks, groups, takedowns, policies in force, names of certified companies and who had something end are complete before the first answer, and bounded by
+//   G3. Blocks, groups, takedowns, policies in force, names of certified companies, who had something end and of whom something may have fallen are complete before the first answer, and bounded by
 //       the number of businesses; everything else is cached for as long as it is used. Of the AI policies of a business that did not
 //       fall, the one that came into force last, or came into force again, is in force.
 //   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
@@ -73,6 +73,11 @@ export interface Register {
   policyInForce(businessUuid: string): PolicyInForce;
   /** Whether a key that may seal alone, or the certificate, of the business ever ended, as of the last refresh. */
   hasEnded(businessUuid: string): boolean;
+  /**
+   * Whether something that the service received from the business may not stand any more, as of the last refresh: a key was
+   * compromised, or a certificate ended from before the end was decided.
+   */
+  mayHaveFallen(businessUuid: string): boolean;
   policy(businessUuid: string, version: number): Promise<PolicyFacts | null>;
   /** Every issuance, newest first. */
   certificates(uuid: string): Promise<readonly CertificateFacts[]>;
@@ -124,6 +129,7 @@ interface Cache {
   readonly lists: BoundedMap<string, KeptList>;
   readonly policies: Map<string, FollowedPolicy>;
   readonly ended: Set<string>;
+  readonly mayHaveFallen: Set<string>;
   readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
   readonly groups: CompanyGroups;
@@ -148,7 +154,7 @@ export function createRegister(deps: RegisterDeps): Register {
     parties: new BoundedMap(entriesMax),
     lists: new BoundedMap(Math.ceil(entriesMax / 100)),
     policies: new Map(),
-    ended: new Set(),
+    ...{ ended: new Set<string>(), mayHaveFallen: new Set<string>() },
     sealedPolicies: new BoundedMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
     groups: createCompanyGroups(),
@@ -194,6 +200,7 @@ export function createRegister(deps: RegisterDeps): Register {
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
     hasEnded: (uuid) => cache.ended.has(uuid),
+    mayHaveFallen: (uuid) => cache.mayHaveFallen.has(uuid),
     policy: (uuid, version) => sealedPolicy(deps, cache, `${uuid}/${version}`),
     certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
     keys: (uuid) => list<KeyFacts>("key", uuid),
@@ -292,7 +299,9 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   if (entry.table === "key") {
     cache.missing.delete(entry.key);
     replace(cache.keys, entry, readAtMs);
-    if (isEndedSealer(JSON.parse(entry.body) as KeyFacts)) cache.ended.add(entry.partition);
+    const key = JSON.parse(entry.body) as KeyFacts;
+    if (isEndedSealer(key)) cache.ended.add(entry.partition);
+    if (key.compromised_from !== null) cache.mayHaveFallen.add(entry.partition);
   }
   if (entry.table === "party") {
     replace(cache.parties, entry, readAtMs);
@@ -304,7 +313,13 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   }
   if (entry.table === "certificate") {
     cache.names.put(entry);
-    if ((JSON.parse(entry.body) as CertificateFacts).status !== "active") cache.ended.add(entry.partition);
+    const {
+      status,
+      status_effective_from: from,
+      issued_at: issued,
+    } = JSON.parse(entry.body) as CertificateFacts;
+    if (status !== "active") cache.ended.add(entry.partition);
+    if (status !== "active" && from < issued) cache.mayHaveFallen.add(entry.partition);
   }
   if (["party", "key", "certificate"].includes(entry.table)) cache.listings.touch(entry.partition);
   if (entry.table === "ad" || entry.table === "campaign") cache.ads.put(entry);

@@ -3,9 +3,11 @@ import type { SigningKey } from "../client/signing-key.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { hashOf } from "../protocol/hash.ts";
 import {
   accepted,
   authenticate,
+  authority,
   businessUuid,
   codeOf,
   companyUuid,
@@ -163,6 +165,17 @@ describe("a bearer token", () => {
       await headWith(await issueGrant(grantFor(key), region.grantSigner)),
     );
     expect(again).toMatchObject({ kind: "authenticated", headers: {} });
+  });
+
+  it("has for its request hash that of a base without signature parameters", async () => {
+    const head = await bearerHead(await registered());
+    const outcome = await authenticate(region, head);
+    const base = [
+      ...[`"@method": ${head.method}`, `"@authority": ${authority}`, `"@path": ${head.path}`],
+      ...(head.contentDigest === null ? [] : [`"content-digest": ${head.contentDigest}`]),
+      '"@signature-params": ',
+    ];
+    expect(outcome).toMatchObject({ caller: { requestHash: hashOf(utf8(base.join("\n"))) } });
   });
 
   it("is accepted for one hour", async () => {

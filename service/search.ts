@@ -9,7 +9,8 @@
 //   S4. A search beyond its key's budget is refused before the index is queried; its nonce is claimed, and no receipt is
 //       kept. The same holds for one that the company's allowance does not cover.
 //   S5. Rows of what operators took out of serving are absent as well.
-//   S6. Queries of one company never keep those of another waiting for more than one of them.
+//   S6. So are rows whose seal does not stand any more, also before they have left the index (record-standing.ts).
+//   S7. Queries of one company never keep those of another waiting for more than one of them.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -26,6 +27,7 @@ import type { Caller } from "./caller.ts";
 import type { AskedFor, Insight } from "./insight.ts";
 import { searchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
+import type { RecordStanding } from "./record-standing.ts";
 import type { KeyBudget } from "./regional-limits.ts";
 import type { Register } from "./register.ts";
 import { answerWithReceipt, type Prepared, preparePaid } from "./retrieval-answer.ts";
@@ -34,7 +36,7 @@ import type { Sponsored, SponsoredRows, SponsoredSearch } from "./sponsored-rows
 /** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
-/** Begins a query in the turn of the company that asks (S6). */
+/** Begins a query in the turn of the company that asks (S7). */
 export type SearchTurns = <T>(company: string, query: () => Promise<T>) => Promise<T>;
 
 export interface SearchDeps {
@@ -48,6 +50,7 @@ export interface SearchDeps {
   readonly allowance: Allowance | null;
   readonly sponsored: SponsoredRows;
   readonly turns: SearchTurns;
+  readonly standing: Pick<RecordStanding, "rows">;
 }
 
 export interface SearchCall {
@@ -79,7 +82,9 @@ export function createSearch(deps: SearchDeps): Search {
         const query = toRowQuery(request, excluded, [...(filtered?.keys() ?? [])]);
         const found = await deps.turns(caller.party.uuid, () => deps.index.search(query));
         // A row whose record was taken down a moment ago may still be in the index.
-        const hits = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
+        const shown = found.filter((hit) => !takenDown.has(hit.business_uuid, hit.record_id));
+        const standing = deps.standing.rows(shown);
+        const hits = standing instanceof Promise ? await standing : standing;
         const sponsored = filtered ?? (await search.among(hits));
         return prepare(deps, { caller, request, asked, hits, search, sponsored });
       });

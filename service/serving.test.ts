@@ -24,6 +24,7 @@ import type { Insight } from "./insight.ts";
 import { createQueryBudget, type QueryBudget } from "./query-budget.ts";
 import { queryCostMax } from "./query-cost.ts";
 import { LeaseLost, type Receipts } from "./receipts.ts";
+import { createRecordStanding } from "./record-standing.ts";
 import { noPolicyInForce, type PolicyInForce, type Register } from "./register.ts";
 import { createSearch } from "./search.ts";
 import type { Sponsored, SponsoredRows } from "./sponsored-rows.ts";
@@ -87,6 +88,7 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
     policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
     delayedUntil: [] as number[],
     counted: [] as unknown[],
+    mayHaveFallen: false,
     filtered: null as Sponsored | null,
     sponsored: new Map() as Sponsored,
     poolFails: false,
@@ -101,7 +103,7 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
       seal: '{"policySeal":1}',
     }),
     blockedBusinesses: () => [],
-    ...{ hasBlocked: () => false, takenDown: createTakenDown() },
+    ...{ hasBlocked: () => false, takenDown: createTakenDown(), mayHaveFallen: () => state.mayHaveFallen },
     companyGroups: { membersOf: () => [] },
   } as unknown as Register;
   const records = {
@@ -116,6 +118,7 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
     searched: (each) => void state.counted.push(each),
     fetched: (each) => void state.counted.push(each),
   };
+  const standing = createRecordStanding({ register, records });
   const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
   const index = {
     search: async () => {
@@ -126,17 +129,13 @@ function world(budget: QueryBudget | null = null, allowance: Allowance | null = 
   return {
     state,
     fetch: createFetch({
-      records,
-      register,
-      receipts,
-      insight,
-      ...{ budget, allowance },
+      ...{ records, register, receipts, insight, budget, allowance, standing },
       ...{ clock: { now: () => 0 }, sha256, verifyUrl: "https://verify.test", delayUntil },
     }),
     search: createSearch({
       ...{ index, register, receipts, insight, budget, allowance },
       sponsored: sponsoredIn(state),
-      turns: (_, query) => query(),
+      ...{ turns: (_, query) => query(), standing },
     }),
   };
 }
@@ -379,10 +378,14 @@ describe("what is kept between fetches", () => {
     expect(state.reads).toBe(4);
   });
 
-  it("is not served once the record is withdrawn", async () => {
+  it.each([
+    ["is withdrawn", { head: { ...head, live: false, change: 2 } }],
+    // The sidecar of this sample shows nothing that stands.
+    ["does not stand any more, though its head is still live", { mayHaveFallen: true }],
+  ])("is not served once the record %s", async (_what, change) => {
     const { state, fetch } = world();
     for (let turn = 0; turn < 3; turn += 1) await fetch(fetchCall());
-    state.head = { ...head, live: false, change: 2 };
+    Object.assign(state, change);
     expect(await fetch(fetchCall())).toMatchObject({ kind: "problem", problem: { code: "not_found" } });
     expect(state.delayedUntil).toEqual([5_021]);
   });

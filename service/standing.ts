@@ -10,7 +10,8 @@ import { hashOf } from "../protocol/hash.ts";
 import type { ReasonCode } from "../protocol/result.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
-import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
+import { type CertificateHistory, type Issuances, verifyCertificates } from "../verifier/certificate.ts";
+import type { KeyWindow } from "../verifier/key-window.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
 import {
   type AcceptedSeal,
@@ -61,9 +62,14 @@ export function statedSeal(
   return { key_id, cert_id, sealed_at, received_at, mandate_id: scope.mandate_id, isStated: true };
 }
 
+interface JudgedBy extends Pick<Standing, "mandates"> {
+  readonly certificates: Issuances;
+  readonly keys: { readonly keys: readonly (KeyWindow & { readonly key_id: string })[] };
+}
+
 /** Why a seal that was accepted does not stand any more, by what the register says now; null while it stands. */
 export function acceptedFault(
-  { certificates, keys, mandates }: Standing,
+  { certificates, keys, mandates }: JudgedBy,
   seal: AcceptedSeal,
 ): StandingFault | null {
   const key = (id: string | undefined): StandingFacts["key"] =>

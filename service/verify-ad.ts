@@ -93,7 +93,7 @@ async function judgeNow({ trust, standings }: AdDeps, { item, at }: AdInput): Pr
     return { refusal: null, warnings: [unknownBusiness] };
   const { certificates, keys, policies } = standing;
   const seal = verifySeal(trust, {
-    ...{ document: "ad", bytes, certificates, keys, policies },
+    ...{ document: "ad", bytes, certificates, keys, policies, judgedAt: at },
     seal: row["adl_origin_seal"] as JsonValue,
     sidecar: sidecar as JsonValue,
   });

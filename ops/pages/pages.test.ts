@@ -6,7 +6,7 @@ import { StoreError } from "../../storage/actor-store.ts";
 import { english } from "../../web/texts/catalogue.ts";
 import type { ActorActing } from "../actor-acts.ts";
 import type { ClusterOps } from "../cluster.ts";
-import type { ActorDetail, ActorRow } from "../inspection-shapes.ts";
+import type { ActorDetail, ActorRow, NodeAttention } from "../inspection-shapes.ts";
 import type { NodeState } from "../node-shapes.ts";
 import { act, authorization, noInspection, openOps, report, since } from "../ops.fixture.ts";
 import type { ClusterState } from "../shapes.ts";
@@ -87,6 +87,26 @@ describe("the operators' pages", () => {
     const failed = await bug.inject({ url: "/ui/actors/push/x", headers: { host: "localhost:80" } });
     expect(failed.statusCode).toBe(500);
     expect(failed.body).not.toContain("A secret.");
+  });
+
+  it("say first of all which region or node does not answer, and never that nothing needs a look then", async () => {
+    const words = "No node of us-east1 answers.";
+    const lost = {
+      region: "us-east1",
+      incarnation: null,
+      address: null,
+      reason: "region_away",
+      words,
+    } as const;
+    const found = async (nodes: readonly NodeAttention[]) => {
+      const attention = async () => ({ nodes, actors: [], total: 0, is_complete: true, missing: [] });
+      const there = openOps({ inspection: { ...noInspection, attention } });
+      return (await there.inject({ url: "/ui/", headers: { host: "localhost:80" } })).body;
+    };
+    const { overview } = english.operations;
+    const [told, quiet] = [await found([lost]), await found([])];
+    for (const text of [words, overview.nodeReasons.region_away]) expect(told).toContain(text);
+    expect([told, quiet].map((page) => page.includes(overview.nothing))).toEqual([false, true]);
   });
 
   it("show who had an actor, and what was refused to whom, or that nothing was", () => {

@@ -75,6 +75,9 @@ export const consistencyAnswer = named(
     from_size: size,
     to_size: size,
     proof: described(path, "RFC 9162 §2.1.4."),
-    checkpoint: described(anyText, "The latest signed note."),
+    checkpoint: described(
+      anyText,
+      "The latest signed note, also for an earlier `second`: it does not show the tree of that size.",
+    ),
   }),
 );

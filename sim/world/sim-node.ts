@@ -34,6 +34,7 @@ import { loadPlan } from "../../service/publish-admit.ts";
 import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
 import { createReceipts } from "../../service/receipts.ts";
+import { createRecordStanding } from "../../service/record-standing.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import type { RemoveRecordDeps } from "../../service/remove-record.ts";
 import { createSearch, type Search } from "../../service/search.ts";
@@ -152,6 +153,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const uploadTokens = createUploadTokens(crypto, recordIdKey);
   const { region } = slot;
   const sponsored = sponsoredOf({ register, actors, crypto, clock, region, sessionKey: recordIdKey });
+  const standing = createRecordStanding({ register, records });
+  const answering = { register, receipts, insight, budget: null, allowance, standing };
   const opening = opener(process, stores, { place, system, allowance });
   return {
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, insight, ...opening },
@@ -174,14 +177,11 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     // Pages so short that a list has several of them.
     reads: {
       ...{ actors, records, crypto, clock, recordIdOf, regions: () => parts.regions },
-      ...{ cursorKey: recordIdKey, pageMax: 5 },
+      ...{ cursorKey: recordIdKey, pageMax: 5, standing },
       rate: createCatalogueRate({ elapsedMs: () => kernel.now() }),
     },
-    search: createSearch({ index, register, receipts, insight, budget: null, allowance, sponsored, turns }),
-    fetch: createFetch({
-      ...{ records, register, receipts, insight, budget: null, allowance, clock, verifyUrl, delayUntil },
-      sha256: crypto.sha256,
-    }),
+    search: createSearch({ ...answering, index, sponsored, turns }),
+    fetch: createFetch({ ...answering, records, clock, verifyUrl, delayUntil, sha256: crypto.sha256 }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }

@@ -8,9 +8,9 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../tools/process.ts";
-import type { Cost } from "./child.ts";
 import { median, tableOf } from "./figures.ts";
 import { type CostPair, type Slowdown, slowdownOf, spreadOf, toleratedSlowdown } from "./slowdown.ts";
+import type { Cost } from "./work.ts";
 
 /** An operation of two checkouts and of the floor, measured whenever it is asked for. */
 export interface Contest extends AsyncDisposable {

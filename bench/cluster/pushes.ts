@@ -2,24 +2,21 @@
 // the engines again.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
-import type { Spent } from "../answer-parent.ts";
-import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, takeRounds } from "../figures.ts";
-import type { EnginePush } from "../floor/engine-push.ts";
-import { newPublisher } from "../parties.ts";
+import type { EnginePush } from "../floor/engines.ts";
+import { newPublisher, type Publisher } from "../parties.ts";
 import {
   type BulkFile,
   batchRecords,
   type ProductRange,
-  type Publisher,
   prepareImport,
   preparePush,
   publish,
-  push,
   sendUpload,
   writeBulkFile,
 } from "../publishing.ts";
 import type { Stored } from "../serve.ts";
+import type { Spent } from "../work.ts";
 import { numbersTo, recordIds } from "../world.ts";
 import type { ClusterNode, Regions } from "./setting.ts";
 
@@ -96,7 +93,7 @@ async function takeTurns(regions: Regions, of: Turns): Promise<Rounds<Spent>> {
       const { publisher, ...measured } = await of.publish();
       if (stored === null) {
         const ids = await recordIds(node.child, publisher.uuid, numbersTo(of.sample));
-        stored = await node.child.call<readonly Stored[]>("readStored", { ids });
+        stored = await node.child.call("serve.ts", "readStored", ids);
       }
       return measured;
     },
@@ -112,7 +109,7 @@ async function pushOnce(regions: Regions, range: ProductRange): Promise<Publishe
   const { node, setting } = regions;
   const publisher = await newPublisher(setting.keysFolder, node.businessUrl);
   const prepared = await preparePush(node.businessUrl, publisher, range);
-  return await timed(regions, publisher, range.count, () => push(node, prepared));
+  return await timed(regions, publisher, range.count, () => publish(node, prepared));
 }
 
 /** An import of a new business. */
@@ -122,7 +119,7 @@ async function importOnce(regions: Regions, file: BulkFile): Promise<Published> 
   const prepared = await prepareImport(node.businessUrl, publisher, file);
   return await timed(regions, publisher, file.range.count, async () => {
     await sendUpload(prepared);
-    await publish(node, prepared.request, prepared);
+    await publish(node, prepared);
   });
 }
 
@@ -133,9 +130,9 @@ async function timed(
   records: number,
   work: () => Promise<void>,
 ): Promise<Published> {
-  const indexed = ({ child }: ClusterNode): Promise<number> => child.call<number>("indexedProducts");
+  const indexed = ({ child }: ClusterNode): Promise<number> => child.call("serve.ts", "indexedProducts");
   const before = await Promise.all(nodes.map(indexed));
-  const { elapsedMs, cpu } = await spend(node.child, work);
+  const { elapsedMs, cpu } = await node.child.spend(work);
   const after = await Promise.all(nodes.map(indexed));
   const found = after.map((each, at) => each - (before[at] ?? 0));
   if (found.some((each) => each !== records))
@@ -150,7 +147,7 @@ async function pushToFloor(
   round: number,
   copies: number,
 ): Promise<Spent> {
-  await using child = world.startFloor("engine-push");
+  await using child = world.startFloor();
   const { regions, elastic } = setting.engines;
   const indexes = regions.map((region, at) => ({
     elastic: elastic[at] ?? "",
@@ -162,6 +159,6 @@ async function pushToFloor(
   const digits = "abcdefghijklmnopqrstuvwxyz";
   const digit = digits[round] ?? "";
   const marks = Array.from({ length: copies }, (_, copy) => `${digit}bb${digits[copy]}`);
-  await child.call("run", params([`${digit}aaa`], stored.slice(0, warmUpRecords)));
-  return await child.call<Spent>("run", params(marks, stored));
+  await child.call("floor/engines.ts", "push", params([`${digit}aaa`], stored.slice(0, warmUpRecords)));
+  return await child.call("floor/engines.ts", "push", params(marks, stored));
 }

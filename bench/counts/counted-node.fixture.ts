@@ -1,4 +1,4 @@
-// Child process: a node of the service on the embedded store, without samples, that counts what it does (tally.fixture.ts). Beside it are
+// In a child process: a node of the service on the embedded store, without samples, that counts what it does (tally.fixture.ts). Beside it are
 // a durable actor and a log, each on a file of its own.
 
 import { mkdir } from "node:fs/promises";
@@ -10,7 +10,6 @@ import { issueGrant } from "../../service/sandbox-grant.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { add, counterSystem, durableRef } from "../actors/counter.ts";
-import { answerParent } from "../answer-parent.ts";
 import { claimsOf, introduce, type Party } from "../parties.ts";
 import { openAppendedLog } from "./appended-log.fixture.ts";
 import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
@@ -46,7 +45,7 @@ function opened<T>(what: T | null): T {
 }
 
 /** Opens everything in a new folder, and returns where the node is. */
-async function open(folder: string): Promise<OpenedNode> {
+export async function open(folder: string): Promise<OpenedNode> {
   Object.assign(process.env, settings);
   await mkdir(folder);
   const nowMs = Date.now();
@@ -65,7 +64,7 @@ async function open(folder: string): Promise<OpenedNode> {
 }
 
 /** Registers a party with a key. */
-async function introduceWithGrant(party: Party): Promise<Introduced> {
+export async function introduceWithGrant(party: Party): Promise<Introduced> {
   const { services } = opened(node);
   const grantKey = services.keys.grant;
   if (grantKey === null) throw new Error("the node is not a sandbox");
@@ -74,7 +73,7 @@ async function introduceWithGrant(party: Party): Promise<Introduced> {
 }
 
 /** Publishes a campaign with so many ads, and waits until pools may have them. */
-async function publishAds(count: number): Promise<void> {
+export async function publishAds(count: number): Promise<void> {
   const advertiser = await newAdvertiser({ running: opened(node) });
   const answers = [await advertiser.campaign({ price: "0.01", budget: "1000" })];
   for (let ad = 0; ad < count; ad += 1) answers.push(await advertiser.ad(`ad-${ad}`));
@@ -84,12 +83,18 @@ async function publishAds(count: number): Promise<void> {
   await opened(node).services.register.refresh();
 }
 
-function recordIds({ uuid, localIds }: { readonly uuid: string; readonly localIds: readonly string[] }) {
+export function recordIds({
+  uuid,
+  localIds,
+}: {
+  readonly uuid: string;
+  readonly localIds: readonly string[];
+}) {
   return localIds.map((id) => opened(node).services.recordIdOf(uuid, "products", id));
 }
 
 /** Resolves to the state of a push once it has ended. */
-async function awaitPush({ uuid, pushId }: { readonly uuid: string; readonly pushId: string }) {
+export async function awaitPush({ uuid, pushId }: { readonly uuid: string; readonly pushId: string }) {
   const { actors } = opened(node).services;
   const report = await actors.ask(pushRef(uuid, pushId), { type: "push.await" }, { timeoutMs: 100_000 });
   return report?.state;
@@ -114,16 +119,20 @@ function settled(): Promise<void> {
   return promise;
 }
 
-async function mark(): Promise<Mark> {
+export async function mark(): Promise<Mark> {
   await settled();
   return markNow();
 }
 
-async function repeat({ operation, count }: { readonly operation: InsideOperation; readonly count: number }) {
+export async function repeat({
+  operation,
+  count,
+}: {
+  readonly operation: InsideOperation;
+  readonly count: number;
+}) {
   const run = opened(inside)[operation];
   for (let time = 0; time < count; time += 1) await run();
 }
 
-answerParent({ open, introduceWithGrant, publishAds, recordIds, awaitPush, mark, repeat }, () =>
-  closing.disposeAsync(),
-);
+export const close = () => closing.disposeAsync();

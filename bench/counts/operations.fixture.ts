@@ -11,8 +11,14 @@ import { product } from "../../node/publishing.fixture.ts";
 import type { SignatureTag } from "../../protocol/http-signature.ts";
 import { Child } from "../child.ts";
 import type { Party } from "../parties.ts";
-import type { InsideOperation, Introduced, OpenedNode } from "./counted-node.fixture.ts";
+import type { InsideOperation, OpenedNode } from "./counted-node.fixture.ts";
 import type { Mark } from "./tally.fixture.ts";
+
+declare module "../child.ts" {
+  interface Modules {
+    readonly "counts/counted-node.fixture.ts": typeof import("./counted-node.fixture.ts");
+  }
+}
 
 export const operations = {
   fetch: "a fetch",
@@ -41,6 +47,7 @@ const times: Readonly<Record<Operation, Times>> = {
 /** How often nothing is done, to find out what the marks themselves cost. */
 const empty = 9;
 const poolAds = 20;
+const program = "counts/counted-node.fixture.ts";
 
 interface Times {
   readonly warmUp: number;
@@ -64,10 +71,8 @@ const interpretedOnly = ["--no-opt", "--no-maglev", "--no-sparkplug"];
 /** Counts every operation on a new node in a new folder. */
 export async function countOperations(folder: string): Promise<Readonly<Record<Operation, Counted>>> {
   const tally = new URL("tally.fixture.ts", import.meta.url).href;
-  await using child = Child.start("counts/counted-node.fixture.ts", {
-    ...{ profileTo: null, nodeOptions: ["--import", tally, ...interpretedOnly] },
-  });
-  using callers = new Callers(child, await child.call<OpenedNode>("open", folder));
+  await using child = new Child({ nodeOptions: ["--import", tally, ...interpretedOnly] });
+  using callers = new Callers(child, await child.call(program, "open", folder));
   await callers.open();
   // The first push fills the catalogue, and is not counted.
   await callers.push(1_000);
@@ -75,15 +80,15 @@ export async function countOperations(folder: string): Promise<Readonly<Record<O
   const tokens = (await callers.renderTokens(sum(times.render))).values();
   const over = (operation: Operation, run: () => Promise<unknown>): Promise<Counted> =>
     count(times[operation], {
-      mark: () => child.call<Mark>("mark", null),
+      mark: () => child.call(program, "mark"),
       repeat: async (count) => {
         for (let time = 0; time < count; time += 1) await run();
       },
     });
   const inside = (operation: InsideOperation): Promise<Counted> =>
     count(times[operation], {
-      mark: () => child.call<Mark>("mark", null),
-      repeat: (count) => child.call("repeat", { operation, count }),
+      mark: () => child.call(program, "mark"),
+      repeat: (count) => child.call(program, "repeat", { operation, count }),
     });
   return {
     fetch: await over("fetch", () => callers.fetch(recordIds.next().value ?? "")),
@@ -185,19 +190,19 @@ class Callers implements Disposable {
       headers: { "idempotency-key": batch.push_id },
     });
     const push = { uuid: businessUuid, pushId: batch.push_id };
-    const state = await this.#child.call<string>("awaitPush", push);
+    const state = await this.#child.call(program, "awaitPush", push);
     if (state !== "complete") throw new Error(`a push ended as ${state}`);
   }
 
   /** The ids of the first records. */
   recordIds(count: number): Promise<readonly string[]> {
     const localIds = Array.from({ length: count }, (_, no) => `record-${no}`);
-    return this.#child.call("recordIds", { uuid: businessUuid, localIds });
+    return this.#child.call(program, "recordIds", { uuid: businessUuid, localIds });
   }
 
   /** Tokens of ads that were shown and not yet rendered. */
   async renderTokens(count: number): Promise<readonly string[]> {
-    await this.#child.call("publishAds", poolAds);
+    await this.#child.call(program, "publishAds", poolAds);
     const tokens: string[] = [];
     const body = { country: "US", keywords: ["trail running"], sort_by: "published_at:asc" };
     while (tokens.length < count) {
@@ -224,7 +229,7 @@ class Callers implements Disposable {
     if (!parsed.ok) throw new Error(parsed.detail);
     const key = parsed.value;
     const party: Party = { uuid, role, publicJwk: key.publicJwk };
-    return { key, ...(await this.#child.call<Introduced>("introduceWithGrant", party)) };
+    return { key, ...(await this.#child.call(program, "introduceWithGrant", party)) };
   }
 
   /** The answer to a signed request, which is sent in one piece. */

@@ -1,4 +1,4 @@
-// Child process, floor of a push: the work between a batch's body, or a bulk file, and its searchable rows that no
+// In a child process, floor of a push: the work between a batch's body, or a bulk file, and its searchable rows that no
 // implementation could skip. Parsing, hashing, the Merkle tree, the canonical form of each row, two signatures per record, and inserts of exactly
 // the bytes that the service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or
 // analysed. The threads are those of the service; as there, the next chunk is signed while one is written, and rows are
@@ -16,7 +16,7 @@ import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { answerParent, cpuTimes, type Spent, spendHere } from "../answer-parent.ts";
+import { type Spent, spend } from "../work.ts";
 import type { FloorRow } from "./push-rows.ts";
 import { readStoredRecords } from "./stored-records.ts";
 import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
@@ -131,7 +131,7 @@ const projection = newSigner();
 const sidecars = newSigner();
 
 /** What it took until the last record was on disk. */
-async function run({ file, pushId, body, stored }: FloorPush): Promise<Spent> {
+export async function run({ file, pushId, body, stored }: FloorPush): Promise<Spent> {
   return await timed(file, { pushId, stored }, async () => {
     const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
     return records;
@@ -149,7 +149,7 @@ export interface FloorImport {
 }
 
 /** What the service stored is read before the time begins. */
-async function runFile({ file, path, pushId, home }: FloorImport): Promise<Spent> {
+export async function runFile({ file, path, pushId, home }: FloorImport): Promise<Spent> {
   const stored = readStoredRecords(home, pushId);
   return await timed(file, { pushId, stored }, async () => {
     const lines = (await readFile(path, "latin1")).split("\n");
@@ -165,7 +165,7 @@ async function timed(
 ): Promise<Spent> {
   store ??= new FloorStore(file);
   const to = store;
-  return await spendHere(async () => {
+  const { elapsedMs, cpu } = await spend(async () => {
     const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
     merkleRoot(leaves);
     const signFrom = (first: number): ReturnType<typeof signChunk> =>
@@ -178,6 +178,7 @@ async function timed(
     }
     await to.untilInserted();
   });
+  return { elapsedMs, cpu };
 }
 
 interface Chunk {
@@ -237,7 +238,7 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
  * Floor of an upload: a bare `node:http` server that writes the body of a request to a file as it arrives, hashes it, and answers
  * once the file is on the disk. It reads no form and bounds nothing.
  */
-async function receiveUpload(path: string): Promise<number> {
+export async function receiveUpload(path: string): Promise<number> {
   const server = createServer(async (request, response) => {
     const file = await open(path, "w");
     const hash = createHash("sha256");
@@ -258,6 +259,7 @@ async function receiveUpload(path: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
+/** Flushes of the store's file and of the file of the rows. */
+export const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
 
-answerParent({ run, runFile, receiveUpload, cpuTimes, flushCounts }, async () => store?.close());
+export const close = () => store?.close();

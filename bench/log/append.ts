@@ -1,13 +1,11 @@
-// Child process: writers append leaves to the log's sequencer. Each waits until the committed tree head contains its leaf before it appends the next.
+// In a child process: writers append leaves to the log's sequencer. Each waits until the committed tree head contains its leaf before it appends the next.
 
 import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
 import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
-import { withCommit } from "../actors/watched-store.ts";
-import { answerParent, heldBytes } from "../answer-parent.ts";
-import { inLanes, msOf } from "../lanes.ts";
-import { benchEntry } from "./entries.ts";
-import { openSequencer } from "./sequencer.ts";
+import { withCommit } from "../actors/counter.ts";
+import { heldBytes, inLanes, msOf } from "../work.ts";
+import { benchEntry, openSequencer } from "./sequencer.ts";
 
 export interface AppendLoad {
   /** An empty folder. */
@@ -28,7 +26,7 @@ export interface AppendResult {
   readonly addedHeapBytes: number;
 }
 
-async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
+export async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
   const sequenced = new Sequenced();
   await using sequencer = openSequencer(folder, {
     log: (log) => sequenced.watchLeaves(log),
@@ -108,5 +106,3 @@ function writtenHead({ puts }: ActorCommit): TreeHead | null {
   }
   return null;
 }
-
-answerParent({ run });

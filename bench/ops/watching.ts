@@ -1,15 +1,17 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Spent } from "../answer-parent.ts";
 import { Searches } from "../catalogue.ts";
-import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
-import { merchantOf, type PreparedPush, preparePush, push } from "../publishing.ts";
+import { merchantOf } from "../parties.ts";
+import { type PreparedPush, preparePush, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
+import type { Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import type { LedgerLoad } from "./fill-ledgers.ts";
+
+export const ledgers = "ops/fill-ledgers.ts";
 
 /** A node with many actors, as the figures of the operators' surface need it. */
 export interface FilledNode {
@@ -23,7 +25,7 @@ export interface FilledNode {
 
 /** Uses the actors in memory, so that they stay there: what had left would make every figure better than it is. */
 export async function touch({ node: { child, sandbox }, load }: FilledNode): Promise<void> {
-  await child.call("touchLedgers");
+  await child.call(ledgers, "touch");
   const answer = await fetch(`${sandbox.ops_url}/ops/nodes`);
   const { nodes } = (await answer.json()) as {
     readonly nodes: readonly { readonly load: { readonly active: number } }[];
@@ -107,18 +109,18 @@ async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> 
   const { child } = node;
   const window = async (): Promise<number> => {
     await touch(filled);
-    const { elapsedMs, cpu } = await spend(child, () => delay(world.size(windowMs, 2_000)));
+    const { elapsedMs, cpu } = await child.spend(() => delay(world.size(windowMs, 2_000)));
     return (cpu.allMs / elapsedMs) * 100;
   };
   world.say("ops: what watching takes of an idle node");
-  await child.call("stirLedgers", stirMs);
+  await child.call(ledgers, "stir", stirMs);
   const watched = async (): Promise<number> => {
     await using _watchers = await watchPages({ ...given, actor });
     return await window();
   };
   await watched();
   const rounds = await takeRounds(world.size(6, 1), { ours: watched, floor: window });
-  await child.call("stopStirring");
+  await child.call(ledgers, "stopStirring");
   const shares = rounds.map(({ ours, floor }) => ours - floor);
   return figure(
     "processor time that watching takes",
@@ -158,8 +160,8 @@ class Segments {
     await this.take();
     await this.take();
     const prepared = await this.#prepare(1);
-    await push(this.#filled.node, prepared);
-    return prepared.batch.push_id;
+    await publish(this.#filled.node, prepared);
+    return prepared.pushId;
   }
 
   async take(): Promise<Spent> {
@@ -169,9 +171,9 @@ class Segments {
     for (let each = 0; each < this.#work.pushes; each += 1) pushes.push(await this.#prepare(batchOf));
     await touch(this.#filled);
     const publishing = async (): Promise<void> => {
-      for (const each of pushes) await push(node, each);
+      for (const each of pushes) await publish(node, each);
     };
-    return await spend(node.child, () =>
+    return await node.child.spend(() =>
       Promise.all([sendAll(node.target, searches, connections), publishing()]),
     );
   }

@@ -1,16 +1,9 @@
 // The actor system without a service around it: durable calls against bare commits, messages in memory against bare transitions, what
 // a passivated actor costs, calls to another node against bare `ws`, and whole simulated worlds.
 
-import type {
-  CallLoad,
-  CallResult,
-  MessageLoad,
-  PassiveLoad,
-  PassiveResult,
-  RecordedCommits,
-} from "../actors/program.ts";
+import type { CallLoad, RecordedCommits } from "../actors/program.ts";
 import type { Contest } from "../against.ts";
-import { costOf } from "../child.ts";
+import type { CallResult } from "../child.ts";
 import {
   compare,
   compareBy,
@@ -21,9 +14,8 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FencedCommits } from "../floor/fenced-commits.ts";
-import type { SeedsLoad, SeedsResult } from "../sim/seeds.ts";
-import type { CallsResult, PacedLoad, SaturatingLoad } from "../transport.ts";
+import type { CallsResult } from "../transport.ts";
+import { costOf } from "../work.ts";
 import type { World } from "../world.ts";
 
 const actors = 500;
@@ -48,19 +40,18 @@ function loadOf(world: World, { callers, calls }: DurableCase): CallLoad {
 }
 
 /** Milliseconds that the floor takes for the commits. */
-function replay(world: World, groups: RecordedCommits): Promise<number> {
-  const commits: FencedCommits = { file: world.path("commits.db"), groups };
-  return world.replay("fenced-commits", commits);
+async function replay(world: World, groups: RecordedCommits): Promise<number> {
+  await using floor = world.startFloor();
+  return await floor.call("floor/fenced-commits.ts", "replay", world.path("commits.db"), groups);
 }
 
 async function durable(world: World, of: DurableCase & { readonly isGoal: boolean }): Promise<Figure> {
   const { callers, calls, isGoal } = of;
   world.say(`actors: durable calls, ${callers} at once`);
-  const groups = await world.callIn<RecordedCommits>(program, "record", loadOf(world, of));
+  const groups = await world.callIn(program, "record", loadOf(world, of));
   const commits = groups.flat().length;
   const rounds = await takeRounds(world.size(5, 1), {
-    ours: async () =>
-      (calls / (await world.callIn<CallResult>(program, "run", loadOf(world, of))).elapsedMs) * 1_000,
+    ours: async () => (calls / (await world.callIn(program, "run", loadOf(world, of))).elapsedMs) * 1_000,
     // The recorded commits include the first call of every actor.
     floor: async () => ((calls + actors) / (await replay(world, groups))) * 1_000,
   });
@@ -82,9 +73,9 @@ async function durable(world: World, of: DurableCase & { readonly isGoal: boolea
 /** The same durable calls of the actor systems of two checkouts, each in a new process. */
 export async function contestOfCalls(present: World, other: World, callers: number): Promise<Contest> {
   const of = { callers, calls: 10_000 };
-  const groups = await present.callIn<RecordedCommits>(program, "record", loadOf(present, of));
+  const groups = await present.callIn(program, "record", loadOf(present, of));
   const side = (world: World) => async () =>
-    costOf(await world.callIn<CallResult>(program, "run", loadOf(world, of)), of.calls);
+    costOf(await world.callIn(program, "run", loadOf(world, of)), of.calls);
   return {
     // Each turn is a new process.
     warmingTurns: 1,
@@ -97,9 +88,9 @@ export async function contestOfCalls(present: World, other: World, callers: numb
 
 async function messages(world: World): Promise<Figure> {
   world.say("actors: in-memory messages");
-  const load: MessageLoad = { actors, messages: world.size(2_000_000, 100_000) };
-  const side = (name: string) => async () =>
-    (load.messages / (await world.callIn<number>(program, name, load))) * 1_000;
+  const load = { actors, messages: world.size(2_000_000, 100_000) };
+  const side = (name: "messages" | "transitions") => async () =>
+    (load.messages / (await world.callIn(program, name, load))) * 1_000;
   const sides = { ours: side("messages"), floor: side("transitions") };
   return figure(
     `in-memory messages over ${actors} actors`,
@@ -114,12 +105,8 @@ async function passive(world: World): Promise<Figure> {
   const total = world.size(1_000_000, 20_000);
   world.say(`actors: ${total} known actors`);
   const warmUp = world.size(150_000, 20_000);
-  const load: PassiveLoad = { file: world.path("passive.db"), warmUp, actors: total };
-  const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn<PassiveResult>(
-    program,
-    "passive",
-    load,
-  );
+  const load = { file: world.path("passive.db"), warmUp, actors: total };
+  const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn(program, "passive", load);
   const megabyte = 1_000_000;
   return figure(
     `memory of ${count(total)} known, passivated actors`,
@@ -175,29 +162,29 @@ async function measureCalls(
   calls: number,
   perSecond: number | null,
 ): Promise<CallSide> {
-  await using answering = world.start("transport.ts");
-  await using calling = world.start("transport.ts");
-  await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
-  await calling.call("saturate", { calls: Math.ceil(calls / 4), callers } satisfies SaturatingLoad);
-  const saturated = await calling.call<CallsResult>("saturate", { calls, callers } satisfies SaturatingLoad);
+  await using answering = world.start();
+  await using calling = world.start();
+  const address = await answering.call("transport.ts", `listen${kind}`);
+  await calling.call("transport.ts", `connect${kind}`, address);
+  await calling.call("transport.ts", "saturate", Math.ceil(calls / 4), callers);
+  const saturated = await calling.call("transport.ts", "saturate", calls, callers);
   if (perSecond === null) return { saturated, paced: saturated };
-  const pacing: PacedLoad = { calls: Math.ceil(perSecond * world.size(4, 1)), perSecond };
-  return { saturated, paced: await calling.call<CallsResult>("pace", pacing) };
+  const paced = Math.ceil(perSecond * world.size(4, 1));
+  return { saturated, paced: await calling.call("transport.ts", "pace", paced, perSecond) };
 }
 
+type SeedsResult = CallResult<"sim/seeds.ts", "run">;
 const minuteMs = 60_000;
 
 /** The simulator: whole worlds with their faults, each seed from its first event to its verdict. */
 export async function measureSim(world: World): Promise<readonly Figure[]> {
   world.say("sim: seeds");
   const rounds: SeedsResult[] = [];
-  // The same seeds each time: worlds differ in size.
-  const seeds = (count: number): SeedsLoad => ({ from: 1, seeds: count });
   const measured = world.size(400, 20);
   for (let round = 0; round < world.size(3, 1); round += 1) {
-    await using child = world.start("sim/seeds.ts");
-    await child.call<SeedsResult>("run", seeds(world.size(100, 5)));
-    rounds.push(await child.call<SeedsResult>("run", seeds(measured)));
+    await using child = world.start();
+    await child.call("sim/seeds.ts", "run", world.size(100, 5));
+    rounds.push(await child.call("sim/seeds.ts", "run", measured));
   }
   const ofSim = figuresOf("sim");
   const of = (value: (result: SeedsResult) => number): number => median(rounds.map(value));

@@ -36,8 +36,9 @@ export async function measureAds(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.seededHome());
   const ads = campaigns * adsOfCampaign;
   world.say(`publishing ${ads} ads`);
-  await node.child.call("publishAds", campaigns);
-  await using floor = await world.openFloor("ads", await planFloor(world, node, campaigns));
+  await node.child.call("ads-book.ts", "publishAds", campaigns);
+  const plan = await planFloor(world, node, campaigns);
+  await using floor = await world.openFloor((child) => child.call("floor/ads.ts", "listen", plan));
   return [
     await measurePools(world, { node, floor }, { ads, open: 1 }),
     await measurePools(world, { node, floor }, { ads, open: 8 }),
@@ -147,7 +148,7 @@ async function measureStatements(world: World, { node, floor }: Sides): Promise<
       return { render, click: await send(node, "click", clicked) };
     },
     floor: async (): Promise<Stated> => {
-      const tokens = await floor.child.call<readonly string[]>("tokens", pools * poolAds);
+      const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
       const stated = tokens.map((token) => ({ token }));
       return { render: await send(floor, "render", stated), click: await send(floor, "click", stated) };
     },

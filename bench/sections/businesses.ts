@@ -4,20 +4,18 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
-import { msOf } from "../lanes.ts";
 import { refused, sendOne, type WholeAnswer } from "../load.ts";
-import { newPublisher } from "../parties.ts";
+import { merchantOf, newPublisher, type Publisher } from "../parties.ts";
 import {
   batchRecords,
   inlineRecords,
-  merchantOf,
   type ProductRange,
-  type Publisher,
   preparePush,
-  push,
+  publish as publishAll,
   untilComplete,
 } from "../publishing.ts";
 import { targetOf } from "../requests.ts";
+import { msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const validating = "/v1/publish/products?validate_only=true";
@@ -45,7 +43,7 @@ export async function measureValidate(world: World): Promise<readonly Figure[]> 
     const prepared = await next(records);
     const { answer, tookMs } = await answerTo(prepared);
     if (answer.status !== (records > inlineRecords ? 202 : 200)) throw refused("push", answer);
-    await untilComplete(node, { ...prepared, pushId: prepared.batch.push_id, records });
+    await untilComplete(node, prepared);
     return tookMs;
   };
   await validate(inlineRecords);
@@ -144,5 +142,5 @@ async function untilAllowed(
 /** From the first byte of the request until every record is published and searchable. */
 async function timePush(node: OpenNode, publisher: Publisher, range: ProductRange): Promise<number> {
   const prepared = await preparePush(node.businessUrl, publisher, range);
-  return await msOf(() => push(node, prepared));
+  return await msOf(() => publishAll(node, prepared));
 }

@@ -3,17 +3,17 @@
 
 import type { Contest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
-import { compareBy, type Figure, figuresOf, middleHalf, sidesText, takeRounds } from "../figures.ts";
-import { merchantOf } from "../publishing.ts";
 import {
-  captureAnswers,
-  cpuText,
-  loadOf,
-  makeRequests,
-  type RequestPlan,
-  timeLoad,
+  compareBy,
+  type Figure,
+  figuresOf,
+  middleHalf,
+  sidesText,
+  takeRounds,
   warmedUp,
-} from "../requests.ts";
+} from "../figures.ts";
+import { merchantOf } from "../parties.ts";
+import { captureAnswers, cpuText, loadOf, makeRequests, type RequestPlan, timeLoad } from "../requests.ts";
 import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
@@ -83,7 +83,7 @@ export async function measureAllowance(world: World): Promise<readonly Figure[]>
   await using node = await world.openNode(await world.filledHome(fewProducts));
   const { child, sandbox, baseUrl, caller } = node;
   const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
-  const ports = await child.call<{ readonly paid: number; readonly free: number }>("openAllowance", company);
+  const ports = await child.call("node-surfaces.ts", "openAllowance", company);
   const pairs = world.size(60, 4);
   const each = world.size(500, 200);
   const plans = await fetchPlans(node, numbersTo(fewProducts));
@@ -96,9 +96,10 @@ export async function measureAllowance(world: World): Promise<readonly Figure[]>
   };
   const sides = { ours: side(ports.paid), floor: side(ports.free) };
   await takeRounds(world.size(3, 1), sides);
-  const before = await child.call<number>("paidAnswers");
+  const paidAnswers = () => child.call("node-surfaces.ts", "paidAnswers", company);
+  const before = await paidAnswers();
   const rounds = await takeRounds(pairs, sides);
-  const paid = (await child.call<number>("paidAnswers")) - before;
+  const paid = (await paidAnswers()) - before;
   if (paid !== pairs * each) throw new Error(`${paid} of ${pairs * each} fetches were paid for`);
   const main = compareBy(rounds, ({ mainMicros }) => mainMicros);
   const times = rounds.map(({ ours, floor }) => ({ ours: ours.micros, floor: floor.micros }));

@@ -6,8 +6,8 @@ import { mkdir, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
 import { compare, count, type Figure, figuresOf, type Goal, median, takeRounds } from "../figures.ts";
-import type { AppendLoad, AppendResult } from "../log/append.ts";
-import type { BuildLoad, ProofLoad, ReadMemory } from "../log/proofs.ts";
+import type { AppendResult } from "../log/append.ts";
+import type { ProofLoad } from "../log/proofs.ts";
 import type { World } from "../world.ts";
 
 const run = promisify(execFile);
@@ -45,8 +45,7 @@ async function measureWriters(
     ours: async () => {
       const folder = world.path("log-append");
       await mkdir(folder);
-      const load: AppendLoad = { folder, writers, warmUp, entries };
-      const result = await world.callIn<AppendResult>("log/append.ts", "run", load);
+      const result = await world.callIn("log/append.ts", "run", { folder, writers, warmUp, entries });
       results.push(result);
       return (entries / result.elapsedMs) * 1_000;
     },
@@ -98,7 +97,7 @@ export async function measureLogProof(world: World): Promise<readonly Figure[]> 
 function prepareLog(world: World, size: number): Promise<string> {
   return world.prepared(`log-${size}`, async (folder) => {
     world.say(`preparing a log of ${size} leaves`);
-    await world.callIn(proofs, "build", { folder, size } satisfies BuildLoad);
+    await world.callIn(proofs, "build", folder, size);
   });
 }
 
@@ -113,7 +112,7 @@ async function measureProofs(world: World, tree: Tree, isGoal: boolean): Promise
   const reads = world.size(4_000, 200);
   const load = spread(tree, reads);
   const side = (name: "prove" | "readTiles") => async () =>
-    ((await world.callIn<number>(proofs, name, load)) / reads) * 1_000;
+    ((await world.callIn(proofs, name, load)) / reads) * 1_000;
   const sides = { ours: side("prove"), floor: side("readTiles") };
   return proofFigure(
     `inclusion read at ${count(tree.size)} leaves`,
@@ -140,16 +139,15 @@ function growthOf(figures: readonly Figure[], trees: readonly Tree[]): Figure {
 
 async function measureMemory(world: World, trees: readonly Tree[]): Promise<readonly Figure[]> {
   world.say("log-proof: memory");
-  const samples = trees.map((): ReadMemory[] => []);
+  const samples = trees.map((): NodeJS.MemoryUsage[] => []);
   for (let round = 0; round < world.size(3, 1); round += 1)
     for (const [at, tree] of trees.entries()) {
-      const load = spread(tree, world.size(4_000, 200));
-      const options = ["--max-semi-space-size=1"];
-      samples[at]?.push(await world.callIn<ReadMemory>(proofs, "memory", load, options));
+      await using child = world.start(["--max-semi-space-size=1"]);
+      samples[at]?.push(await child.call(proofs, "memory", spread(tree, world.size(4_000, 200))));
     }
-  const read = (some: readonly ReadMemory[] | undefined, name: keyof ReadMemory): number =>
+  const read = (some: readonly NodeJS.MemoryUsage[] | undefined, name: "heapUsed" | "rss"): number =>
     median(some?.map((each) => each[name]) ?? []);
-  const grown = (what: string, name: keyof ReadMemory, goal: Goal | null): Figure =>
+  const grown = (what: string, name: "heapUsed" | "rss", goal: Goal | null): Figure =>
     proofFigure(
       `${what}, largest tree less smallest`,
       "MB",
@@ -157,5 +155,5 @@ async function measureMemory(world: World, trees: readonly Tree[]): Promise<read
       goal,
       "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.",
     );
-  return [grown("heap in use", "heapBytes", { atMost: 3 }), grown("resident memory", "residentBytes", null)];
+  return [grown("heap in use", "heapUsed", { atMost: 3 }), grown("resident memory", "rss", null)];
 }

@@ -15,18 +15,9 @@ import { exactMember } from "../../protocol/exact-member.ts";
 import { type StartedProcess, startProcess } from "../../tools/process.ts";
 import { fetchPlan } from "../catalogue.ts";
 import type { Child } from "../child.ts";
-import {
-  compare,
-  compareBy,
-  type Figure,
-  figuresOf,
-  median,
-  quantile,
-  sidesText,
-  takeRounds,
-} from "../figures.ts";
-import { inLanes, msOf } from "../lanes.ts";
+import { compare, compareBy, type Figure, figuresOf, median, sidesText, takeRounds } from "../figures.ts";
 import { ask, requestBytes, type Timed, timeLoad } from "../requests.ts";
+import { inLanes, msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const search = {
@@ -47,9 +38,9 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
   const floor = await bareSearch(node.sandbox);
   const calls = world.size(200, 20);
   const alone = async (call: () => Promise<unknown>): Promise<number> => {
-    const times = new Float64Array(calls);
-    for (let at = 0; at < calls; at += 1) times[at] = await msOf(call);
-    return quantile(times.sort(), 0.5);
+    const times: number[] = [];
+    while (times.length < calls) times.push(await msOf(call));
+    return median(times);
   };
   const together = async (call: () => Promise<unknown>): Promise<number> => {
     const ms = await msOf(() => inLanes(parallel, calls * 2, call));
@@ -182,7 +173,7 @@ export async function measureMcpHosted(world: World): Promise<readonly Figure[]>
   await using node = await world.openNode(await world.seededHome());
   const { child } = node;
   const evidence = await evidenceOf(node);
-  const ports = await child.call<{ readonly tools: number; readonly bare: number }>("openTools");
+  const ports = await child.call("node-surfaces.ts", "openTools");
   const ids = await openAll(ports.tools, openSessions);
   const call = {
     ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
@@ -236,7 +227,7 @@ async function timeRight(
 }
 
 async function measureSessions(world: World, child: Child, port: number): Promise<Figure> {
-  const held = () => child.call<{ readonly sessions: number; readonly bytes: number }>("heldByTools");
+  const held = () => child.call("node-surfaces.ts", "heldByTools");
   const { sessionsMax } = toolSessionLimits;
   const before = await held();
   const wanted = world.size(sessionsMax, 2_000) - before.sessions;

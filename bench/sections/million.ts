@@ -7,9 +7,9 @@ import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { startProcess } from "../../tools/process.ts";
 import { queryKinds, searchPlan } from "../catalogue.ts";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
-import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
 import { makeRequest } from "../requests.ts";
+import { msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import { measureFetchOf } from "./fetch.ts";
 import { measurePushInto } from "./push.ts";
@@ -117,8 +117,8 @@ async function firstSearch({ baseUrl, caller, target }: OpenNode): Promise<Figur
 }
 
 async function memoryOf({ child }: OpenNode): Promise<readonly Figure[]> {
-  const highest = await child.highestResidentBytes();
-  const own = await child.ownBytes();
+  const highest = await child.memoryBytes("VmHWM");
+  const own = await child.memoryBytes("RssAnon");
   if (highest === null || own === null) return [];
   const note = `${(own / megabyte).toFixed(0)} MB of it the process's own in the end; the rest are pages of the index file, which the system takes back when it needs them.`;
   const name = "highest resident memory after all searches and fetches";

@@ -6,7 +6,7 @@ import { type Browser, type BrowserContext, chromium } from "playwright-core";
 import { findBrowser } from "../../tools/browser.ts";
 import { count, type Figure, figuresOf, median } from "../figures.ts";
 import type { LedgerLoad } from "../ops/fill-ledgers.ts";
-import { type FilledNode, measureWatching, touch } from "../ops/watching.ts";
+import { type FilledNode, ledgers, measureWatching, touch } from "../ops/watching.ts";
 import type { World } from "../world.ts";
 
 const secondMs = 1_000;
@@ -18,10 +18,7 @@ export async function measureOps(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome(products));
   const load: LedgerLoad = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
   world.say(`ops: making ${load.known} actors`);
-  const { kind, id } = await node.child.call<{ readonly kind: string; readonly id: string }>(
-    "fillLedgers",
-    load,
-  );
+  const { kind, id } = await node.child.call(ledgers, "fill", load);
   const filled: FilledNode = { world, node, load, actor: `${kind}/${id}`, products };
   const list = "/ops/actors?scope=known&kind=ledger&limit=200";
   return [
@@ -145,17 +142,17 @@ async function measureGrowth(filled: FilledNode, browser: Browser): Promise<read
   const { child } = filled.node;
   world.say("ops: live updates");
   await touch(filled);
-  const url = await child.call<string>("openQuickSurface", everyMs);
+  const url = await child.call("node-surfaces.ts", "openQuickSurface", everyMs);
   await using overview = await followPage(browser, `${url}/ui/`, "counts");
   await using one = await followPage(browser, `${url}/ui/actors/${actor}`, "actor");
   const readings: Reading[] = [];
   for (let stretch = 0; stretch < stretches; stretch += 1) {
     await touch(filled);
-    await child.call("stirLedgers", stirMs);
+    await child.call(ledgers, "stir", stirMs);
     await delay(world.size(stretchMs, 2_000));
-    await child.call("stopStirring");
+    await child.call(ledgers, "stopStirring");
     await delay(restMs);
-    const held = await child.call<number>("heldBytes");
+    const held = await child.call("work.ts", "heldBytes");
     readings.push({ node: held, overview: await overview.held(), actor: await one.held() });
   }
   return growthFigures(readings);

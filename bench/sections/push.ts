@@ -2,8 +2,7 @@
 // implementation could skip; and the memory that they take.
 
 import type { Contest } from "../against.ts";
-import type { Spent } from "../answer-parent.ts";
-import { type Child, costOf, memorySampleMs, spend, watchMemory } from "../child.ts";
+import { type Child, memorySampleMs, watchMemory } from "../child.ts";
 import {
   compareBy,
   count,
@@ -14,22 +13,23 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FloorImport, FloorPush } from "../floor/push.ts";
+import type { FloorPush } from "../floor/push.ts";
 import { readStoredRecords } from "../floor/stored-records.ts";
-import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
+import { merchantOf } from "../parties.ts";
 import {
   type BulkFile,
   batchRecords,
-  merchantOf,
+  type PreparedPush,
+  type ProductRange,
   prepareImport,
   preparePush,
   publish,
-  push,
   recordSearch,
   sendUpload,
   writeBulkFile,
 } from "../publishing.ts";
+import { costOf, msOf, type Spent, sumOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const warmUpRecords = 500;
@@ -43,18 +43,18 @@ interface Measured extends Spent {
 /** Times what publishes `records`, from the first byte of its request to a search that finds the last of them. */
 async function timePublishing(
   { child, sandbox, target }: OpenNode,
-  { records, last }: { readonly records: number; readonly last: Uint8Array },
+  { records, lastRecord }: Pick<PreparedPush, "records" | "lastRecord">,
   work: () => Promise<void>,
 ): Promise<Measured> {
-  const before = await child.call<number>("indexedProducts");
-  const search = await recordSearch(sandbox, last);
+  const before = await child.call("serve.ts", "indexedProducts");
+  const search = await recordSearch(sandbox, lastRecord);
   const memory = watchMemory(child);
-  const { result, elapsedMs, cpu } = await spend(child, async () => {
+  const { result, elapsedMs, cpu } = await child.spend(async () => {
     await work();
     return await sendOne(target, search);
   });
   const grownBytes = await memory.stop();
-  const indexed = (await child.call<number>("indexedProducts")) - before;
+  const indexed = (await child.call("serve.ts", "indexedProducts")) - before;
   if (indexed !== records || !result.body.includes(`"rows":[{`))
     throw new Error(`${indexed} of ${records} records can be found: ${result.body.slice(0, 300)}`);
   return { elapsedMs, cpu, grownBytes };
@@ -131,24 +131,20 @@ async function measurePushOf(
   ];
 }
 
-type Prepared = Awaited<ReturnType<typeof preparePush>>;
-
 /** Pushes in a new process that has handled one small push before. */
 async function pushToService(
   world: World,
   { home, first }: Place,
   records: number,
-): Promise<Measured & { readonly pushes: readonly Prepared[] }> {
+): Promise<Measured & { readonly pushes: readonly PreparedPush[] }> {
   await using node = await world.openNode(home);
   const publisher = merchantOf(node.sandbox);
-  const prepare = (range: Parameters<typeof preparePush>[2]) =>
-    preparePush(node.businessUrl, publisher, range);
-  const lastOf = (prepared: Prepared): Uint8Array => prepared.records.at(-1) ?? new Uint8Array();
+  const prepare = (range: ProductRange) => preparePush(node.businessUrl, publisher, range);
   const warmUp = await prepare({ first, count: warmUpRecords });
   const measured = await prepare({ first: first + warmUpRecords, count: records });
-  await push(node, warmUp);
-  await sendOne(node.target, await recordSearch(node.sandbox, lastOf(warmUp)));
-  const times = await timePublishing(node, { records, last: lastOf(measured) }, () => push(node, measured));
+  await publish(node, warmUp);
+  await sendOne(node.target, await recordSearch(node.sandbox, warmUp.lastRecord));
+  const times = await timePublishing(node, measured, () => publish(node, measured));
   return { ...times, pushes: [warmUp, measured] };
 }
 
@@ -162,8 +158,8 @@ class PushFloor {
   }
 
   /** The node of the home has ended. */
-  capture(home: string, pushes: readonly Prepared[]): void {
-    this.#captured ??= pushes.map(({ body, batch: { push_id: pushId } }) => ({
+  capture(home: string, pushes: readonly PreparedPush[]): void {
+    this.#captured ??= pushes.map(({ body, pushId }) => ({
       ...{ pushId, body, stored: readStoredRecords(home, pushId) },
     }));
   }
@@ -171,11 +167,10 @@ class PushFloor {
   async push(): Promise<Measured> {
     const [warmUp, measured] = this.#captured ?? [];
     if (warmUp === undefined || measured === undefined) throw new Error("the first round begins with ours");
-    await using child = this.#world.startFloor("push");
+    await using child = this.#world.startFloor();
     const file = this.#world.path("floor.db");
-    await child.call("run", { file, ...warmUp } satisfies FloorPush);
-    const result = await child.call<Spent>("run", { file, ...measured } satisfies FloorPush);
-    return { ...result, grownBytes: null };
+    await child.call("floor/push.ts", "run", { file, ...warmUp });
+    return { ...(await child.call("floor/push.ts", "run", { file, ...measured })), grownBytes: null };
   }
 }
 
@@ -262,9 +257,9 @@ async function timeImport(node: OpenNode, file: BulkFile): Promise<Imported> {
   const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
   const { pushId, upload, records } = prepared;
   let uploadMs = 0;
-  const measured = await timePublishing(node, { records, last: file.lastRecord }, async () => {
+  const measured = await timePublishing(node, { records, lastRecord: file.lastRecord }, async () => {
     uploadMs = await msOf(() => sendUpload(prepared));
-    await publish(node, prepared.request, prepared);
+    await publish(node, prepared);
   });
   return { ...measured, pushId, upload, uploadMs };
 }
@@ -274,30 +269,23 @@ async function importIntoFloor(
   files: readonly BulkFile[],
   { home, imports }: StoredImports,
 ): Promise<Measured> {
-  await using child = world.startFloor("push");
+  await using child = world.startFloor();
   const file = world.path("floor.db");
-  let last: Measured | null = null;
+  let last: Spent | null = null;
   for (const [at, { pushId, upload }] of imports.entries()) {
     const path = files[at]?.path ?? "";
-    const uploaded = await spend(child, () => uploadToFloor(child, world.path("floor.upload"), upload));
-    const params: FloorImport = { file, path, pushId, home };
-    const { elapsedMs, cpu } = await child.call<Spent>("runFile", params);
-    const { mainMs, allMs } = uploaded.cpu;
-    last = {
-      elapsedMs: uploaded.result + elapsedMs,
-      cpu: { mainMs: mainMs + cpu.mainMs, allMs: allMs + cpu.allMs },
-      grownBytes: null,
-    };
+    const uploaded = await uploadToFloor(child, world.path("floor.upload"), upload);
+    last = sumOf([uploaded, await child.call("floor/push.ts", "runFile", { file, path, pushId, home })]);
   }
   if (last === null) throw new Error("nothing was imported");
-  return last;
+  return { ...last, grownBytes: null };
 }
 
-/** Returns the milliseconds until the upload was answered. */
-async function uploadToFloor(child: Child, path: string, upload: Uint8Array): Promise<number> {
-  const port = await child.call<number>("receiveUpload", path);
-  const startedMs = performance.now();
-  const answer = await sendOne({ host: "127.0.0.1", port }, upload);
-  if (answer.status !== 201) throw refused("the floor's upload", answer);
-  return performance.now() - startedMs;
+/** What it takes until the upload is answered. */
+async function uploadToFloor(child: Child, path: string, upload: Uint8Array): Promise<Spent> {
+  const port = await child.call("floor/push.ts", "receiveUpload", path);
+  return await child.spend(async () => {
+    const answer = await sendOne({ host: "127.0.0.1", port }, upload);
+    if (answer.status !== 201) throw refused("the floor's upload", answer);
+  });
 }

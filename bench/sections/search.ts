@@ -14,18 +14,12 @@ import {
   quantile,
   type Rounds,
   takeRounds,
-} from "../figures.ts";
-import type { DirectTimes } from "../floor/search.ts";
-import { Connection, sendAll, sendPaced } from "../load.ts";
-import { merchantOf, prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
-import {
-  captureAnswers,
-  loadOf,
-  makeRequests,
-  type RequestPlan,
-  type Server,
   warmedUp,
-} from "../requests.ts";
+} from "../figures.ts";
+import { sendAll, sendPaced } from "../load.ts";
+import { merchantOf } from "../parties.ts";
+import { prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
+import { captureAnswers, loadOf, makeRequests, type RequestPlan, type Server } from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const connections = 16;
@@ -92,9 +86,10 @@ export async function measureSearchOf(
 }
 
 async function openDirect(world: World, home: string): Promise<Child> {
-  const direct = world.startFloor("search");
+  const direct = world.startFloor();
   world.say("making plain tables of the index");
-  await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
+  const paths = { index: join(home, "rows.db"), plain: world.path("plain.db") };
+  await direct.call("floor/search.ts", "open", paths);
   return direct;
 }
 
@@ -104,7 +99,7 @@ function capturedPlans(queries: readonly Query[]): readonly RequestPlan[] {
 
 /** Queries that the index and the plain tables answer alike. */
 function planWith(direct: Child, count: number): Promise<readonly Query[]> {
-  return planQueries(count, (bodies) => direct.call("countRows", { bodies }));
+  return planQueries(count, (bodies) => direct.call("floor/search.ts", "countRows", bodies));
 }
 
 /** The same searches of the nodes of two checkouts, many at once. */
@@ -142,34 +137,23 @@ async function askServer(
   queries: readonly Query[],
 ): Promise<Side> {
   const plans = queries.map(({ plan }) => plan);
-  const tookMs: number[] = [];
-  const connection = await Connection.open(target);
-  try {
-    for (const request of await makeRequests(baseUrl, caller, plans)) {
-      const startedMs = performance.now();
-      const { status } = await connection.exchange(request);
-      tookMs.push(performance.now() - startedMs);
-      if (status !== 200) throw new Error(`answer ${status}`);
-    }
-  } finally {
-    connection.close();
-  }
+  const alone = await sendAll(target, await makeRequests(baseUrl, caller, plans), 1);
   const together = await sendAll(target, await makeRequests(baseUrl, caller, plans), connections);
-  return { ...latencies(queries, tookMs), rate: (together.requests / together.elapsedMs) * 1_000 };
+  return { ...latencies(queries, [...alone.latenciesMs]), rate: (plans.length / together.elapsedMs) * 1_000 };
 }
 
 function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<Side, "rate"> {
   const kindsMs = queryKinds.map((_, kind) =>
     median(tookMs.filter((_ms, index) => queries[index]?.kind === kind)),
   );
-  return { p50Ms: median(tookMs), p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99), kindsMs };
+  return { p50Ms: median(tookMs), p99Ms: quantile(tookMs, 0.99), kindsMs };
 }
 
 /** Uses the faster way for each kind. */
 async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Side> {
   const bodies = queries.map(({ body }) => body);
-  const { plainMs, indexMs } = await direct.call<DirectTimes>("run", { bodies });
-  const totalOf = (times: Float64Array, kind: number): number =>
+  const { plainMs, indexMs } = await direct.call("floor/search.ts", "run", bodies);
+  const totalOf = (times: readonly number[], kind: number): number =>
     times.reduce((sum, ms, index) => (queries[index]?.kind === kind ? sum + ms : sum), 0);
   const faster = queryKinds.map((_, kind) =>
     totalOf(plainMs, kind) < totalOf(indexMs, kind) ? plainMs : indexMs,
@@ -239,10 +223,8 @@ export async function measureMeanwhile(world: World): Promise<readonly Figure[]>
   const searches = new Searches();
   const send = async (count: number, until: AbortSignal | null, meanwhile: () => Promise<void>) => {
     const requests = await makeRequests(node.baseUrl, node.caller, searches.next(count));
-    const [tookMs] = await Promise.all([
-      sendPaced({ target: node.target, requests, perSecond, until }),
-      meanwhile(),
-    ]);
+    const addressed = requests.map((bytes) => ({ target: node.target, bytes }));
+    const [tookMs] = await Promise.all([sendPaced(addressed, perSecond, until), meanwhile()]);
     return { p50Ms: quantile(tookMs, 0.5), p99Ms: quantile(tookMs, 0.99), searches: tookMs.length };
   };
   const undisturbed = () => send(idle, null, async () => {});
@@ -257,7 +239,7 @@ export async function measureMeanwhile(world: World): Promise<readonly Figure[]>
       return await send(searchesMax, ended.signal, async () => {
         try {
           await sendUpload(prepared);
-          await publish(node, prepared.request, prepared);
+          await publish(node, prepared);
         } finally {
           ended.abort();
         }

@@ -77,8 +77,11 @@ export interface Publisher {
 }
 
 /** A business that the nodes at `businessUrl` know from now on and whose home is their region. */
-export async function publisherOf(party: GrantedParty, businessUrl: string): Promise<Publisher> {
-  const caller = callerOf(party);
+export async function publisherOf(
+  party: GrantedParty,
+  businessUrl: string,
+  caller = callerOf(party),
+): Promise<Publisher> {
   const plan = { method: "GET", path: "/v1/seal-context", tag: "svc-business-read" } as const;
   const context = JSON.parse(await ask(businessUrl, caller, plan)) as SealContext;
   const { cert_id: certId, ai_policy_version: aiPolicyVersion } = context;

@@ -29,8 +29,8 @@ export function productsIn({ first, count }: ProductRange): readonly Uint8Array[
 
 let lastSeq = 0;
 
-function sealFacts({ uuid, certId, aiPolicyVersion }: Publisher) {
-  const nowMs = Date.now();
+function sealFacts({ uuid, certId, aiPolicyVersion, caller }: Publisher) {
+  const nowMs = (caller.nowMs ?? Date.now)();
   // As in the client: greater than any earlier one, and greater than the possible number of batches.
   lastSeq = Math.max(lastSeq + 1, nowMs);
   return {
@@ -138,6 +138,9 @@ export async function writeBulkFile(path: string, range: ProductRange): Promise<
 
 /** An import with everything that its business has to do beforehand. */
 export interface PreparedImport extends Push {
+  /** The file. */
+  readonly path: string;
+  readonly lastRecord: Uint8Array;
   /** The request with the file, to `uploadUrl`. */
   readonly upload: Uint8Array;
   readonly uploadUrl: string;
@@ -166,6 +169,7 @@ export async function prepareImport(
   const { front, back } = uploadForm(upload, content.length);
   return {
     ...{ publisher, pushId, records: file.range.count, uploadUrl: upload.upload_url },
+    ...{ path: file.path, lastRecord: file.lastRecord },
     upload: Buffer.concat([front, content, back]),
     request: await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal }),
   };

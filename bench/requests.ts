@@ -19,6 +19,8 @@ export interface Caller {
   readonly key: Signer;
   /** Sent as `SVC-Sandbox-Key`. */
   readonly grant: string;
+  /** Its clock, by default that of the machine. */
+  readonly nowMs?: () => number;
 }
 
 export interface RequestPlan {
@@ -42,7 +44,7 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   const body = plan.body ?? null;
   const signed = await signRequest({
     ...{ method: plan.method, url, body, key: caller.key, tag: plan.tag, lifetimeSeconds },
-    created: Math.floor(Date.now() / 1_000),
+    created: Math.floor((caller.nowMs ?? Date.now)() / 1_000),
     nonce: randomBytes(32).toString("base64url"),
   });
   return requestBytes(plan.method, url, body, {

@@ -42,6 +42,11 @@ export function running(): RunningNode {
   return node;
 }
 
+/** Has this module's functions ask a node that was started in another way, and `close` end it. */
+export function adopt(started: RunningNode): void {
+  node = started;
+}
+
 /** Starts a node alone, and returns its sandbox, samples included; with the limits that a node has by default only if that is asked for. */
 export async function open(home: string, isLimited = false) {
   await boundHeap();

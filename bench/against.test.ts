@@ -13,7 +13,6 @@ function contestOf(present: Cost, other: Cost): { readonly contest: Contest; rea
   const contest = {
     ...{ name: "a fetch", warmingTurns: 2 },
     ...{ present: side("present", present), other: side("other", other), floor: side("floor", floor) },
-    [Symbol.asyncDispose]: async () => {},
   };
   return { contest, asked };
 }

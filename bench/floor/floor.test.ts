@@ -118,7 +118,7 @@ describe("the floor of a push", () => {
     const file = join(folder, "floor.db");
     {
       await using child = new Child();
-      await child.call("floor/push.ts", "run", { file, pushId: "push", body, stored });
+      await child.call("floor/push.ts", "run", { file, pushId: "push", from: body, stored });
       expect(await child.call("floor/push.ts", "flushCounts")).toEqual({ store: 3, rows: 3 });
       const port = await child.call("floor/push.ts", "receiveUpload", join(folder, "upload"));
       const upload = Buffer.from("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nbytes");

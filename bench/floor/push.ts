@@ -40,10 +40,10 @@ export interface FloorPush {
   /** Path of the store file. */
   readonly file: string;
   readonly pushId: string;
-  /** Request body, as it was sent to the service. */
-  readonly body: Uint8Array;
-  /** In the order of the body's records. */
-  readonly stored: readonly StoredRecord[];
+  /** In the order of the push, or the home of a node that is not running, in which they are: they are read before the time begins. */
+  readonly stored: readonly StoredRecord[] | string;
+  /** The request's body, as it was sent to the service, or the path of a file of records, one line of base64 each. */
+  readonly from: Uint8Array | string;
 }
 
 const chunkSize = 200;
@@ -131,42 +131,12 @@ const projection = newSigner();
 const sidecars = newSigner();
 
 /** What it took until the last record was on disk. */
-export async function run({ file, pushId, body, stored }: FloorPush): Promise<Spent> {
-  return await timed(file, { pushId, stored }, async () => {
-    const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
-    return records;
-  });
-}
-
-/** A file of records, one line of base64 each. */
-export interface FloorImport {
-  /** Path of the store file. */
-  readonly file: string;
-  readonly path: string;
-  readonly pushId: string;
-  /** Home of a node that is not running, where the service stored the records of this push. */
-  readonly home: string;
-}
-
-/** What the service stored is read before the time begins. */
-export async function runFile({ file, path, pushId, home }: FloorImport): Promise<Spent> {
-  const stored = readStoredRecords(home, pushId);
-  return await timed(file, { pushId, stored }, async () => {
-    const lines = (await readFile(path, "latin1")).split("\n");
-    lines.pop();
-    return lines;
-  });
-}
-
-async function timed(
-  file: string,
-  { pushId, stored }: Pick<FloorPush, "pushId" | "stored">,
-  read: () => Promise<readonly string[]>,
-): Promise<Spent> {
+export async function run({ file, pushId, stored: given, from }: FloorPush): Promise<Spent> {
   store ??= new FloorStore(file);
   const to = store;
-  const { elapsedMs, cpu } = await spend(async () => {
-    const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
+  const stored = typeof given === "string" ? readStoredRecords(given, pushId) : given;
+  return await spend(async () => {
+    const leaves = (await textsIn(from)).map((text) => Buffer.from(text, "base64"));
     merkleRoot(leaves);
     const signFrom = (first: number): ReturnType<typeof signChunk> =>
       signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
@@ -178,14 +148,18 @@ async function timed(
     }
     await to.untilInserted();
   });
-  return { elapsedMs, cpu };
+}
+
+async function textsIn(from: FloorPush["from"]): Promise<readonly string[]> {
+  if (typeof from === "string") return (await readFile(from, "latin1")).split("\n").slice(0, -1);
+  return (JSON.parse(Buffer.from(from).toString()) as { records: readonly string[] }).records;
 }
 
 interface Chunk {
   readonly pushId: string;
   readonly first: number;
   readonly leaves: readonly Uint8Array[];
-  readonly stored: FloorPush["stored"];
+  readonly stored: readonly StoredRecord[];
 }
 
 async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord, Made])[]> {

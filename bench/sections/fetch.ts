@@ -1,7 +1,7 @@
 // Fetches of distinct records against a bare server that does the work that no implementation could skip; and what the allowance
 // check adds to a fetch: the same node answers with and without it, in pairs.
 
-import type { Contest } from "../against.ts";
+import type { OpenContest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
 import {
   compareBy,
@@ -56,8 +56,7 @@ async function fetchPlans(
 }
 
 /** The same fetches of the nodes of two checkouts. */
-export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
-  await using opening = new AsyncDisposableStack();
+export const contestOfFetches: OpenContest = async ({ present, other, pairs, opening }) => {
   const warmingTurns = 8;
   const each = Math.min(capturedAnswers, Math.floor(fewProducts / (pairs + warmingTurns)));
   const sideOf = async (world: World) => {
@@ -70,14 +69,12 @@ export async function contestOfFetches(present: World, other: World, pairs: numb
   const floor = opening.use(await present.openBareServer(ours.node, ours.captured));
   // As many of theirs, so that both are equally warm.
   await captureAnswers(theirs.node.baseUrl, theirs.node.caller, theirs.captured);
-  const opened = opening.move();
   return {
     name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
     warmingTurns,
     ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
+};
 
 export async function measureAllowance(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome(fewProducts));

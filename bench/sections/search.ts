@@ -2,7 +2,7 @@
 // while a bulk file is uploaded and imported, against those while nothing else happens.
 
 import { join } from "node:path";
-import type { Contest } from "../against.ts";
+import type { OpenContest } from "../against.ts";
 import { type PlannedQuery, planQueries, queryKinds, rowsWanted, Searches } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import {
@@ -103,8 +103,7 @@ function planWith(direct: Child, count: number): Promise<readonly Query[]> {
 }
 
 /** The same searches of the nodes of two checkouts, many at once. */
-export async function contestOfSearches(present: World, other: World, pairs: number): Promise<Contest> {
-  await using opening = new AsyncDisposableStack();
+export const contestOfSearches: OpenContest = async ({ present, other, pairs, opening }) => {
   const [home, each, warmingTurns] = [await present.filledHome(), 150, 4];
   const [ours, theirs] = [
     opening.use(await present.openNode(home)),
@@ -117,7 +116,6 @@ export async function contestOfSearches(present: World, other: World, pairs: num
   await captureAnswers(theirs.baseUrl, theirs.caller, capturedPlans(queries));
   const load = { plans: queries.map(({ plan }) => plan), each, connections };
   const bare = loadOf(ours, load)(floor);
-  const opened = opening.move();
   return {
     name: `search: distinct queries, ${connections} connections, ${each} in each turn`,
     warmingTurns,
@@ -126,9 +124,8 @@ export async function contestOfSearches(present: World, other: World, pairs: num
       const { rate } = await askDirectly(direct, queries.slice(turn * each, (turn + 1) * each));
       return { micros: 1_000_000 / rate + (await bare(turn)).micros };
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
+};
 
 /** The same queries one at a time, for the latency, then many at once, for the throughput. */
 async function askServer(

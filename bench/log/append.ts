@@ -16,17 +16,7 @@ export interface AppendLoad {
   readonly entries: number;
 }
 
-export interface AppendResult {
-  readonly elapsedMs: number;
-  /** Leaves of the tree, with the checkpoints that became leaves. */
-  readonly size: number;
-  /** Tree heads that were committed. */
-  readonly heads: number;
-  /** Heap in use after the last entry, less that after the warm-up. */
-  readonly addedHeapBytes: number;
-}
-
-export async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
+export async function run({ folder, writers, warmUp, entries }: AppendLoad) {
   const sequenced = new Sequenced();
   await using sequencer = openSequencer(folder, {
     log: (log) => sequenced.watchLeaves(log),
@@ -46,6 +36,7 @@ export async function run({ folder, writers, warmUp, entries }: AppendLoad): Pro
   const headsBefore = sequenced.heads;
   const elapsedMs = await msOf(() => append(entries));
   const addedHeapBytes = heldBytes() - heapBefore;
+  // The size of the tree counts the checkpoints that became leaves as well; `heads` were committed.
   return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
 }
 

@@ -5,7 +5,7 @@ import { Searches } from "../catalogue.ts";
 import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf } from "../parties.ts";
-import { type PreparedPush, preparePush, publish } from "../publishing.ts";
+import { preparePush, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
 import type { Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
@@ -39,23 +39,14 @@ const batchOf = 200;
 const pairs = 16;
 const figure = figuresOf("ops");
 
-/** The work of one segment: as many searches and pushes each time. */
-interface Work {
-  readonly searches: number;
-  readonly pushes: number;
-}
-
 export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
-  const { world, load } = filled;
-  const { sandbox } = filled.node;
-  const work: Work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
+  const { world, load, node } = filled;
+  const { ops_url: opsUrl } = node.sandbox;
+  const work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
   const segments = new Segments(filled, work);
   const pushId = await segments.warmUp();
-  const watched: Watched = {
-    opsUrl: sandbox.ops_url,
-    actor: await busiest(sandbox.ops_url),
-    push: { businessUuid: merchantOf(sandbox).uuid, pushId },
-  };
+  const push = { businessUuid: merchantOf(node.sandbox).uuid, pushId };
+  const watched: Watched = { opsUrl, actor: await busiest(opsUrl), push };
   const idle = await measureIdle(filled, watched);
   let [views, watchedMs] = [0, 0];
   const rounds = await takeRounds<Spent, Spent>(world.size(pairs, 2), {
@@ -106,30 +97,26 @@ const coreShareMax = 2;
 /** What watching takes of a node with nothing else to do than to change what is watched: no other work blurs it. */
 async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> {
   const { world, actor, node } = filled;
-  const { child } = node;
   const window = async (): Promise<number> => {
     await touch(filled);
-    const { elapsedMs, cpu } = await child.spend(() => delay(world.size(windowMs, 2_000)));
+    const { elapsedMs, cpu } = await node.child.spend(() => delay(world.size(windowMs, 2_000)));
     return (cpu.allMs / elapsedMs) * 100;
   };
   world.say("ops: what watching takes of an idle node");
-  await child.call(ledgers, "stir", stirMs);
+  await node.child.call(ledgers, "stir", stirMs);
   const watched = async (): Promise<number> => {
     await using _watchers = await watchPages({ ...given, actor });
     return await window();
   };
   await watched();
   const rounds = await takeRounds(world.size(6, 1), { ours: watched, floor: window });
-  await child.call(ledgers, "stopStirring");
+  await node.child.call(ledgers, "stopStirring");
   const shares = rounds.map(({ ours, floor }) => ours - floor);
-  return figure(
-    "processor time that watching takes",
-    "% of a core",
-    median(shares),
-    { atMost: coreShareMax },
+  const note =
     `All threads of the node while an overview, an actor and a push are open, less those while nothing is; the actor and the counts change ${1_000 / stirMs} times a second, and nothing else happens. ` +
-      `${rounds.length} rounds of ${windowMs / 1_000} seconds each, from ${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}.`,
-  );
+    `${rounds.length} rounds of ${windowMs / 1_000} seconds each, from ${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}.`;
+  const name = "processor time that watching takes";
+  return figure(name, "% of a core", median(shares), { atMost: coreShareMax }, note);
 }
 
 /** The path of the actor in memory with the most commits: the company's, which notes every nonce. */
@@ -143,13 +130,14 @@ async function busiest(opsUrl: string): Promise<string> {
   return `${first.kind}/${encodeURIComponent(first.id)}`;
 }
 
+/** Segments of work, each of as many searches and pushes. */
 class Segments {
   readonly #filled: FilledNode;
-  readonly #work: Work;
+  readonly #work: { readonly searches: number; readonly pushes: number };
   readonly #searches = new Searches();
   #published: number;
 
-  constructor(filled: FilledNode, work: Work) {
+  constructor(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
     this.#filled = filled;
     this.#work = work;
     this.#published = filled.products;
@@ -167,18 +155,17 @@ class Segments {
   async take(): Promise<Spent> {
     const { node } = this.#filled;
     const searches = await makeRequests(node.baseUrl, node.caller, this.#searches.next(this.#work.searches));
-    const pushes: PreparedPush[] = [];
-    for (let each = 0; each < this.#work.pushes; each += 1) pushes.push(await this.#prepare(batchOf));
+    const pushes = await Array.fromAsync({ length: this.#work.pushes }, () => this.#prepare(batchOf));
     await touch(this.#filled);
-    const publishing = async (): Promise<void> => {
+    const publishAll = async (): Promise<void> => {
       for (const each of pushes) await publish(node, each);
     };
     return await node.child.spend(() =>
-      Promise.all([sendAll(node.target, searches, connections), publishing()]),
+      Promise.all([sendAll(node.target, searches, connections), publishAll()]),
     );
   }
 
-  async #prepare(records: number): Promise<PreparedPush> {
+  async #prepare(records: number) {
     const { sandbox, businessUrl } = this.#filled.node;
     const range = { first: this.#published, count: records };
     this.#published += records;
@@ -196,78 +183,65 @@ interface Watched {
 /** How often an overview reads what is not sent to it. */
 const pollMs = 3_000;
 
-/**
- * Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
- * their pages read. They cost the machine less than browsers, and the node as much.
- */
-async function watchPages({ opsUrl, actor, push }: Watched): Promise<Watching> {
-  const { businessUuid, pushId } = push;
-  const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
-  const watcher = new Watching(opsUrl);
-  const headOf = ({ head }: { readonly head?: number }): unknown => head;
-  await Promise.all([
-    watcher.follow("counts", ["/ops/attention"], ({ attention }) => JSON.stringify(attention)),
-    watcher.follow(`actors/${actor}`, [`/ops/actors/${actor}/journal`], headOf),
-    watcher.follow(`actors/${pushActor}`, [`/ops/pushes/${businessUuid}/${pushId}/road`], headOf),
-  ]);
-  watcher.poll("/ops/nodes");
-  watcher.poll("/ops/attention");
-  return watcher;
-}
-
 interface View {
   readonly attention?: unknown;
   readonly head?: number;
 }
 
-class Watching implements AsyncDisposable {
-  readonly #opsUrl: string;
-  readonly #stop = new AbortController();
-  readonly #following: Promise<void>[] = [];
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** Number of views that arrived. */
-  views = 0;
-
-  constructor(opsUrl: string) {
-    this.#opsUrl = opsUrl;
-  }
-
-  poll(path: string): void {
-    this.#read(path);
-    this.#timers.push(setInterval(() => this.#read(path), pollMs));
-  }
-
-  /** Follows a view, and reads the paths whenever what `of` says of it changes. Resolves once the first has arrived. */
-  async follow(name: string, paths: readonly string[], of: (view: View) => unknown): Promise<void> {
-    const answer = await fetch(`${this.#opsUrl}/ops/live/${name}`, { signal: this.#stop.signal });
-    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
-    const first = Promise.withResolvers<void>();
-    let last: unknown = null;
-    const note = (view: View): void => {
-      this.views += 1;
-      first.resolve();
-      const said = of(view);
-      if (said !== last) for (const path of paths) this.#read(path);
-      last = said;
-    };
-    const following = readViews(answer.body as ReadableStream<Uint8Array>, note);
-    following.catch(first.reject);
-    this.#following.push(following);
-    await first.promise;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#stop.abort();
-    await Promise.allSettled(this.#following);
-  }
-
-  #read(path: string): void {
-    fetch(this.#opsUrl + path, { signal: this.#stop.signal }).then(
+/**
+ * Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
+ * their pages read. They cost the machine less than browsers, and the node as much.
+ */
+async function watchPages({ opsUrl, actor, push }: Watched) {
+  const { businessUuid, pushId } = push;
+  const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
+  const stop = new AbortController();
+  const { signal } = stop;
+  const following: Promise<void>[] = [];
+  const watching = {
+    /** Number of views that arrived. */
+    views: 0,
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(polling);
+      stop.abort();
+      await Promise.allSettled(following);
+    },
+  };
+  const read = (path: string): void => {
+    fetch(opsUrl + path, { signal }).then(
       (answer) => answer.arrayBuffer().catch(() => {}),
       () => {},
     );
-  }
+  };
+  /** Follows a view, and reads the path whenever what `of` says of it changes. Resolves once the first has arrived. */
+  const follow = async (name: string, path: string, of: (view: View) => unknown): Promise<void> => {
+    const answer = await fetch(`${opsUrl}/ops/live/${name}`, { signal });
+    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
+    const first = Promise.withResolvers<void>();
+    let last: unknown = null;
+    const views = readViews(answer.body as ReadableStream<Uint8Array>, (view) => {
+      watching.views += 1;
+      first.resolve();
+      const said = of(view);
+      if (said !== last) read(path);
+      last = said;
+    });
+    views.catch(first.reject);
+    following.push(views);
+    await first.promise;
+  };
+  const poll = (): void => {
+    read("/ops/nodes");
+    read("/ops/attention");
+  };
+  const polling = setInterval(poll, pollMs);
+  await Promise.all([
+    follow("counts", "/ops/attention", ({ attention }) => JSON.stringify(attention)),
+    follow(`actors/${actor}`, `/ops/actors/${actor}/journal`, ({ head }) => head),
+    follow(`actors/${pushActor}`, `/ops/pushes/${businessUuid}/${pushId}/road`, ({ head }) => head),
+  ]);
+  poll();
+  return watching;
 }
 
 /** Calls `note` with the data of each event. */
@@ -275,8 +249,7 @@ async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) =>
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
-    const events = rest.split("\n\n");
+    const events = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
     rest = events.pop() ?? "";
     for (const event of events) {
       const [, data] = /^event: \w+\ndata: (.*)$/s.exec(event) ?? [];

@@ -3,7 +3,6 @@
 
 import type { CallLoad, RecordedCommits } from "../actors/program.ts";
 import type { Contest } from "../against.ts";
-import type { CallResult } from "../child.ts";
 import {
   compare,
   compareBy,
@@ -82,7 +81,6 @@ export async function contestOfCalls(present: World, other: World, callers: numb
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
     ...{ present: side(present), other: side(other) },
     floor: async () => ({ micros: ((await replay(present, groups)) * 1_000) / of.calls }),
-    [Symbol.asyncDispose]: async () => {},
   };
 }
 
@@ -173,44 +171,38 @@ async function measureCalls(
   return { saturated, paced: await calling.call("transport.ts", "pace", paced, perSecond) };
 }
 
-type SeedsResult = CallResult<"sim/seeds.ts", "run">;
 const minuteMs = 60_000;
 
 /** The simulator: whole worlds with their faults, each seed from its first event to its verdict. */
 export async function measureSim(world: World): Promise<readonly Figure[]> {
   world.say("sim: seeds");
-  const rounds: SeedsResult[] = [];
   const measured = world.size(400, 20);
-  for (let round = 0; round < world.size(3, 1); round += 1) {
+  const rounds = await Array.fromAsync({ length: world.size(3, 1) }, async () => {
     await using child = world.start();
     await child.call("sim/seeds.ts", "run", world.size(100, 5));
-    rounds.push(await child.call("sim/seeds.ts", "run", measured));
-  }
+    return await child.call("sim/seeds.ts", "run", measured);
+  });
+  type Seeds = (typeof rounds)[number];
+  const of = (value: (result: Seeds) => number): number => median(rounds.map(value));
+  const perMinute = (ms: (result: Seeds) => number): number => of((each) => (measured / ms(each)) * minuteMs);
+  const byTheClock = perMinute(({ elapsedMs }) => elapsedMs);
+  const seeds = perMinute(({ cpuMs }) => cpuMs);
+  const note =
+    `Of processor time, every thread of the process counted; ${count(Math.round(byTheClock))} ` +
+    `by the clock. Seeds 1 to ${measured}, all invariants checked, after 100 to warm up.`;
+  const events = of(({ events, cpuMs }) => (events / cpuMs) * 1_000);
+  const eventsNote =
+    "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.";
   const ofSim = figuresOf("sim");
-  const of = (value: (result: SeedsResult) => number): number => median(rounds.map(value));
-  const byTheClock = of(({ elapsedMs, seeds: run }) => (run / elapsedMs) * minuteMs);
   return [
-    ofSim(
-      "seeds a minute of one core",
-      "seeds/min",
-      of(({ cpuMs, seeds: run }) => (run / cpuMs) * minuteMs),
-      { atLeast: 1_000 },
-      `Of processor time, every thread of the process counted; ${count(Math.round(byTheClock))} ` +
-        `by the clock. Seeds 1 to ${measured}, all invariants checked, after 100 to warm up.`,
-    ),
+    ofSim("seeds a minute of one core", "seeds/min", seeds, { atLeast: 1_000 }, note),
     ofSim(
       "events a seed",
       "events",
-      of(({ events, seeds: run }) => events / run),
+      of((each) => each.events / measured),
       null,
       "The goal for seeds a minute is set for about 2,000.",
     ),
-    ofSim(
-      "events of simulated worlds",
-      "events/s",
-      of(({ cpuMs, events }) => (events / cpuMs) * 1_000),
-      { atLeast: 33_000 },
-      "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.",
-    ),
+    ofSim("events of simulated worlds", "events/s", events, { atLeast: 33_000 }, eventsNote),
   ];
 }

@@ -5,8 +5,17 @@ import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
-import { compare, count, type Figure, figuresOf, type Goal, median, takeRounds } from "../figures.ts";
-import type { AppendResult } from "../log/append.ts";
+import type { CallResult } from "../child.ts";
+import {
+  compare,
+  compareBy,
+  count,
+  type Figure,
+  figuresOf,
+  type Goal,
+  median,
+  takeRounds,
+} from "../figures.ts";
 import type { ProofLoad } from "../log/proofs.ts";
 import type { World } from "../world.ts";
 
@@ -40,7 +49,7 @@ async function measureWriters(
   { writers, entries }: { readonly writers: number; readonly entries: number },
 ): Promise<readonly Figure[]> {
   world.say(`log-append: ${writers} writers`);
-  const results: AppendResult[] = [];
+  const results: CallResult<"log/append.ts", "run">[] = [];
   const rounds = await takeRounds(world.size(5, 1), {
     ours: async () => {
       const folder = world.path("log-append");
@@ -56,23 +65,16 @@ async function measureWriters(
     },
   });
   const perHead = Math.round(entries / median(results.map(({ heads }) => heads)));
+  const heap = median(results.map(({ addedHeapBytes }) => addedHeapBytes)) / megabyte;
+  const note =
+    "Each writer waits until the committed tree head contains its leaf. Ours acknowledges a leaf durably before it is sequenced, refuses doubles and " +
+    `publishes each head; Tessera does neither. One thread and those of the file system, against all cores. ${perHead} leaves a head.`;
   const figure = figuresOf("log-append");
+  const kept = `heap that ${count(entries)} more leaves keep, ${count(writers)} writers`;
+  const keptNote = "Heap in use after a collection, less that after the warm-up.";
   return [
-    figure(
-      `leaves sequenced, ${count(writers)} writers`,
-      "leaves/s",
-      compare(rounds),
-      { atLeast: 1 },
-      "Each writer waits until the committed tree head contains its leaf. Ours acknowledges a leaf durably before it is sequenced, refuses doubles and " +
-        `publishes each head; Tessera does neither. One thread and those of the file system, against all cores. ${perHead} leaves a head.`,
-    ),
-    figure(
-      `heap that ${count(entries)} more leaves keep, ${count(writers)} writers`,
-      "MB",
-      median(results.map(({ addedHeapBytes }) => addedHeapBytes)) / megabyte,
-      { atMost: 5 },
-      "Heap in use after a collection, less that after the warm-up.",
-    ),
+    figure(`leaves sequenced, ${count(writers)} writers`, "leaves/s", compare(rounds), { atLeast: 1 }, note),
+    figure(kept, "MB", heap, { atMost: 5 }, keptNote),
   ];
 }
 
@@ -139,21 +141,21 @@ function growthOf(figures: readonly Figure[], trees: readonly Tree[]): Figure {
 
 async function measureMemory(world: World, trees: readonly Tree[]): Promise<readonly Figure[]> {
   world.say("log-proof: memory");
-  const samples = trees.map((): NodeJS.MemoryUsage[] => []);
-  for (let round = 0; round < world.size(3, 1); round += 1)
-    for (const [at, tree] of trees.entries()) {
-      await using child = world.start(["--max-semi-space-size=1"]);
-      samples[at]?.push(await child.call(proofs, "memory", spread(tree, world.size(4_000, 200))));
-    }
-  const read = (some: readonly NodeJS.MemoryUsage[] | undefined, name: "heapUsed" | "rss"): number =>
-    median(some?.map((each) => each[name]) ?? []);
-  const grown = (what: string, name: "heapUsed" | "rss", goal: Goal | null): Figure =>
-    proofFigure(
-      `${what}, largest tree less smallest`,
-      "MB",
-      (read(samples.at(-1), name) - read(samples[0], name)) / megabyte,
-      goal,
-      "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.",
-    );
+  const [smallest, largest] = [trees[0], trees.at(-1)];
+  if (smallest === undefined || largest === undefined) throw new Error("there is no tree");
+  const held = async (tree: Tree): Promise<NodeJS.MemoryUsage> => {
+    await using child = world.start(["--max-semi-space-size=1"]);
+    return await child.call(proofs, "memory", spread(tree, world.size(4_000, 200)));
+  };
+  const rounds = await takeRounds(world.size(3, 1), {
+    ours: () => held(largest),
+    floor: () => held(smallest),
+  });
+  const note =
+    "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.";
+  const grown = (what: string, name: "heapUsed" | "rss", goal: Goal | null): Figure => {
+    const { ours, floor } = compareBy(rounds, (each) => each[name]);
+    return proofFigure(`${what}, largest tree less smallest`, "MB", (ours - floor) / megabyte, goal, note);
+  };
   return [grown("heap in use", "heapUsed", { atMost: 3 }), grown("resident memory", "rss", null)];
 }

@@ -50,13 +50,11 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
 }
 
 async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> {
-  const times: number[] = [];
-  for (let round = 0; round < world.size(5, 1); round += 1) {
-    const usage = await world.callIn(program, "usage", month);
-    if (usage.requests !== month.size)
-      throw new Error(`the usage counts ${usage.requests} receipts of ${month.size}`);
-    times.push(usage.ms);
-  }
+  const times = await Array.fromAsync({ length: world.size(5, 1) }, async () => {
+    const { requests, ms } = await world.callIn(program, "usage", month);
+    if (requests !== month.size) throw new Error(`the usage counts ${requests} receipts of ${month.size}`);
+    return ms;
+  });
   const note =
     "In a new process, by day, key, kind, collection and country; it counts every receipt, or the run ends.";
   return figure("usage of the whole month", "ms", median(times), { atMost: 50 }, note);

@@ -14,5 +14,5 @@ export async function run(seeds: number) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   });
-  return { seeds, events, elapsedMs, cpuMs: cpu.allMs };
+  return { events, elapsedMs, cpuMs: cpu.allMs };
 }

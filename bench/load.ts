@@ -37,12 +37,16 @@ export async function sendAll(
   return { elapsedMs, latenciesMs };
 }
 
-/** Sends one request and returns the whole answer. */
-export async function sendOne(target: LoadTarget, request: Uint8Array): Promise<WholeAnswer> {
+/** Sends one request over a connection of its own, and returns the whole answer. */
+export async function sendOne(
+  target: LoadTarget,
+  request: Uint8Array,
+): Promise<WholeAnswer & { readonly tookMs: number }> {
+  const startedMs = performance.now();
   const connection = await Connection.open(target);
   try {
     const answer = await connection.exchange(request);
-    return { status: answer.status, body: answer.body() };
+    return { status: answer.status, body: answer.body(), tookMs: performance.now() - startedMs };
   } finally {
     connection.close();
   }

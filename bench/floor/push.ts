@@ -9,16 +9,21 @@ import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { StatementSync } from "node:sqlite";
+import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
+import { collections } from "../../collections/collections.ts";
+import { indexDocument } from "../../collections/index-document.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
+import { parseBase64 } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { pae, payloadTypes } from "../../protocol/dsse.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
 import { type Spent, spend } from "../work.ts";
 import type { FloorRow } from "./push-rows.ts";
-import { readStoredRecords } from "./stored-records.ts";
 import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
 
 /** What the service made of one record. */
@@ -148,6 +153,37 @@ export async function run({ file, pushId, stored: given, from }: FloorPush): Pro
     }
     await to.untilInserted();
   });
+}
+
+/** Everything stored for a push, in leaf order, from the home of a node that is not running. */
+function readStoredRecords(home: string, pushId: string): readonly StoredRecord[] {
+  const store = new DatabaseSync(join(home, "store.db"), { readOnly: true });
+  try {
+    const versions = store
+      .prepare(
+        `SELECT h.record_id, h.business_uuid, v.cert_id, v.proof, v.row, v.sidecar
+         FROM record_version v JOIN record_head h ON h.no = v.record_no WHERE v.seal_id = ? ORDER BY v.leaf_index`,
+      )
+      .all(pushId);
+    return versions.map((version): StoredRecord => {
+      const { adl_row_sig: _signature, ...row } = JSON.parse(String(version["row"])) as JsonObject;
+      const { payload } = JSON.parse(String(version["sidecar"])) as { payload: string };
+      const sidecarPayload = parseBase64(payload) ?? new Uint8Array();
+      const { texts } = indexDocument("products", row);
+      return {
+        record_id: String(version["record_id"]),
+        business_uuid: String(version["business_uuid"]),
+        cert_id: String(version["cert_id"]),
+        proof: version["proof"] as Uint8Array,
+        row,
+        sidecarPayload,
+        sidecarMessage: pae(payloadTypes["sidecar.v2"], sidecarPayload),
+        texts: collections.products.textFields.map((field) => texts[field] ?? null),
+      };
+    });
+  } finally {
+    store.close();
+  }
 }
 
 async function textsIn(from: FloorPush["from"]): Promise<readonly string[]> {

@@ -13,7 +13,6 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { CallsResult } from "../transport.ts";
 import { costOf } from "../work.ts";
 import type { World } from "../world.ts";
 
@@ -59,14 +58,11 @@ async function durable(world: World, of: DurableCase & { readonly isGoal: boolea
   const why = isGoal
     ? ""
     : " The floor decides nothing and runs no machine, which is most of a call that shares its commit.";
-  return figure(
-    `durable calls over ${actors} actors, ${count(callers)} at once`,
-    "calls/s",
-    compare(rounds),
-    isGoal ? { atLeast: 0.4 } : null,
+  const note =
     "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk. " +
-      `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.${why}`,
-  );
+    `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.${why}`;
+  const name = `durable calls over ${actors} actors, ${count(callers)} at once`;
+  return figure(name, "calls/s", compare(rounds), isGoal ? { atLeast: 0.4 } : null, note);
 }
 
 /** The same durable calls of the actor systems of two checkouts, each in a new process. */
@@ -90,13 +86,10 @@ async function messages(world: World): Promise<Figure> {
   const side = (name: "messages" | "transitions") => async () =>
     (load.messages / (await world.callIn(program, name, load))) * 1_000;
   const sides = { ours: side("messages"), floor: side("transitions") };
-  return figure(
-    `in-memory messages over ${actors} actors`,
-    "messages/s",
-    compare(await takeRounds(world.size(5, 1), sides)),
-    { atLeast: 0.5 },
-    "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.",
-  );
+  const rates = compare(await takeRounds(world.size(5, 1), sides));
+  const note =
+    "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.";
+  return figure(`in-memory messages over ${actors} actors`, "messages/s", rates, { atLeast: 0.5 }, note);
 }
 
 async function passive(world: World): Promise<Figure> {
@@ -105,24 +98,14 @@ async function passive(world: World): Promise<Figure> {
   const warmUp = world.size(150_000, 20_000);
   const load = { file: world.path("passive.db"), warmUp, actors: total };
   const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn(program, "passive", load);
-  const megabyte = 1_000_000;
-  return figure(
-    `memory of ${count(total)} known, passivated actors`,
-    "MB",
-    addedBytes / megabyte,
-    { atMost: 50 },
-    `Resident memory after they were created through the system and had left it, less that before; ` +
-      `${count(warmUp)} others had come and gone then. Heap in use: ` +
-      `${(addedHeapBytes / megabyte).toFixed(1)} MB more. Creating them took ${(elapsedMs / 1_000).toFixed(0)} s.`,
-  );
+  const [megabytes, heapMegabytes] = [addedBytes / 1_000_000, addedHeapBytes / 1_000_000];
+  const note =
+    `Resident memory after they were created through the system and had left it, less that before; ${count(warmUp)} others had come and gone then. ` +
+    `Heap in use: ${heapMegabytes.toFixed(1)} MB more. Creating them took ${(elapsedMs / 1_000).toFixed(0)} s.`;
+  return figure(`memory of ${count(total)} known, passivated actors`, "MB", megabytes, { atMost: 50 }, note);
 }
 
 const callers = 64;
-
-interface CallSide {
-  readonly saturated: CallsResult;
-  readonly paced: CallsResult;
-}
 
 export async function measureTransport(world: World): Promise<readonly Figure[]> {
   const calls = world.size(200_000, 10_000);
@@ -134,32 +117,25 @@ export async function measureTransport(world: World): Promise<readonly Figure[]>
   };
   const rounds = await takeRounds(world.size(5, 1), { ours: side(""), floor: side("Bare") });
   const cpu = sidesText(rounds, ({ saturated }) => (saturated.cpu.mainMs / calls) * 1_000, 1);
+  const p99 = sidesText(rounds, ({ paced }) => paced.p99Ms, 2);
+  const [rates, p50] = [
+    compareBy(rounds, ({ saturated }) => saturated.perSecond),
+    compareBy(rounds, ({ paced }) => paced.p50Ms),
+  ];
+  const note =
+    `Two processes on each side, one connection, the same commands and answers as JSON. Processor time of the calling process's main thread ${cpu} µs a call. ` +
+    "Ours authenticates every frame, knows doubled calls, bounds what waits, and times every call; messages of one turn of the event loop share a frame.";
+  const pacedNote = `The rate is half of what bare ws reached before the rounds; both sides are called at this rate. p99 ${p99} ms.`;
+  const pacedName = `p50 of a call at ${count(Math.round(perSecond))} calls/s`;
   const ofTransport = figuresOf("transport");
   return [
-    ofTransport(
-      `calls to another node, ${callers} at once`,
-      "calls/s",
-      compareBy(rounds, ({ saturated }) => saturated.perSecond),
-      { atLeast: 0.5 },
-      `Two processes on each side, one connection, the same commands and answers as JSON. Processor time of the calling process's main thread ${cpu} µs a call. ` +
-        "Ours authenticates every frame, knows doubled calls, bounds what waits, and times every call; messages of one turn of the event loop share a frame.",
-    ),
-    ofTransport(
-      `p50 of a call at ${count(Math.round(perSecond))} calls/s`,
-      "ms",
-      compareBy(rounds, ({ paced }) => paced.p50Ms),
-      { atMost: 3 },
-      `The rate is half of what bare ws reached before the rounds; both sides are called at this rate. p99 ${sidesText(rounds, ({ paced }) => paced.p99Ms, 2)} ms.`,
-    ),
+    ofTransport(`calls to another node, ${callers} at once`, "calls/s", rates, { atLeast: 0.5 }, note),
+    ofTransport(pacedName, "ms", p50, { atMost: 3 }, pacedNote),
   ];
 }
 
-async function measureCalls(
-  world: World,
-  kind: "" | "Bare",
-  calls: number,
-  perSecond: number | null,
-): Promise<CallSide> {
+/** As many calls as possible, and then calls at a steady rate unless that is null. */
+async function measureCalls(world: World, kind: "" | "Bare", calls: number, perSecond: number | null) {
   await using answering = world.start();
   await using calling = world.start();
   const address = await answering.call("transport.ts", `listen${kind}`);
@@ -193,16 +169,11 @@ export async function measureSim(world: World): Promise<readonly Figure[]> {
   const events = of(({ events, cpuMs }) => (events / cpuMs) * 1_000);
   const eventsNote =
     "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.";
+  const ofSeed = of((each) => each.events / measured);
   const ofSim = figuresOf("sim");
   return [
     ofSim("seeds a minute of one core", "seeds/min", seeds, { atLeast: 1_000 }, note),
-    ofSim(
-      "events a seed",
-      "events",
-      of((each) => each.events / measured),
-      null,
-      "The goal for seeds a minute is set for about 2,000.",
-    ),
+    ofSim("events a seed", "events", ofSeed, null, "The goal for seeds a minute is set for about 2,000."),
     ofSim("events of simulated worlds", "events/s", events, { atLeast: 33_000 }, eventsNote),
   ];
 }

@@ -87,11 +87,11 @@ const proofs = "log/proofs.ts";
 const proofFigure = figuresOf("log-proof");
 
 export async function measureLogProof(world: World): Promise<readonly Figure[]> {
-  const trees: Tree[] = [];
-  for (const size of [1_000, 32_000, world.size(1_000_000, 64_000)])
-    trees.push({ size, folder: await prepareLog(world, size) });
-  const figures: Figure[] = [];
-  for (const tree of trees) figures.push(await measureProofs(world, tree, tree === trees.at(-1)));
+  const sizes = [1_000, 32_000, world.size(1_000_000, 64_000)];
+  const trees = await Array.fromAsync(sizes, async (size) => ({
+    ...{ size, folder: await prepareLog(world, size) },
+  }));
+  const figures = await Array.fromAsync(trees, (tree) => measureProofs(world, tree, tree === trees.at(-1)));
   figures.push(growthOf(figures, trees));
   return [...figures, ...(await measureMemory(world, trees))];
 }

@@ -19,7 +19,7 @@ import {
 import { sendAll, sendPaced } from "../load.ts";
 import { merchantOf } from "../parties.ts";
 import { prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
-import { captureAnswers, loadOf, makeRequests, type RequestPlan, type Server } from "../requests.ts";
+import { captureAnswers, loadOf, makeRequests, type Server } from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const connections = 16;
@@ -41,41 +41,31 @@ interface Combined extends Side {
   readonly server: Side;
 }
 
-export interface SearchedHome {
-  readonly home: string;
-  readonly products: number;
-  readonly rounds: number;
-  /** Queries of a round; the same number again warms up. */
-  readonly each: number;
-}
-
-export interface SearchFigures {
-  readonly p50: Figure;
-  readonly p99: Figure;
-  readonly throughput: Figure;
-}
-
 export async function measureSearch(world: World): Promise<readonly Figure[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
-  const sizes = { rounds: world.size(5, 1), each: world.size(600, 60) };
-  const { p50, throughput } = await measureSearchOf(world, node, {
-    home,
-    products: world.products,
-    ...sizes,
-  });
+  const sizes = { products: world.products, rounds: world.size(5, 1), each: world.size(600, 60) };
+  const [p50, _p99, throughput] = await measureSearchOf(world, node, { home, ...sizes });
   return [p50, throughput];
 }
 
-/** Measures searches of a node over a home with this many products. */
+/** Measures searches of a node over a home with so many products: p50, p99 and throughput. */
 export async function measureSearchOf(
   world: World,
   node: OpenNode,
-  { home, products, rounds: count, each }: SearchedHome,
-): Promise<SearchFigures> {
-  await using direct = await openDirect(world, home);
-  const queries = await planWith(direct, (count + 1) * each);
-  await using floor = await world.openBareServer(node, capturedPlans(queries.slice(0, each)));
+  of: {
+    readonly home: string;
+    readonly products: number;
+    readonly rounds: number;
+    /** Queries of a round; the same number again warms up. */
+    readonly each: number;
+  },
+): Promise<readonly [Figure, Figure, Figure]> {
+  const { home, products, rounds: count, each } = of;
+  await using opening = new AsyncDisposableStack();
+  const { direct, queries, floor } = await openFloor(world, opening, {
+    ...{ node, home, wanted: (count + 1) * each },
+  });
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
   const rounds = await warmedUp(count, {
     ours: (round) => askServer(node, node, some(round)),
@@ -85,35 +75,33 @@ export async function measureSearchOf(
   return searchFigures(rounds, products);
 }
 
-async function openDirect(world: World, home: string): Promise<Child> {
-  const direct = world.startFloor();
+/** SQLite, the bare server, and so many queries that the index and the plain tables answer alike. */
+async function openFloor(
+  world: World,
+  opening: AsyncDisposableStack,
+  of: { readonly node: OpenNode; readonly home: string; readonly wanted: number },
+) {
+  const direct = opening.use(world.startFloor());
   world.say("making plain tables of the index");
-  const paths = { index: join(home, "rows.db"), plain: world.path("plain.db") };
+  const paths = { index: join(of.home, "rows.db"), plain: world.path("plain.db") };
   await direct.call("floor/search.ts", "open", paths);
-  return direct;
-}
-
-function capturedPlans(queries: readonly Query[]): readonly RequestPlan[] {
-  return queries.slice(0, capturedAnswers).map(({ plan }) => plan);
-}
-
-/** Queries that the index and the plain tables answer alike. */
-function planWith(direct: Child, count: number): Promise<readonly Query[]> {
-  return planQueries(count, (bodies) => direct.call("floor/search.ts", "countRows", bodies));
+  const queries = await planQueries(of.wanted, (bodies) =>
+    direct.call("floor/search.ts", "countRows", bodies),
+  );
+  const captured = queries.slice(0, capturedAnswers).map(({ plan }) => plan);
+  return { direct, queries, captured, floor: opening.use(await world.openBareServer(of.node, captured)) };
 }
 
 /** The same searches of the nodes of two checkouts, many at once. */
 export const contestOfSearches: OpenContest = async ({ present, other, pairs, opening }) => {
   const [home, each, warmingTurns] = [await present.filledHome(), 150, 4];
-  const [ours, theirs] = [
-    opening.use(await present.openNode(home)),
-    opening.use(await other.openNode(await other.filledHome())),
-  ];
-  const direct = opening.use(await openDirect(present, home));
-  const queries = await planWith(direct, (pairs + warmingTurns) * each);
-  const floor = opening.use(await present.openBareServer(ours, capturedPlans(queries)));
+  const ours = opening.use(await present.openNode(home));
+  const theirs = opening.use(await other.openNode(await other.filledHome()));
+  const { direct, queries, captured, floor } = await openFloor(present, opening, {
+    ...{ node: ours, home, wanted: (pairs + warmingTurns) * each },
+  });
   // As many of theirs, so that both are equally warm.
-  await captureAnswers(theirs.baseUrl, theirs.caller, capturedPlans(queries));
+  await captureAnswers(theirs.baseUrl, theirs.caller, captured);
   const load = { plans: queries.map(({ plan }) => plan), each, connections };
   const bare = loadOf(ours, load)(floor);
   return {
@@ -172,7 +160,7 @@ function combine(direct: Side, server: Side): Combined {
   };
 }
 
-function searchFigures(rounds: Rounds<Side, Combined>, products: number): SearchFigures {
+function searchFigures(rounds: Rounds<Side, Combined>, products: number): readonly [Figure, Figure, Figure] {
   const figure = figuresOf("search");
   const parts = (pick: (part: Side) => number, digits: number) => {
     const of = (side: (floor: Combined) => Side) =>
@@ -186,18 +174,16 @@ function searchFigures(rounds: Rounds<Side, Combined>, products: number): Search
   };
   const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
   const rates = parts(({ rate }) => rate, 0);
-  return {
-    p50: latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),
-    p99: latency("p99", ({ p99Ms }) => p99Ms, 2, ""),
-    throughput: figure(
-      `throughput, ${connections} connections, ${what}`,
-      "answers/s",
-      compareBy<Side>(rounds, ({ rate }) => rate),
-      { atLeast: 0.7 },
-      `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
-        "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
-    ),
-  };
+  const rate = compareBy<Side>(rounds, (side) => side.rate);
+  const note =
+    `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
+    "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).";
+  const throughput = `throughput, ${connections} connections, ${what}`;
+  return [
+    latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),
+    latency("p99", ({ p99Ms }) => p99Ms, 2, ""),
+    figure(throughput, "answers/s", rate, { atLeast: 0.7 }, note),
+  ];
 }
 
 /** The result of each kind of query. */

@@ -23,6 +23,15 @@ export interface ProductRange {
   readonly count: number;
 }
 
+/** Products that follow one another, from a number on. */
+export function productRanges(from: number): (count: number) => ProductRange {
+  let next = from;
+  return (count) => {
+    next += count;
+    return { first: next - count, count };
+  };
+}
+
 export function productsIn({ first, count }: ProductRange): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, index) => productBytes(first + index));
 }

@@ -26,14 +26,6 @@ interface CallAnswer {
 /** Makes one call, and resolves with its answer. */
 type CallOnce = (command: CallCommand) => Promise<unknown>;
 
-/** What the calls took of the calling process. */
-export interface CallsResult extends Spent {
-  readonly perSecond: number;
-  /** Median and 99th percentile of one call; for a paced one measured from when it was due. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
 /** Maximum paced calls in flight: more accumulate only when a process was suspended, and would be refused. */
 const openMax = 4_096;
 const keyId = "k".repeat(43);
@@ -118,7 +110,7 @@ export async function connectBare(address: string): Promise<void> {
 }
 
 /** Makes as many calls as possible with so many callers, each of which waits for its answer. */
-export async function saturate(calls: number, callers: number): Promise<CallsResult> {
+export async function saturate(calls: number, callers: number) {
   const latenciesMs = new Float64Array(calls);
   const one = async (n: number): Promise<void> => {
     const sentMs = performance.now();
@@ -129,7 +121,7 @@ export async function saturate(calls: number, callers: number): Promise<CallsRes
 }
 
 /** Makes calls at a steady rate, whether or not answers come; while `openMax` are unanswered the next ones are late. */
-export async function pace(calls: number, perSecond: number): Promise<CallsResult> {
+export async function pace(calls: number, perSecond: number) {
   const latenciesMs = new Float64Array(calls);
   const startedMs = performance.now();
   const dueMs = (n: number): number => startedMs + (n * 1_000) / perSecond;
@@ -156,7 +148,8 @@ function assertAnswer(n: number, answer: unknown): void {
   if ((answer as Partial<CallAnswer>).n !== n) throw new Error(`call ${n} got another's answer`);
 }
 
-function resultOf(latenciesMs: Float64Array, { elapsedMs, cpu }: Spent): CallsResult {
+/** What the calls took of the calling process; a paced call is measured from when it was due. */
+function resultOf(latenciesMs: Float64Array, { elapsedMs, cpu }: Spent) {
   const perSecond = (latenciesMs.length / elapsedMs) * 1_000;
-  return { elapsedMs, cpu, perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
+  return { cpu, perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
 }

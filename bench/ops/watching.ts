@@ -5,7 +5,7 @@ import { Searches } from "../catalogue.ts";
 import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
 import { merchantOf } from "../parties.ts";
-import { preparePush, publish } from "../publishing.ts";
+import { preparePush, productRanges, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
 import type { Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
@@ -43,7 +43,7 @@ export async function measureWatching(filled: FilledNode): Promise<readonly Figu
   const { world, load, node } = filled;
   const { ops_url: opsUrl } = node.sandbox;
   const work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
-  const segments = new Segments(filled, work);
+  const segments = segmentsOf(filled, work);
   const pushId = await segments.warmUp();
   const push = { businessUuid: merchantOf(node.sandbox).uuid, pushId };
   const watched: Watched = { opsUrl, actor: await busiest(opsUrl), push };
@@ -130,47 +130,31 @@ async function busiest(opsUrl: string): Promise<string> {
   return `${first.kind}/${encodeURIComponent(first.id)}`;
 }
 
-/** Segments of work, each of as many searches and pushes. */
-class Segments {
-  readonly #filled: FilledNode;
-  readonly #work: { readonly searches: number; readonly pushes: number };
-  readonly #searches = new Searches();
-  #published: number;
-
-  constructor(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
-    this.#filled = filled;
-    this.#work = work;
-    this.#published = filled.products;
-  }
-
-  /** Returns the id of a push. */
-  async warmUp(): Promise<string> {
-    await this.take();
-    await this.take();
-    const prepared = await this.#prepare(1);
-    await publish(this.#filled.node, prepared);
-    return prepared.pushId;
-  }
-
-  async take(): Promise<Spent> {
-    const { node } = this.#filled;
-    const searches = await makeRequests(node.baseUrl, node.caller, this.#searches.next(this.#work.searches));
-    const pushes = await Array.fromAsync({ length: this.#work.pushes }, () => this.#prepare(batchOf));
-    await touch(this.#filled);
+/** Takes segments of work, each of as many searches and pushes; the warm-up returns the id of a push. */
+function segmentsOf(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
+  const { node, products } = filled;
+  const searches = new Searches();
+  const next = productRanges(products);
+  const prepare = (records: number) => preparePush(node.businessUrl, merchantOf(node.sandbox), next(records));
+  const take = async (): Promise<Spent> => {
+    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(work.searches));
+    const pushes = await Array.fromAsync({ length: work.pushes }, () => prepare(batchOf));
+    await touch(filled);
     const publishAll = async (): Promise<void> => {
       for (const each of pushes) await publish(node, each);
     };
     return await node.child.spend(() =>
-      Promise.all([sendAll(node.target, searches, connections), publishAll()]),
+      Promise.all([sendAll(node.target, requests, connections), publishAll()]),
     );
-  }
-
-  async #prepare(records: number) {
-    const { sandbox, businessUrl } = this.#filled.node;
-    const range = { first: this.#published, count: records };
-    this.#published += records;
-    return await preparePush(businessUrl, merchantOf(sandbox), range);
-  }
+  };
+  const warmUp = async (): Promise<string> => {
+    await take();
+    await take();
+    const prepared = await prepare(1);
+    await publish(node, prepared);
+    return prepared.pushId;
+  };
+  return { take, warmUp };
 }
 
 interface Watched {

@@ -11,6 +11,7 @@ import {
   inlineRecords,
   type ProductRange,
   preparePush,
+  productRanges,
   publish as publishAll,
   untilComplete,
 } from "../publishing.ts";
@@ -60,15 +61,6 @@ export async function measureValidate(world: World): Promise<readonly Figure[]> 
     await measure(inlineRecords, world.size(40, 2), few),
     await measure(world.size(batchRecords, 1_000), world.size(7, 1), many),
   ];
-}
-
-/** Products that follow one another, from a number on. */
-function productRanges(from: number): (count: number) => ProductRange {
-  let next = from;
-  return (count) => {
-    next += count;
-    return { first: next - count, count };
-  };
 }
 
 const smallCatalogue = 1_000;

@@ -30,14 +30,12 @@ export async function measureLogAppend(world: World): Promise<readonly Figure[]>
     return [];
   }
   try {
-    const figures: Figure[] = [];
-    for (const [writers, entries] of [
-      [16, world.size(2_000, 64)],
-      [256, world.size(20_000, 512)],
-      [1_024, world.size(40_000, 2_048)],
-    ] as const)
-      figures.push(...(await measureWriters(world, built.paths.append, { writers, entries })));
-    return figures;
+    const loads = [
+      { writers: 16, entries: world.size(2_000, 64) },
+      { writers: 256, entries: world.size(20_000, 512) },
+      { writers: 1_024, entries: world.size(40_000, 2_048) },
+    ];
+    return (await Array.fromAsync(loads, (load) => measureWriters(world, built.paths.append, load))).flat();
   } finally {
     await rm(built.folder, { recursive: true });
   }

@@ -13,8 +13,9 @@ import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sealPayload } from "../protocol/seal.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
-import { inLanes } from "./lanes.ts";
 import { introduce } from "./parties.ts";
+import { running } from "./serve.ts";
+import { inLanes } from "./work.ts";
 
 export const adsOfCampaign = 100;
 const subjects = "trail winter leather canvas summer cotton travel office garden city".split(" ");
@@ -34,7 +35,8 @@ const atOnce = 16;
 const pricesCount = 20;
 
 /** Publishes `campaigns` campaigns with a hundred ads each. Resolves once all of them are in the node's book. */
-export async function publishAds(services: NodeServices, campaigns: number): Promise<void> {
+export async function publishAds(campaigns: number): Promise<void> {
+  const { services } = running();
   const before = services.register.ads.size;
   await inLanes(atOnce, campaigns, (n) => publishCampaign(services, n));
   // The last ads are in the register a moment after their campaign has them.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Contest, hold } from "./against.ts";
-import type { Cost } from "./child.ts";
+import type { Cost } from "./work.ts";
 
 /** A contest of fixed costs in microseconds, which notes who was asked for which turn. */
 function contestOf(present: Cost, other: Cost): { readonly contest: Contest; readonly asked: string[] } {
@@ -13,7 +13,6 @@ function contestOf(present: Cost, other: Cost): { readonly contest: Contest; rea
   const contest = {
     ...{ name: "a fetch", warmingTurns: 2 },
     ...{ present: side("present", present), other: side("other", other), floor: side("floor", floor) },
-    [Symbol.asyncDispose]: async () => {},
   };
   return { contest, asked };
 }

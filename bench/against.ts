@@ -8,12 +8,13 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../tools/process.ts";
-import type { Cost } from "./child.ts";
 import { median, tableOf } from "./figures.ts";
 import { type CostPair, type Slowdown, slowdownOf, spreadOf, toleratedSlowdown } from "./slowdown.ts";
+import type { Cost } from "./work.ts";
+import type { World } from "./world.ts";
 
 /** An operation of two checkouts and of the floor, measured whenever it is asked for. */
-export interface Contest extends AsyncDisposable {
+export interface Contest {
   readonly name: string;
   /** Turns after the last that warm up, so that the code of all is compiled before the first counts. */
   readonly warmingTurns: number;
@@ -21,6 +22,14 @@ export interface Contest extends AsyncDisposable {
   other(turn: number): Promise<Cost>;
   floor(turn: number): Promise<Pick<Cost, "micros">>;
 }
+
+/** Opens a contest of so many pairs; what it opens for that belongs to the stack. */
+export type OpenContest = (of: {
+  readonly present: World;
+  readonly other: World;
+  readonly pairs: number;
+  readonly opening: AsyncDisposableStack;
+}) => Promise<Contest>;
 
 const run = promisify(execFile);
 
@@ -48,14 +57,13 @@ interface Pair {
   readonly floor: Pick<Cost, "micros">;
 }
 
-export interface ContestResult {
-  readonly name: string;
+export interface Verdict {
   readonly isAlarm: boolean;
   readonly text: string;
 }
 
 /** Measures the pairs of a contest, and judges them. */
-export async function hold(contest: Contest, pairs: number): Promise<ContestResult> {
+export async function hold(contest: Contest, pairs: number): Promise<Verdict> {
   for (let warming = 0; warming < contest.warmingTurns; warming += 1)
     await takePair(contest, pairs + warming);
   const machineBefore = await machineTimes();
@@ -80,7 +88,7 @@ const costs = [
   ["processor, all threads", "allMicros"],
 ] as const;
 
-function judge(name: string, pairs: readonly Pair[], noise: string): ContestResult {
+function judge(name: string, pairs: readonly Pair[], noise: string): Verdict {
   const judged = costs.map(([what, key]) => {
     const values: readonly CostPair[] = pairs.map(({ present, other }) => ({
       ...{ present: present[key], other: other[key] },
@@ -105,7 +113,7 @@ function judge(name: string, pairs: readonly Pair[], noise: string): ContestResu
     `Times the floor's elapsed time: present ${floor("present")}, other ${floor("other")}.`,
     noise,
   ].join("\n");
-  return { name, isAlarm: judged.some(({ slowdown }) => slowdown.isAlarm), text };
+  return { isAlarm: judged.some(({ slowdown }) => slowdown.isAlarm), text };
 }
 
 function slowdownText({ median: middle, low, high, isAlarm }: Slowdown): string {

@@ -5,7 +5,38 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { root, type StartedProcess, startProcess } from "../tools/process.ts";
-import { type CpuTimes, cpuBetween, type Spent } from "./answer-parent.ts";
+import { type Spent, spend } from "./work.ts";
+
+/** The modules of which a child runs functions, by their paths below bench/. Tests add those that they have. */
+export interface Modules {
+  readonly "actors/program.ts": typeof import("./actors/program.ts");
+  readonly "ads-book.ts": typeof import("./ads-book.ts");
+  readonly "floor/ads.ts": typeof import("./floor/ads.ts");
+  readonly "floor/engines.ts": typeof import("./floor/engines.ts");
+  readonly "floor/fenced-commits.ts": typeof import("./floor/fenced-commits.ts");
+  readonly "floor/push.ts": typeof import("./floor/push.ts");
+  readonly "floor/search.ts": typeof import("./floor/search.ts");
+  readonly "floor/serve.ts": typeof import("./floor/serve.ts");
+  readonly "floor/synced-file.ts": typeof import("./floor/synced-file.ts");
+  readonly "log/append.ts": typeof import("./log/append.ts");
+  readonly "log/proofs.ts": typeof import("./log/proofs.ts");
+  readonly "node-surfaces.ts": typeof import("./node-surfaces.ts");
+  readonly "ops/fill-ledgers.ts": typeof import("./ops/fill-ledgers.ts");
+  readonly "receipts/reads.ts": typeof import("./receipts/reads.ts");
+  readonly "serve.ts": typeof import("./serve.ts");
+  readonly "sim/seeds.ts": typeof import("./sim/seeds.ts");
+  readonly "storm/hostile.ts": typeof import("./storm/hostile.ts");
+  readonly "transport.ts": typeof import("./transport.ts");
+  readonly "work.ts": typeof import("./work.ts");
+}
+export type ModulePath = keyof Modules;
+export type FunctionOf<Path extends ModulePath> = keyof Modules[Path] & string;
+type ArgsOf<F> = F extends (...args: infer Args) => unknown ? Args : never;
+type ResultOf<F> = F extends (...args: never) => infer Result ? Awaited<Result> : never;
+export type CallArgs<Path extends ModulePath, Name extends FunctionOf<Path>> = ArgsOf<Modules[Path][Name]>;
+export type CallResult<Path extends ModulePath, Name extends FunctionOf<Path>> = ResultOf<
+  Modules[Path][Name]
+>;
 
 /** A child's answer to a call, or its error. */
 interface Reply {
@@ -15,12 +46,12 @@ interface Reply {
 }
 
 export interface ChildOptions {
-  /** Folder into which the child writes a CPU profile when it ends; null for no profile. */
-  readonly profileTo: string | null;
+  /** Folder into which the child writes a CPU profile when it ends; by default none is written. */
+  readonly profileTo?: string | null;
   /** Additional options for Node. */
   readonly nodeOptions?: readonly string[];
-  /** The checkout whose program it runs; by default this one. */
-  readonly tree?: string;
+  /** The checkout whose modules it runs; by default this one. */
+  readonly tree?: string | null;
 }
 
 /** How long a child may take to end on its own. */
@@ -31,54 +62,49 @@ export class Child implements AsyncDisposable {
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #lastCall = 0;
 
-  private constructor(started: StartedProcess, path: string) {
-    this.#started = started;
-    void started.ended.then(({ code, signal, error }) =>
-      this.#failAll(error ?? new Error(`${path} ended (${signal ?? code}) before it answered`)),
-    );
-    started.child.on("message", (message) => this.#take(message as Reply));
-  }
-
-  /** Starts a program (a path below bench/) that answers calls with {@link answerParent}. */
-  static start(path: string, { profileTo, nodeOptions = [], tree = root }: ChildOptions): Child {
+  constructor({ profileTo = null, nodeOptions = [], tree }: ChildOptions = {}) {
     const profiling = profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
-    const program = join(tree, "bench", path);
-    const started = startProcess(process.execPath, [...profiling, ...nodeOptions, program], {
-      ...{ cwd: tree, stdio: ["ignore", "inherit", "inherit", "ipc"] },
+    const cwd = tree ?? root;
+    const args = [...profiling, ...nodeOptions, join(cwd, "bench/program.ts")];
+    this.#started = startProcess(process.execPath, args, {
+      ...{ cwd, stdio: ["ignore", "inherit", "inherit", "ipc"] },
     });
-    return new Child(started, path);
+    void this.#started.ended.then(({ code, signal, error }) => {
+      for (const call of this.#calls.values())
+        call.reject(error ?? new Error(`A child ended (${signal ?? code}) before it answered.`));
+      this.#calls.clear();
+    });
+    this.#started.child.on("message", (message) => this.#take(message as Reply));
   }
 
-  /** Calls a function of the child. The type of the result is not checked: the child's program determines it. */
-  call<T>(name: string, params: unknown = null): Promise<T> {
+  /** Calls a function that a module exports; what it is given and what it returns are copied. */
+  call<Path extends ModulePath, Name extends FunctionOf<Path>>(
+    path: Path,
+    name: Name,
+    ...args: CallArgs<Path, Name>
+  ): Promise<CallResult<Path, Name>> {
     this.#lastCall += 1;
     const id = this.#lastCall;
     const call = Promise.withResolvers<unknown>();
     this.#calls.set(id, call);
-    this.#started.child.send({ id, name, params }, (error) => {
+    this.#started.child.send({ id, path, name, args }, (error) => {
       if (error === null) return;
       this.#calls.delete(id);
       call.reject(error);
     });
-    return call.promise as Promise<T>;
+    return call.promise as Promise<CallResult<Path, Name>>;
   }
 
-  /** Current resident memory in bytes; null where the system does not report it. */
-  residentBytes(): Promise<number | null> {
-    return this.#memoryBytes("VmRSS");
+  /** What work takes, in time and in processor time of this child. */
+  spend<T>(work: () => Promise<T>): Promise<Spent & { readonly result: T }> {
+    return spend(work, () => this.call("work.ts", "cpuTimes"));
   }
 
-  /** Resident memory that is not file content: the part that cannot be reclaimed while the process needs it. */
-  ownBytes(): Promise<number | null> {
-    return this.#memoryBytes("RssAnon");
-  }
-
-  /** Peak resident memory, as in {@link residentBytes}. */
-  highestResidentBytes(): Promise<number | null> {
-    return this.#memoryBytes("VmHWM");
-  }
-
-  async #memoryBytes(line: "VmRSS" | "RssAnon" | "VmHWM"): Promise<number | null> {
+  /**
+   * Bytes of its memory, now or at their peak; null where the system does not report them. `RssAnon` is not file content: the part that
+   * cannot be reclaimed while the process needs it.
+   */
+  async memoryBytes(line: "VmRSS" | "RssAnon" | "VmHWM"): Promise<number | null> {
     const kilobytes = await readFile(`/proc/${this.#started.child.pid}/status`, "utf8").then(
       (status) => new RegExp(`^${line}:\\s+(\\d+) kB$`, "m").exec(status)?.[1],
       () => undefined,
@@ -106,36 +132,6 @@ export class Child implements AsyncDisposable {
     if (reply.error === undefined) call?.resolve(reply.result);
     else call?.reject(new Error(reply.error));
   }
-
-  #failAll(error: Error): void {
-    for (const call of this.#calls.values()) call.reject(error);
-    this.#calls.clear();
-  }
-}
-
-/** What something takes, in time and in processor time of a child, which answers `cpuTimes`. */
-export async function spend<T>(
-  child: Child,
-  work: () => Promise<T>,
-): Promise<Spent & { readonly result: T }> {
-  const before = await child.call<CpuTimes>("cpuTimes");
-  const startedMs = performance.now();
-  const result = await work();
-  const elapsedMs = performance.now() - startedMs;
-  return { result, elapsedMs, cpu: cpuBetween(before, await child.call<CpuTimes>("cpuTimes")) };
-}
-
-/** What one operation cost: elapsed time, and processor time of the main thread and of all. */
-export interface Cost {
-  readonly micros: number;
-  readonly mainMicros: number;
-  readonly allMicros: number;
-}
-
-/** What each of so many operations cost. */
-export function costOf({ elapsedMs, cpu }: Spent, operations: number): Cost {
-  const microsOf = (ms: number): number => (ms * 1_000) / operations;
-  return { micros: microsOf(elapsedMs), mainMicros: microsOf(cpu.mainMs), allMicros: microsOf(cpu.allMs) };
 }
 
 export const memorySampleMs = 10;
@@ -144,11 +140,11 @@ export const memorySampleMs = 10;
 export function watchMemory(child: Child): { stop(): Promise<number | null> } {
   let stopped = false;
   const watch = async (): Promise<number | null> => {
-    const before = await child.residentBytes();
+    const before = await child.memoryBytes("VmRSS");
     if (before === null) return null;
     let highest = before;
     while (!stopped) {
-      highest = Math.max(highest, (await child.residentBytes()) ?? 0);
+      highest = Math.max(highest, (await child.memoryBytes("VmRSS")) ?? 0);
       await delay(memorySampleMs);
     }
     return highest - before;

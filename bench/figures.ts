@@ -47,25 +47,34 @@ export function figuresOf(section: string) {
 
 export type Rounds<Ours, Floor = Ours> = readonly { readonly ours: Ours; readonly floor: Floor }[];
 
+/** How the two sides of a round are measured. */
+export interface Sides<Ours, Floor = Ours> {
+  readonly ours: (round: number) => Promise<Ours>;
+  readonly floor: (round: number) => Promise<Floor>;
+}
+
 /** Takes `count` rounds, alternating between ours first and the floor first. */
 export async function takeRounds<Ours, Floor>(
   count: number,
-  sides: {
-    readonly ours: (round: number) => Promise<Ours>;
-    readonly floor: (round: number) => Promise<Floor>;
-  },
+  sides: Sides<Ours, Floor>,
 ): Promise<Rounds<Ours, Floor>> {
   const rounds: { ours: Ours; floor: Floor }[] = [];
   for (let round = 0; round < count; round += 1) {
-    if (round % 2 === 0) {
-      const ours = await sides.ours(round);
-      rounds.push({ ours, floor: await sides.floor(round) });
-    } else {
-      const floor = await sides.floor(round);
-      rounds.push({ ours: await sides.ours(round), floor });
-    }
+    const early = round % 2 === 0 ? null : { floor: await sides.floor(round) };
+    const ours = await sides.ours(round);
+    rounds.push({ ours, ...(early ?? { floor: await sides.floor(round) }) });
   }
   return rounds;
+}
+
+/** The same once the round after the last has warmed both sides up. */
+export async function warmedUp<Ours, Floor>(
+  count: number,
+  sides: Sides<Ours, Floor>,
+): Promise<Rounds<Ours, Floor>> {
+  await sides.ours(count);
+  await sides.floor(count);
+  return await takeRounds(count, sides);
 }
 
 /** Medians over rounds. */
@@ -97,14 +106,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The value below which a `share` (0 to 1) of the sorted values fall. */
-export function quantile(sorted: Float64Array, share: number): number {
+/** The value below which a `share` (0 to 1) of the values fall. */
+export function quantile(values: Iterable<number>, share: number): number {
+  const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 /** Where the middle half of the rounds' ratios are. */
 export function middleHalf(rounds: Rounds<number>, digits: number): string {
-  const ratios = Float64Array.from(rounds, ({ ours, floor }) => ours / floor).sort();
+  const ratios = rounds.map(({ ours, floor }) => ours / floor);
   return `${quantile(ratios, 0.25).toFixed(digits)} to ${quantile(ratios, 0.75).toFixed(digits)}`;
 }
 

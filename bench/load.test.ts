@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { AnswerReader, type LoadTarget, sendAll, sendOne } from "./load.ts";
+import { AnswerReader, type LoadTarget, sendAll, sendOne, sendPaced } from "./load.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -51,18 +51,35 @@ describe("load", () => {
       response.setHeader("content-length", 5).end("12345");
     });
     const asked = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    const result = await sendAll(target, asked.map(get), 4);
+    const { latenciesMs } = await sendAll(target, asked.map(get), 4);
     expect(paths.toSorted()).toEqual(asked.toSorted());
-    expect(result).toMatchObject({ requests: 50 });
-    expect(result.latenciesMs).toEqual(result.latenciesMs.toSorted());
+    expect(latenciesMs).toHaveLength(50);
+    expect(latenciesMs.every((ms) => ms > 0)).toBe(true);
   });
 
   it("fails at an answer other than 200", async () => {
     const target = await serve((_request, response) => {
       response.writeHead(503, { "content-length": 4 }).end("away");
     });
-    await expect(sendAll(target, [get("/")], 1)).rejects.toThrow("answer: 503 away");
-    expect(await sendOne(target, get("/"))).toEqual({ status: 503, body: "away" });
+    await expect(sendAll(target, [get("/")], 1)).rejects.toThrow("GET / HTTP/1.1: 503 away");
+    expect(await sendOne(target, get("/"))).toMatchObject({ status: 503, body: "away" });
+  });
+
+  it("sends at a steady rate, and those that follow one another one at a time", async () => {
+    let [underWay, most] = [0, 0];
+    const target = await serve((_request, response) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      setImmediate(() => {
+        underWay -= 1;
+        response.setHeader("content-length", 0).end();
+      });
+    });
+    const after = {};
+    const requests = Array.from({ length: 20 }, () => ({ target, bytes: get("/"), after }));
+    expect(await sendPaced(requests, 10_000)).toHaveLength(20);
+    expect(most).toBe(1);
+    expect(await sendPaced(requests, 10_000, AbortSignal.abort())).toEqual([]);
   });
 
   it("fails when the connection ends before the answer", async () => {

@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { inLanes, msOf } from "./lanes.ts";
+import { inLanes, msOf } from "./work.ts";
 
 export interface LoadTarget {
   readonly host: string;
@@ -11,9 +11,8 @@ export interface LoadTarget {
 }
 
 export interface LoadResult {
-  readonly requests: number;
   readonly elapsedMs: number;
-  /** Milliseconds of each answer, ascending. */
+  /** Milliseconds of each answer, in the order of the requests. */
   readonly latenciesMs: Float64Array;
 }
 
@@ -26,82 +25,110 @@ export async function sendAll(
   note: (answer: ReceivedAnswer, index: number) => void = () => {},
 ): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length);
-  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)));
-  const exchange = async (index: number, lane: number): Promise<void> => {
+  using pool = new Pool();
+  await pool.open(target, connections);
+  const exchange = async (index: number): Promise<void> => {
     const sentMs = performance.now();
-    const answer = await (open[lane] as Connection).exchange(requests[index] ?? new Uint8Array());
+    const answer = await pool.exchange({ target, bytes: requests[index] ?? new Uint8Array() });
     latenciesMs[index] = performance.now() - sentMs;
-    if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
     note(answer, index);
   };
-  try {
-    const elapsedMs = await msOf(() => inLanes(connections, requests.length, exchange));
-    return { requests: requests.length, elapsedMs, latenciesMs: latenciesMs.sort() };
-  } finally {
-    for (const connection of open) connection.close();
-  }
+  const elapsedMs = await msOf(() => inLanes(connections, requests.length, exchange));
+  return { elapsedMs, latenciesMs };
 }
 
-/** Sends one request and returns the whole answer. */
-export async function sendOne(target: LoadTarget, request: Uint8Array): Promise<WholeAnswer> {
+/** Sends one request over a connection of its own, and returns the whole answer. */
+export async function sendOne(
+  target: LoadTarget,
+  request: Uint8Array,
+): Promise<WholeAnswer & { readonly tookMs: number }> {
+  const startedMs = performance.now();
   const connection = await Connection.open(target);
   try {
     const answer = await connection.exchange(request);
-    return { status: answer.status, body: answer.body() };
+    return { status: answer.status, body: answer.body(), tookMs: performance.now() - startedMs };
   } finally {
     connection.close();
   }
 }
 
-export interface PacedSearches {
+/** A request and where it is sent. */
+export interface Addressed {
   readonly target: LoadTarget;
-  readonly requests: readonly Uint8Array[];
-  readonly perSecond: number;
-  /** No further search is sent once it is aborted. */
-  readonly until: AbortSignal | null;
+  readonly bytes: Uint8Array;
+  /** Requests with the same one follow one another. */
+  readonly after?: object;
 }
 
 /**
- * Sends searches at a steady rate, whether or not the earlier ones are answered. A search that had to wait counts from when it
- * was due, so that a server that stands still for a while cannot hide it. Returns the milliseconds of each answer, ascending;
- * rejects at the first answer that is not 200.
+ * Sends requests at a steady rate, whether or not the earlier ones are answered, until all are sent or `until` is aborted. One that
+ * had to wait counts from when it was due, so that a server that stands still for a while cannot hide it. Returns the milliseconds of
+ * each answer, in the order of the requests; rejects if an answer is not 200.
  */
-export async function sendPaced({
-  target,
-  requests,
-  perSecond,
-  until,
-}: PacedSearches): Promise<Float64Array> {
-  const free: Connection[] = [];
-  const open: Connection[] = [];
-  const tookMs: number[] = [];
+export async function sendPaced(
+  requests: readonly Addressed[],
+  perSecond: number,
+  until: AbortSignal | null = null,
+): Promise<readonly number[]> {
+  using pool = new Pool();
+  const last = new Map<object, Promise<unknown>>();
   const startedMs = performance.now();
-  const one = async (request: Uint8Array, dueMs: number): Promise<void> => {
-    let connection = free.pop();
-    if (connection === undefined) {
-      connection = await Connection.open(target);
-      open.push(connection);
+  const sent: Promise<number>[] = [];
+  for (const [index, request] of requests.entries()) {
+    const dueMs = startedMs + (index * 1_000) / perSecond;
+    await delay(Math.max(0, dueMs - performance.now()));
+    if (until?.aborted === true) break;
+    const { after = request } = request;
+    const each = Promise.resolve(last.get(after))
+      .then(() => pool.exchange(request))
+      .then(() => performance.now() - dueMs);
+    // Reported below, once all are sent.
+    each.catch(() => {});
+    last.set(after, each);
+    sent.push(each);
+  }
+  return await Promise.all(sent);
+}
+
+/** Connections to any servers, opened as they are needed and used again. */
+export class Pool implements Disposable {
+  readonly #free = new Map<string, Connection[]>();
+  readonly #open: Connection[] = [];
+
+  /** Opens connections before they are needed. */
+  async open(target: LoadTarget, count: number): Promise<void> {
+    const opening = Array.from({ length: count }, () => this.#connect(target));
+    this.#freeTo(target).push(...(await Promise.all(opening)));
+  }
+
+  /** Rejects if the answer is not 200. */
+  async exchange({ target, bytes }: Addressed): Promise<ReceivedAnswer> {
+    const free = this.#freeTo(target);
+    const connection = free.pop() ?? (await this.#connect(target));
+    const answer = await connection.exchange(bytes);
+    if (answer.status !== 200) {
+      const [line = ""] = Buffer.from(bytes).toString("latin1").split("\r\n", 1);
+      throw refused(line, { status: answer.status, body: answer.body() });
     }
-    const answer = await connection.exchange(request);
-    tookMs.push(performance.now() - dueMs);
-    if (answer.status !== 200) throw refused("answer", { status: answer.status, body: answer.body() });
     free.push(connection);
-  };
-  const sent: Promise<void>[] = [];
-  try {
-    for (const [index, request] of requests.entries()) {
-      const dueMs = startedMs + (index * 1_000) / perSecond;
-      await delay(Math.max(0, dueMs - performance.now()));
-      if (until?.aborted === true) break;
-      const each = one(request, dueMs);
-      // Reported below, once all are sent.
-      each.catch(() => {});
-      sent.push(each);
-    }
-    await Promise.all(sent);
-    return Float64Array.from(tookMs).sort();
-  } finally {
-    for (const connection of open) connection.close();
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    for (const connection of this.#open) connection.close();
+  }
+
+  async #connect(target: LoadTarget): Promise<Connection> {
+    const connection = await Connection.open(target);
+    this.#open.push(connection);
+    return connection;
+  }
+
+  #freeTo({ host, port }: LoadTarget): Connection[] {
+    const name = `${host}:${port}`;
+    const free = this.#free.get(name) ?? [];
+    this.#free.set(name, free);
+    return free;
   }
 }
 
@@ -128,7 +155,7 @@ const headBytesMax = 64 * 1024;
 export class Connection {
   readonly #socket: Socket;
   readonly #reader = new AnswerReader();
-  #waiting: { resolve: (answer: ReceivedAnswer) => void; reject: (error: Error) => void } | null = null;
+  #waiting: PromiseWithResolvers<ReceivedAnswer> | null = null;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -151,10 +178,9 @@ export class Connection {
   }
 
   exchange(request: Uint8Array): Promise<ReceivedAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-      this.#socket.write(request);
-    });
+    this.#waiting = Promise.withResolvers<ReceivedAnswer>();
+    this.#socket.write(request);
+    return this.#waiting.promise;
   }
 
   close(): void {

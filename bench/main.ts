@@ -50,7 +50,8 @@ async function compareWith(
   const [present, other] = [worldIn(folder, few, null), worldIn(join(tree, ".bench"), theirs, tree)];
   let alarms = 0;
   for (const open of names.flatMap((name) => contests[name])) {
-    await using contest = await open(present, other, pairs);
+    await using opening = new AsyncDisposableStack();
+    const contest = await open({ present, other, pairs, opening });
     present.say(contest.name);
     const { isAlarm, text } = await hold(contest, pairs);
     if (isAlarm) alarms += 1;

@@ -1,31 +1,39 @@
-// Surfaces of a running node that the benchmark opens beside its own, to compare with them or to show more of them than a node does.
+// In the process of a running node (serve.ts): surfaces that the benchmark opens beside the node's own, to compare with them or to show more of them than a node does.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { pino } from "pino";
 import { ledgerRef } from "../actors/messages/refs.ts";
 import { createToolSessions, toolSessionLimits } from "../api/tool-server/tool-sessions.ts";
 import { publicReadsOf } from "../node/public-reads.ts";
-import type { RunningNode } from "../node/start.ts";
 import { buildSurfaces } from "../node/surfaces.ts";
 import { liveTimingDefault } from "../ops/live.ts";
 import type { PriceList } from "../protocol/price-list.ts";
 import type { VerifyRequest } from "../protocol/wire/verify.ts";
 import { type Allowance, createAllowance } from "../service/allowance.ts";
 import { bodyText } from "../service/answer.ts";
-import { heldBytes } from "./answer-parent.ts";
+import { running } from "./serve.ts";
+import { heldBytes } from "./work.ts";
 
 const host = "127.0.0.1";
 
 type BuildParameters = Parameters<typeof buildSurfaces>;
 
-/** Surfaces that log nothing. */
-function silentSurfaces(
-  { services, urls }: RunningNode,
+const closing = new AsyncDisposableStack();
+
+export function close(): Promise<void> {
+  return closing.disposeAsync();
+}
+
+/** Opens one of surfaces that log nothing, and returns its port. */
+async function openSurface(
+  name: keyof ReturnType<typeof buildSurfaces>,
   changed: Partial<BuildParameters[0]>,
   options: BuildParameters[2],
   hosts: string[] = [],
-) {
+): Promise<number> {
+  const { services, urls } = running();
   const built = buildSurfaces(
     { ...services, ...changed },
     {
@@ -34,24 +42,9 @@ function silentSurfaces(
     },
     options,
   );
-  return {
-    built,
-    /** Starts to listen with one of them, and returns its port. */
-    listen: async (name: keyof typeof built): Promise<number> => {
-      await built[name].listen({ host, port: 0 });
-      return (built[name].server.address() as AddressInfo).port;
-    },
-    close: async (): Promise<void> => {
-      await Promise.all(Object.values(built).map((each) => each.close()));
-    },
-  };
-}
-
-export interface AllowanceSurfaces extends AsyncDisposable {
-  /** Ports of the retrieval surface that takes payment, and of the one that does not. */
-  readonly ports: { readonly paid: number; readonly free: number };
-  /** How many answers were paid for until now. Throws if the ledger lent nothing for them. */
-  paid(): Promise<number>;
+  closing.defer(async () => void (await Promise.all(Object.values(built).map((each) => each.close()))));
+  await built[name].listen({ host, port: 0 });
+  return (built[name].server.address() as AddressInfo).port;
 }
 
 const search = { products: 1, business_files: 1, events: 1, jobs: 1, updates: 1 };
@@ -62,18 +55,23 @@ const prices: PriceList = {
 /** More than any run spends. */
 const money = 1_000_000_000_000;
 
-/** Two surfaces that differ only in whether an answer is paid for out of a prepaid allowance. */
-export async function openAllowanceSurfaces(node: RunningNode, company: string): Promise<AllowanceSurfaces> {
-  const { services } = node;
-  const { actors, config, clock, elapsedMs } = services;
-  const ledger = ledgerRef(company);
-  await actors.ask(ledger, {
+let paid = 0;
+
+/**
+ * Opens two surfaces that differ only in whether an answer is paid for out of a company's prepaid allowance, and returns their
+ * ports.
+ */
+export async function openAllowance(
+  company: string,
+): Promise<{ readonly paid: number; readonly free: number }> {
+  const { actors, config, clock, elapsedMs, lease } = running().services;
+  await actors.ask(ledgerRef(company), {
     ...{ type: "money.enter", entry_id: "bench", kind: "top_up", amount: money },
     ...{ currency: "EUR", by: "bench", reason: "bench" },
   });
-  const holder = () => `${config.region}/${services.lease() ?? "none"}`;
+  const holder = () => `${config.region}/${lease() ?? "none"}`;
   const allowance = createAllowance({ actors, prices: () => prices, holder, clock, elapsedMs });
-  let paid = 0;
+  closing.defer(() => allowance.giveBack("all"));
   const counted: Allowance = {
     ...allowance,
     pay: (payer, priced) => {
@@ -81,76 +79,63 @@ export async function openAllowanceSurfaces(node: RunningNode, company: string):
       return allowance.pay(payer, priced);
     },
   };
-  const [paying, free] = [counted, null].map((each) =>
-    silentSurfaces(node, { allowance: each }, { hosts: null }),
-  );
-  if (paying === undefined || free === undefined) throw new Error("there are two surfaces");
   return {
-    ports: { paid: await paying.listen("retrieval"), free: await free.listen("retrieval") },
-    paid: async () => {
-      const report = await actors.ask(ledger, { type: "ledger.read" });
-      if (paid > 0 && (report?.reserved ?? 0) === 0) throw new Error("the ledger lent nothing");
-      return paid;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await allowance.giveBack("all");
-      await Promise.all([paying.close(), free.close()]);
-    },
+    paid: await openSurface("retrieval", { allowance: counted }, { hosts: null }),
+    free: await openSurface("retrieval", { allowance: null }, { hosts: null }),
   };
 }
 
-export interface ToolSurfaces extends AsyncDisposable {
-  readonly ports: { readonly tools: number; readonly bare: number };
-  /** How many sessions are open, and the bytes in use once what nobody needs has been collected. */
-  held(): { readonly sessions: number; readonly bytes: number };
+/** How many answers were paid for until now. Throws if the ledger lent nothing for them. */
+export async function paidAnswers(company: string): Promise<number> {
+  const report = await running().services.actors.ask(ledgerRef(company), { type: "ledger.read" });
+  if (paid > 0 && (report?.reserved ?? 0) === 0) throw new Error("the ledger lent nothing");
+  return paid;
 }
 
+let sessions: ReturnType<typeof createToolSessions> | null = null;
+
 /**
- * The hosted tool server, and a bare HTTP server in the same process that does the same verification and nothing else: it trusts
- * everybody, checks no request, and bounds nothing.
+ * Opens the hosted tool server, and a bare HTTP server in the same process that does the same verification and nothing else: it
+ * trusts everybody, checks no request, and bounds nothing. Returns their ports.
  */
-export async function openToolSurfaces(node: RunningNode): Promise<ToolSurfaces> {
-  const { services, urls } = node;
+export async function openTools(): Promise<{ readonly tools: number; readonly bare: number }> {
+  const { services, urls } = running();
   // One address opens them all.
   const limits = { ...toolSessionLimits, perAddressMax: Number.POSITIVE_INFINITY };
-  const sessions = createToolSessions(services.elapsedMs, limits);
-  const surfaces = silentSurfaces(node, {}, { hosts: null, toolSessions: sessions, toolOpenings: null });
+  sessions = createToolSessions(services.elapsedMs, limits);
   const { verify } = publicReadsOf(services, urls.verify_url);
   const bare = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
+    const body = await buffer(request);
     const outcome = await verify(JSON.parse(body.toString("utf8")) as VerifyRequest, body);
     const text = Buffer.from(outcome.kind === "answer" ? bodyText(outcome.body) : "");
     const status = outcome.kind === "answer" ? outcome.status : outcome.problem.status;
     response.writeHead(status, { "content-type": "application/json", "content-length": text.length });
     response.end(text);
   });
+  closing.defer(() => {
+    bare.close();
+    bare.closeAllConnections();
+  });
   await new Promise<void>((resolve) => bare.listen(0, host, resolve));
   return {
-    ports: { tools: await surfaces.listen("tools"), bare: (bare.address() as AddressInfo).port },
-    held: () => ({ sessions: sessions.count, bytes: heldBytes() }),
-    [Symbol.asyncDispose]: async () => {
-      bare.close();
-      bare.closeAllConnections();
-      await surfaces.close();
-    },
+    tools: await openSurface("tools", {}, { hosts: null, toolSessions: sessions, toolOpenings: null }),
+    bare: (bare.address() as AddressInfo).port,
   };
 }
 
-export interface QuickSurface extends AsyncDisposable {
-  readonly url: string;
+/** How many sessions are open, and the bytes in use once what nobody needs has been collected. */
+export function heldByTools(): { readonly sessions: number; readonly bytes: number } {
+  return { sessions: sessions?.count ?? 0, bytes: heldBytes() };
 }
 
 /**
- * An operators' surface whose views follow far more often than once a second, so that a minute shows what thousands of updates
- * leave behind. Its clock stands still, so that counting seems to take no time and is done for each view.
+ * Opens an operators' surface whose views follow far more often than once a second, so that a minute shows what thousands of updates
+ * leave behind, and returns its address. Its clock stands still, so that counting seems to take no time and is done for each view.
  */
-export async function openQuickSurface(node: RunningNode, everyMs: number): Promise<QuickSurface> {
+export async function openQuickSurface(everyMs: number): Promise<string> {
   const hosts: string[] = [];
   const live = { ...liveTimingDefault, everyMs };
-  const surfaces = silentSurfaces(node, { elapsedMs: () => 0 }, { live }, hosts);
-  const port = await surfaces.listen("ops");
+  const port = await openSurface("ops", { elapsedMs: () => 0 }, { live }, hosts);
   hosts.push(`${host}:${port}`);
-  return { url: `http://${host}:${port}`, [Symbol.asyncDispose]: surfaces.close };
+  return `http://${host}:${port}`;
 }

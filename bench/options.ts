@@ -66,12 +66,9 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     },
   });
   const named = values.only?.split(",") ?? sectionNames.filter((name) => !onlyNamed.includes(name));
-  const sections = named.map((name) => {
-    const known = sectionNames.find((each) => each === name);
-    if (known === undefined)
-      throw new Error(`There is no section ${name}. Sections are ${sectionNames.join(", ")}.`);
-    return known;
-  });
+  const sections = named.map((name) =>
+    oneOf(sectionNames, name, `There is no section ${name}. Sections are ${sectionNames.join(", ")}.`),
+  );
   return {
     sections,
     quick: values.quick,
@@ -91,13 +88,16 @@ function againstOf(
   const pairs = Number(text ?? pairsDefault);
   if (!Number.isInteger(pairs) || pairs < pairsMin)
     throw new Error(`--pairs is a whole number from ${pairsMin}, not ${text}.`);
-  const contests = (only?.split(",") ?? contestNames).map((name) => {
-    const known = contestNames.find((each) => each === name);
-    if (known === undefined)
-      throw new Error(`${name} cannot be compared with a commit, only ${contestNames.join(", ")}.`);
-    return known;
-  });
+  const contests = (only?.split(",") ?? contestNames).map((name) =>
+    oneOf(contestNames, name, `${name} cannot be compared with a commit, only ${contestNames.join(", ")}.`),
+  );
   return { commit, pairs, contests };
+}
+
+function oneOf<Name extends string>(names: readonly Name[], name: string, fault: string): Name {
+  const known = names.find((each) => each === name);
+  if (known === undefined) throw new Error(fault);
+  return known;
 }
 
 function recordsOf(text: string): number {

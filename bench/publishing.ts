@@ -9,37 +9,13 @@ import type { BulkUpload } from "../protocol/wire/bulk.ts";
 import { productBytes, searchPlan } from "./catalogue.ts";
 import type { Child } from "./child.ts";
 import { refused, sendOne } from "./load.ts";
-import { type Caller, callerOf, makeRequest, targetOf } from "./requests.ts";
+import { companyOf, type Publisher } from "./parties.ts";
+import { type Caller, makeRequest, targetOf } from "./requests.ts";
 
 /** Limit of one push. */
 export const batchRecords = 10_000;
 /** A batch up to here is published before it is answered. */
 export const inlineRecords = 50;
-
-/** A business with the values that its next seal must name. */
-export interface Publisher {
-  readonly uuid: string;
-  readonly certId: string;
-  readonly aiPolicyVersion: number;
-  readonly caller: Caller;
-}
-
-/** The sandbox's merchant. The AI policy version is the one that is in force for it. */
-export function merchantOf(sandbox: Sandbox): Publisher {
-  const [business] = sandbox.businesses;
-  const key = business?.integration_keys.find(({ alg }) => alg === "Ed25519");
-  if (business === undefined || key === undefined)
-    throw new Error("the sandbox has no business with an Ed25519 key");
-  const { business_uuid: uuid, cert_id: certId } = business;
-  return { uuid, certId, aiPolicyVersion: 1, caller: callerOf(key) };
-}
-
-/** The AI company that sends the requests, with its Ed25519 key. No sample business blocks it. */
-export function companyOf(sandbox: Sandbox): Caller {
-  const key = sandbox.ai_companies[0]?.keys.find(({ alg }) => alg === "Ed25519");
-  if (key === undefined) throw new Error("the sandbox has no AI company with an Ed25519 key");
-  return callerOf(key);
-}
 
 /** Products by their numbers. */
 export interface ProductRange {
@@ -47,38 +23,40 @@ export interface ProductRange {
   readonly count: number;
 }
 
-function sealFacts({ uuid, certId, aiPolicyVersion }: Publisher) {
-  const nowMs = Date.now();
-  return {
-    ...{ businessUuid: uuid, certId, aiPolicyVersion, recordType: "products" },
-    // As in the client: greater than any earlier one, and greater than the possible number of batches.
-    ...{ seq: nowMs, sealedAtMs: nowMs },
+/** Products that follow one another, from a number on. */
+export function productRanges(from: number): (count: number) => ProductRange {
+  let next = from;
+  return (count) => {
+    next += count;
+    return { first: next - count, count };
   };
 }
 
-/** A sealed batch and its request as bytes. */
-export interface PreparedPush {
-  readonly publisher: Publisher;
-  readonly request: Uint8Array;
-  readonly body: Uint8Array;
-  readonly records: readonly Uint8Array[];
-  readonly batch: SealedBatch;
+export function productsIn({ first, count }: ProductRange): readonly Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => productBytes(first + index));
 }
 
-/** Seals a batch of products, and makes its request, ready to be sent. */
-export async function preparePush(
+let lastSeq = 0;
+
+function sealFacts({ uuid, certId, aiPolicyVersion, caller }: Publisher) {
+  const nowMs = (caller.nowMs ?? Date.now)();
+  // As in the client: greater than any earlier one, and greater than the possible number of batches.
+  lastSeq = Math.max(lastSeq + 1, nowMs);
+  return {
+    ...{ businessUuid: uuid, certId, aiPolicyVersion, recordType: "products" },
+    ...{ seq: lastSeq, sealedAtMs: nowMs },
+  };
+}
+
+/** A request of a business that changes something. */
+export function postRequest(
   businessUrl: string,
-  publisher: Publisher,
-  range: ProductRange,
-  path = "/v1/publish/products",
-): Promise<PreparedPush> {
-  const { caller } = publisher;
-  const records = Array.from({ length: range.count }, (_, index) => productBytes(range.first + index));
-  const batch = await sealBatch(records, sealFacts(publisher), caller.key);
-  const body = publishBody(batch.batch_seal, records);
-  const headers = { "idempotency-key": batch.push_id };
-  const plan = { method: "POST", path, tag: "svc-push", body, headers } as const;
-  return { publisher, request: await makeRequest(businessUrl, caller, plan), body, records, batch };
+  caller: Caller,
+  path: string,
+  { body, key }: { readonly body: Uint8Array; readonly key: string },
+): Promise<Uint8Array> {
+  const headers = { "idempotency-key": key };
+  return makeRequest(businessUrl, caller, { method: "POST", path, tag: "svc-push", body, headers });
 }
 
 /** A push that has been asked for, by who publishes it and how many records it has. */
@@ -88,42 +66,57 @@ export interface Push {
   readonly records: number;
 }
 
+/** A sealed batch and its request as bytes. */
+export interface PreparedPush extends Push {
+  readonly request: Uint8Array;
+  readonly body: Uint8Array;
+  readonly batch: SealedBatch;
+  readonly lastRecord: Uint8Array;
+}
+
+/** Seals a batch of products, and makes its request, ready to be sent. */
+export async function preparePush(
+  businessUrl: string,
+  publisher: Publisher,
+  products: ProductRange | readonly Uint8Array[],
+  path = "/v1/publish/products",
+): Promise<PreparedPush> {
+  const records = "first" in products ? productsIn(products) : products;
+  const batch = await sealBatch(records, sealFacts(publisher), publisher.caller.key);
+  const body = publishBody(batch.batch_seal, records);
+  const pushId = batch.push_id;
+  const request = await postRequest(businessUrl, publisher.caller, path, { body, key: pushId });
+  const lastRecord = records.at(-1) ?? new Uint8Array();
+  return { publisher, pushId, records: records.length, request, body, batch, lastRecord };
+}
+
 /** Where pushes are sent, and whom to ask about them. */
 export interface PushNode {
   readonly child: Child;
   readonly businessUrl: string;
 }
 
-/** Sends a batch and waits until it is complete. Throws when one of its records is not published as new. */
-export function push(node: PushNode, { request, publisher, batch, records }: PreparedPush): Promise<void> {
-  return publish(node, request, { publisher, pushId: batch.push_id, records: records.length });
-}
-
 /** Publishes the first products, one batch after another. */
 export async function pushProducts(node: PushNode, publisher: Publisher, products: number): Promise<void> {
   for (let first = 0; first < products; first += batchRecords) {
     const count = Math.min(batchRecords, products - first);
-    await push(node, await preparePush(node.businessUrl, publisher, { first, count }));
+    await publish(node, await preparePush(node.businessUrl, publisher, { first, count }));
   }
 }
 
-/** Sends what begins a push and waits as {@link push} does. */
-export async function publish(node: PushNode, request: Uint8Array, asked: Push): Promise<void> {
-  const answer = await sendOne(targetOf(node.businessUrl), request);
+/** Sends what begins a push and waits until it is complete. Throws when one of its records is not published as new. */
+export async function publish(node: PushNode, push: Push & { readonly request: Uint8Array }): Promise<void> {
+  const answer = await sendOne(targetOf(node.businessUrl), push.request);
   if (answer.status !== 202 && answer.status !== 200) throw refused("push", answer);
-  await untilComplete(node, asked);
+  await untilComplete(node, push);
 }
 
 export async function untilComplete(
   { child }: PushNode,
   { publisher, pushId, records }: Push,
 ): Promise<void> {
-  const push = { businessUuid: publisher.uuid, pushId };
-  const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>(
-    "awaitPush",
-    push,
-  );
-  if (ended.state !== "complete" || ended.counts["accepted"] !== records)
+  const ended = await child.call("serve.ts", "awaitPush", publisher.uuid, pushId);
+  if (ended.state !== "complete" || ended.counts.accepted !== records)
     throw new Error(`push: ${JSON.stringify(ended)}`);
 }
 
@@ -143,19 +136,20 @@ export async function writeBulkFile(path: string, range: ProductRange): Promise<
   let lastRecord = new Uint8Array();
   await using file = await open(path, "w");
   while (leaves.length < range.count) {
-    const lines: string[] = [];
-    for (const end = Math.min(range.count, leaves.length + recordsPerWrite); leaves.length < end; ) {
-      lastRecord = new Uint8Array(productBytes(range.first + leaves.length));
-      leaves.push(leafHash(lastRecord, sha256));
-      lines.push(`${Buffer.from(lastRecord).toString("base64")}\n`);
-    }
-    await file.write(lines.join(""));
+    const count = Math.min(recordsPerWrite, range.count - leaves.length);
+    const records = productsIn({ first: range.first + leaves.length, count });
+    leaves.push(...records.map((record) => leafHash(record, sha256)));
+    lastRecord = new Uint8Array(records.at(-1) ?? []);
+    await file.write(records.map((record) => `${Buffer.from(record).toString("base64")}\n`).join(""));
   }
   return { path, range, leaves, lastRecord };
 }
 
 /** An import with everything that its business has to do beforehand. */
 export interface PreparedImport extends Push {
+  /** The file. */
+  readonly path: string;
+  readonly lastRecord: Uint8Array;
   /** The request with the file, to `uploadUrl`. */
   readonly upload: Uint8Array;
   readonly uploadUrl: string;
@@ -171,25 +165,29 @@ export async function prepareImport(
 ): Promise<PreparedImport> {
   const { caller } = publisher;
   const post = (path: string, body: unknown): Promise<Uint8Array> =>
-    makeRequest(businessUrl, caller, {
-      ...{ method: "POST", path, tag: "svc-push", body: Buffer.from(JSON.stringify(body)) },
-      headers: { "idempotency-key": `bench-${rootOf(file.leaves).slice(-16)}-${Date.now()}` },
+    postRequest(businessUrl, caller, path, {
+      body: Buffer.from(JSON.stringify(body)),
+      key: `bench-${rootOf(file.leaves).slice(-16)}-${Date.now()}`,
     });
   const begin = await post("/v1/bulk-uploads", { record_type: "products" });
   const answer = await sendOne(targetOf(businessUrl), begin);
   if (answer.status !== 201) throw refused("upload", answer);
   const upload = JSON.parse(answer.body) as BulkUpload;
   const { batch_seal, push_id: pushId } = await sealLeaves(file.leaves, sealFacts(publisher), caller.key);
+  const content = await readFile(file.path);
+  const { front, back } = uploadForm(upload, content.length);
   return {
     ...{ publisher, pushId, records: file.range.count, uploadUrl: upload.upload_url },
-    upload: uploadRequest(upload, await readFile(file.path)),
+    ...{ path: file.path, lastRecord: file.lastRecord },
+    upload: Buffer.concat([front, content, back]),
     request: await post("/v1/bulk-imports", { upload_id: upload.upload_id, batch_seal }),
   };
 }
 
 const boundary = "the-boundary-of-the-benchmark";
 
-function uploadRequest({ upload_url, fields, content_type }: BulkUpload, file: Uint8Array): Uint8Array {
+/** What an upload sends before and after a file of so many bytes. */
+export function uploadForm({ upload_url, fields, content_type }: BulkUpload, fileBytes: number) {
   const { host, pathname } = new URL(upload_url);
   const part = (name: string, rest: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n`;
@@ -202,9 +200,9 @@ function uploadRequest({ upload_url, fields, content_type }: BulkUpload, file: U
     `POST ${pathname} HTTP/1.1`,
     `host: ${host}`,
     `content-type: multipart/form-data; boundary=${boundary}`,
-    `content-length: ${front.length + file.length + back.length}`,
+    `content-length: ${front.length + fileBytes + back.length}`,
   ].join("\r\n");
-  return Buffer.concat([Buffer.from(`${head}\r\n\r\n${front}`), file, Buffer.from(back)]);
+  return { front: Buffer.from(`${head}\r\n\r\n${front}`), back: Buffer.from(back) };
 }
 
 /** Uploads the file; throws unless it was taken. */

@@ -9,15 +9,18 @@ import type { PrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import { type SignatureTag, signatureBase } from "../protocol/http-signature.ts";
-import { type Child, type Cost, costOf, spend } from "./child.ts";
-import { quantile, type Rounds, sidesText, takeRounds } from "./figures.ts";
+import type { Child } from "./child.ts";
+import { quantile, type Rounds, sidesText } from "./figures.ts";
 import type { AnswerPlan } from "./floor/bare-server.ts";
-import { Connection, type LoadTarget, type ReceivedAnswer, refused, sendAll, sendOne } from "./load.ts";
+import { type LoadTarget, type ReceivedAnswer, refused, sendAll, sendOne } from "./load.ts";
+import { type Cost, costOf } from "./work.ts";
 
 export interface Caller {
   readonly key: Signer;
   /** Sent as `SVC-Sandbox-Key`. */
   readonly grant: string;
+  /** Its clock, by default that of the machine. */
+  readonly nowMs?: () => number;
 }
 
 export interface RequestPlan {
@@ -41,7 +44,7 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   const body = plan.body ?? null;
   const signed = await signRequest({
     ...{ method: plan.method, url, body, key: caller.key, tag: plan.tag, lifetimeSeconds },
-    created: Math.floor(Date.now() / 1_000),
+    created: Math.floor((caller.nowMs ?? Date.now)() / 1_000),
     nonce: randomBytes(32).toString("base64url"),
   });
   return requestBytes(plan.method, url, body, {
@@ -57,7 +60,7 @@ export function requestBytes(
   method: string,
   { host, pathname, search }: URL,
   body: Uint8Array | null,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
 ): Uint8Array {
   const ofBody =
     body === null ? {} : { "content-type": "application/json", "content-length": String(body.length) };
@@ -84,9 +87,9 @@ export async function makeRequests(
 
 /** Sends one signed request; throws for an answer that is not 200. */
 export async function ask(baseUrl: string, caller: Caller, plan: RequestPlan): Promise<string> {
-  const { status, body } = await sendOne(targetOf(baseUrl), await makeRequest(baseUrl, caller, plan));
-  if (status !== 200) throw refused(plan.path, { status, body });
-  return body;
+  const answer = await sendOne(targetOf(baseUrl), await makeRequest(baseUrl, caller, plan));
+  if (answer.status !== 200) throw refused(plan.path, answer);
+  return answer.body;
 }
 
 export function targetOf(baseUrl: string): LoadTarget {
@@ -107,14 +110,13 @@ export interface Timed extends Cost {
   readonly p99Ms: number;
 }
 
-/** Sends all requests to a server whose child answers `cpuTimes`. */
 export async function timeLoad(
   { child, target }: Server,
   requests: readonly Uint8Array[],
   connections: number,
   note?: (answer: ReceivedAnswer, index: number) => void,
 ): Promise<Timed> {
-  const { result, cpu } = await spend(child, () => sendAll(target, requests, connections, note));
+  const { result, cpu } = await child.spend(() => sendAll(target, requests, connections, note));
   const { elapsedMs, latenciesMs } = result;
   return {
     rate: (requests.length / elapsedMs) * 1_000,
@@ -135,19 +137,6 @@ export function loadOf(
   };
 }
 
-/** Both sides of a comparison with a floor, once the round after the last has warmed them up. */
-export async function warmedUp<Ours, Floor>(
-  rounds: number,
-  sides: {
-    readonly ours: (round: number) => Promise<Ours>;
-    readonly floor: (round: number) => Promise<Floor>;
-  },
-): Promise<Rounds<Ours, Floor>> {
-  await sides.ours(rounds);
-  await sides.floor(rounds);
-  return await takeRounds(rounds, sides);
-}
-
 export function cpuText(rounds: Rounds<Timed>): string {
   return (
     `processor time of an answer ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs on the main thread, ` +
@@ -162,17 +151,8 @@ export async function captureAnswers(
   plans: readonly RequestPlan[],
 ): Promise<AnswerPlan> {
   const requests = await makeRequests(baseUrl, caller, plans);
-  const connection = await Connection.open(targetOf(baseUrl));
   const bodies: Uint8Array[] = [];
-  try {
-    for (const request of requests) {
-      const answer = await connection.exchange(request);
-      if (answer.status !== 200) throw refused("captured", { status: answer.status, body: answer.body() });
-      bodies.push(Buffer.from(answer.body()));
-    }
-  } finally {
-    connection.close();
-  }
+  await sendAll(targetOf(baseUrl), requests, 1, (answer) => void bodies.push(Buffer.from(answer.body())));
   const [body, plan, request] = [bodies[0], plans[0], requests[0]];
   if (body === undefined || plan === undefined || request === undefined)
     throw new Error("nothing was captured");

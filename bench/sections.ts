@@ -1,6 +1,6 @@
 // What the benchmark measures, by the names of `--only`, in the order of a full run; and what can be compared with another commit.
 
-import type { Contest } from "./against.ts";
+import type { OpenContest } from "./against.ts";
 import type { Figure } from "./figures.ts";
 import { contestOfCalls, measureActors, measureSim, measureTransport } from "./sections/actors.ts";
 import { measureAds } from "./sections/ads.ts";
@@ -48,15 +48,13 @@ export const sections = {
 } as const satisfies Readonly<Record<string, (world: World) => Promise<readonly Figure[]>>>;
 export type SectionName = keyof typeof sections;
 
-type OpenContest = (present: World, other: World, pairs: number) => Promise<Contest>;
-
 export const contests = {
   fetch: [contestOfFetches],
   search: [contestOfSearches],
   push: [contestOfPushes],
   actors: [
-    (present, other) => contestOfCalls(present, other, 64),
-    (present, other) => contestOfCalls(present, other, 500),
+    ({ present, other }) => contestOfCalls(present, other, 64),
+    ({ present, other }) => contestOfCalls(present, other, 500),
   ],
 } as const satisfies Readonly<Partial<Record<SectionName, readonly OpenContest[]>>>;
 export type ContestName = keyof typeof contests;

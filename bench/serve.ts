@@ -1,5 +1,5 @@
-// Child process: a node of the service as `npm start` runs one, alone in a home folder or among others in a region. What only some
-// sections need of it is loaded when they ask for it: with `--against`, this program also runs older sources.
+// In a child process: a node of the service as `npm start` runs one, alone in a home folder or among others in a region. What only some
+// sections need of it is in modules that import it, and is loaded for them: with `--against`, this one also runs older sources.
 
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,10 +7,6 @@ import { pushRef } from "../actors/messages/refs.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { RecordHead, RecordVersion } from "../storage/record-store.ts";
-import { answerParent, cpuTimes, heldBytes } from "./answer-parent.ts";
-import type { AllowanceSurfaces, ToolSurfaces } from "./node-surfaces.ts";
-import type { FilledLedgers, LedgerLoad } from "./ops/fill-ledgers.ts";
-import type { Party } from "./parties.ts";
 
 /** The benchmark measures how much a node can do, not how much it lets one caller request. */
 const unlimited = {
@@ -33,11 +29,6 @@ const indexPollMs = 5;
 
 let node: RunningNode | null = null;
 let isAmongOthers = false;
-let allowance: AllowanceSurfaces | null = null;
-let tools: ToolSurfaces | null = null;
-let ledgers: FilledLedgers | null = null;
-let stopStirring: () => Promise<void> = async () => {};
-const opened: AsyncDisposable[] = [];
 
 /** As `npm start` does; older sources have no such bound. */
 async function boundHeap(): Promise<void> {
@@ -46,13 +37,18 @@ async function boundHeap(): Promise<void> {
   boundHeapGrowth();
 }
 
-function running(): RunningNode {
+export function running(): RunningNode {
   if (node === null) throw new Error("the node is not started");
   return node;
 }
 
+/** Has this module's functions ask a node that was started in another way, and `close` end it. */
+export function adopt(started: RunningNode): void {
+  node = started;
+}
+
 /** Starts a node alone, and returns its sandbox, samples included; with the limits that a node has by default only if that is asked for. */
-async function open({ home, isLimited = false }: { readonly home: string; readonly isLimited?: boolean }) {
+export async function open(home: string, isLimited = false) {
   await boundHeap();
   if (!isLimited) Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
@@ -61,21 +57,8 @@ async function open({ home, isLimited = false }: { readonly home: string; readon
   return seeded.sandbox;
 }
 
-/** A grant for a key of a new party. */
-async function grant(party: Party): Promise<string> {
-  const { claimsOf } = await import("./parties.ts");
-  const { issueGrant } = await import("../service/sandbox-grant.ts");
-  const signer = running().services.keys.grant;
-  if (signer === null) throw new Error("the node is no sandbox");
-  return await issueGrant(claimsOf(party), signer);
-}
-
 /** Starts a node among others, and returns its addresses once its surfaces listen and its region's index answers. */
-async function join({
-  env,
-}: {
-  readonly env: Readonly<Record<string, string>>;
-}): Promise<RunningNode["urls"]> {
+export async function join(env: Readonly<Record<string, string>>): Promise<RunningNode["urls"]> {
   await boundHeap();
   Object.assign(process.env, unlimited, env);
   isAmongOthers = true;
@@ -98,19 +81,12 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Ids of products, by the business's own ids for them. */
-function recordIds(params: { readonly businessUuid: string; readonly localIds: readonly string[] }) {
-  const { businessUuid, localIds } = params;
+export function recordIds(businessUuid: string, localIds: readonly string[]): readonly string[] {
   return localIds.map((id) => running().services.recordIdOf(businessUuid, "products", id));
 }
 
 /** Resolves with the outcome once the push has ended and its rows are indexed. */
-async function awaitPush({
-  businessUuid,
-  pushId,
-}: {
-  readonly businessUuid: string;
-  readonly pushId: string;
-}) {
+export async function awaitPush(businessUuid: string, pushId: string) {
   const push = pushRef(businessUuid, pushId);
   const options = { timeoutMs: patienceMs };
   for (;;) {
@@ -124,12 +100,12 @@ async function awaitPush({
 }
 
 /** Number of products that a search of this node could find. */
-function indexedProducts(): Promise<number> {
+export function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
 
 /** The number of rows that each query returns, and the query in the form that the index takes. */
-async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
+export async function explain(bodies: readonly JsonValue[]) {
   const { rowQueryOf } = await import("./catalogue.ts");
   const answers = [];
   for (const query of bodies.map(rowQueryOf))
@@ -138,7 +114,7 @@ async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
 }
 
 /** What is stored of these records. */
-async function readStored({ ids }: { readonly ids: readonly string[] }): Promise<readonly Stored[]> {
+export async function readStored(ids: readonly string[]): Promise<readonly Stored[]> {
   const { Semaphore } = await import("../std/semaphore.ts");
   const { records } = running().services;
   return await new Semaphore(readsAtOnce).all(
@@ -150,62 +126,6 @@ async function readStored({ ids }: { readonly ids: readonly string[] }): Promise
   );
 }
 
-async function publishAds(campaigns: number): Promise<void> {
-  const book = await import("./ads-book.ts");
-  await book.publishAds(running().services, campaigns);
+export async function close(): Promise<void> {
+  await node?.[Symbol.asyncDispose]();
 }
-
-/** Opens the surfaces of a company that pays for what it is served, and returns their ports. */
-async function openAllowance(company: string): Promise<AllowanceSurfaces["ports"]> {
-  const { openAllowanceSurfaces } = await import("./node-surfaces.ts");
-  allowance = await openAllowanceSurfaces(running(), company);
-  opened.push(allowance);
-  return allowance.ports;
-}
-
-/** Opens the tool server and the bare server beside it, and returns their ports. */
-async function openTools(): Promise<ToolSurfaces["ports"]> {
-  const { openToolSurfaces } = await import("./node-surfaces.ts");
-  tools = await openToolSurfaces(running());
-  opened.push(tools);
-  return tools.ports;
-}
-
-/** Opens a second operators' surface, and returns its address. */
-async function openQuickSurface(everyMs: number): Promise<string> {
-  const surfaces = await import("./node-surfaces.ts");
-  const quick = await surfaces.openQuickSurface(running(), everyMs);
-  opened.push(quick);
-  return quick.url;
-}
-
-async function fillLedgers(load: LedgerLoad): Promise<FilledLedgers["watched"]> {
-  const filling = await import("./ops/fill-ledgers.ts");
-  ledgers = await filling.fillLedgers(running().services, load);
-  return ledgers.watched;
-}
-
-function filledLedgers(): FilledLedgers {
-  if (ledgers === null) throw new Error("no accounts were made");
-  return ledgers;
-}
-
-answerParent(
-  {
-    ...{ open, grant, join, recordIds, awaitPush, indexedProducts, cpuTimes, heldBytes },
-    ...{ explain, readStored, publishAds },
-    ...{ openAllowance, openTools, openQuickSurface, fillLedgers },
-    heldByTools: () => tools?.held() ?? null,
-    paidAnswers: () => allowance?.paid() ?? 0,
-    touchLedgers: () => filledLedgers().touch(),
-    stirLedgers: (everyMs: number) => {
-      stopStirring = filledLedgers().stir(everyMs);
-    },
-    stopStirring: () => stopStirring(),
-  },
-  async () => {
-    await stopStirring();
-    for (const each of opened.reverse()) await each[Symbol.asyncDispose]();
-    await node?.[Symbol.asyncDispose]();
-  },
-);

@@ -1,13 +1,12 @@
-// Child process: calls from one process to another, by a node's transport or, as its floor, by plain `ws`, where a message is one
+// In a child process: calls from one process to another, by a node's transport or, as its floor, by plain `ws`, where a message is one
 // JSON text with the call's number and the answer another; nothing is authenticated, bounded, timed or kept alive. The process
 // answers or calls, at maximum throughput and at a steady rate.
 
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import { openWsTransport } from "../transport/ws/transport.ts";
-import { answerParent, type Spent, spendHere } from "./answer-parent.ts";
 import { quantile } from "./figures.ts";
-import { inLanes } from "./lanes.ts";
+import { inLanes, type Spent, spend } from "./work.ts";
 
 /** As long as a nonce claim, the most frequent call between nodes. */
 interface CallCommand {
@@ -27,25 +26,6 @@ interface CallAnswer {
 /** Makes one call, and resolves with its answer. */
 type CallOnce = (command: CallCommand) => Promise<unknown>;
 
-export interface SaturatingLoad {
-  readonly calls: number;
-  /** Calls in flight at any time. */
-  readonly callers: number;
-}
-
-export interface PacedLoad {
-  readonly calls: number;
-  readonly perSecond: number;
-}
-
-/** What the calls took of the calling process. */
-export interface CallsResult extends Spent {
-  readonly perSecond: number;
-  /** Median and 99th percentile of one call; for a paced one measured from when it was due. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
 /** Maximum paced calls in flight: more accumulate only when a process was suspended, and would be refused. */
 const openMax = 4_096;
 const keyId = "k".repeat(43);
@@ -54,7 +34,11 @@ const timeoutMs = 30_000;
 const to = { kind: "integration-key", id: `${keyId}@eu-west1` };
 
 let call: CallOnce = () => Promise.reject(new Error("nobody to call"));
-let close: () => unknown = () => {};
+let end: () => unknown = () => {};
+
+export function close(): unknown {
+  return end();
+}
 
 function commandOf(n: number): CallCommand {
   const nonce = n.toString(36).padStart(32, "n");
@@ -78,24 +62,24 @@ async function openTransport(incarnation: string) {
       if (level !== "info") console.error(`[bench] ${event}: ${detail}`);
     },
   });
-  close = () => transport.close();
+  end = () => transport.close();
   return transport;
 }
 
 /** Starts to listen and returns the address. */
-async function listen(): Promise<string> {
+export async function listen(): Promise<string> {
   return (await openTransport("answering")).address;
 }
 
-async function connect(address: string): Promise<void> {
+export async function connect(address: string): Promise<void> {
   const target = (await openTransport("calling")).target(address, "answering");
   call = (command) => target.ask(to, command, timeoutMs);
 }
 
 /** Starts to listen with plain `ws` and returns the address. */
-async function listenBare(): Promise<string> {
+export async function listenBare(): Promise<string> {
   const server = new WebSocketServer({ host, port: 0, perMessageDeflate: false });
-  close = () => server.close();
+  end = () => server.close();
   server.on("connection", (socket) => {
     socket.on("message", (data: Buffer) => {
       const { id, command } = JSON.parse(data.toString()) as { id: number; command: CallCommand };
@@ -106,9 +90,9 @@ async function listenBare(): Promise<string> {
   return `${host}:${(server.address() as AddressInfo).port}`;
 }
 
-async function connectBare(address: string): Promise<void> {
+export async function connectBare(address: string): Promise<void> {
   const socket = new WebSocket(`ws://${address}`, { perMessageDeflate: false });
-  close = () => socket.terminate();
+  end = () => socket.terminate();
   await new Promise((resolve) => socket.once("open", resolve));
   const waiting = new Map<number, (value: unknown) => void>();
   let lastId = 0;
@@ -125,19 +109,19 @@ async function connectBare(address: string): Promise<void> {
     });
 }
 
-/** Makes as many calls as possible with a number of callers, each of which waits for its answer. */
-async function saturate({ calls, callers }: SaturatingLoad): Promise<CallsResult> {
+/** Makes as many calls as possible with so many callers, each of which waits for its answer. */
+export async function saturate(calls: number, callers: number) {
   const latenciesMs = new Float64Array(calls);
   const one = async (n: number): Promise<void> => {
     const sentMs = performance.now();
     assertAnswer(n, await call(commandOf(n)));
     latenciesMs[n] = performance.now() - sentMs;
   };
-  return resultOf(latenciesMs, await spendHere(() => inLanes(callers, calls, one)));
+  return resultOf(latenciesMs, await spend(() => inLanes(callers, calls, one)));
 }
 
 /** Makes calls at a steady rate, whether or not answers come; while `openMax` are unanswered the next ones are late. */
-async function pace({ calls, perSecond }: PacedLoad): Promise<CallsResult> {
+export async function pace(calls: number, perSecond: number) {
   const latenciesMs = new Float64Array(calls);
   const startedMs = performance.now();
   const dueMs = (n: number): number => startedMs + (n * 1_000) / perSecond;
@@ -149,7 +133,7 @@ async function pace({ calls, perSecond }: PacedLoad): Promise<CallsResult> {
   };
   const made: Promise<void>[] = [];
   const isDue = (n: number): boolean => n - answered < openMax && dueMs(n) <= performance.now();
-  const spent = await spendHere(async () => {
+  const spent = await spend(async () => {
     // Busy loop, so that a call leaves when it is due instead of when a timer fires.
     while (made.length < calls) {
       while (made.length < calls && isDue(made.length)) made.push(one(made.length));
@@ -164,12 +148,8 @@ function assertAnswer(n: number, answer: unknown): void {
   if ((answer as Partial<CallAnswer>).n !== n) throw new Error(`call ${n} got another's answer`);
 }
 
-function resultOf(latenciesMs: Float64Array, spent: Spent): CallsResult {
-  const perSecond = (latenciesMs.length / spent.elapsedMs) * 1_000;
-  latenciesMs.sort();
-  return { ...spent, perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
+/** What the calls took of the calling process; a paced call is measured from when it was due. */
+function resultOf(latenciesMs: Float64Array, { elapsedMs, cpu }: Spent) {
+  const perSecond = (latenciesMs.length / elapsedMs) * 1_000;
+  return { cpu, perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
 }
-
-answerParent({ listen, connect, listenBare, connectBare, saturate, pace }, async () => {
-  await close();
-});

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { bulkRecordsMax } from "../protocol/limits.ts";
 import { productId } from "./catalogue.ts";
-import { Child } from "./child.ts";
-import type { FloorPlan } from "./floor/serve.ts";
-import { companyOf, merchantOf, type PushNode, pushProducts } from "./publishing.ts";
+import { type CallArgs, type CallResult, Child, type FunctionOf, type ModulePath } from "./child.ts";
+import { companyOf, merchantOf } from "./parties.ts";
+import { type PushNode, pushProducts } from "./publishing.ts";
 import { type Caller, captureAnswers, type RequestPlan, type Server, targetOf } from "./requests.ts";
 
 export interface WorldOptions {
@@ -65,47 +65,46 @@ export class World {
     return join(this.options.folder, `${this.#files}-${name}`);
   }
 
-  /** Starts a measured program: a path below bench/. */
-  start(path: string, nodeOptions: readonly string[] = []): Child {
+  /** Starts a process for modules of the measured checkout. */
+  start(nodeOptions: readonly string[] = []): Child {
     const { profileTo, tree } = this.options;
-    return Child.start(path, { profileTo, nodeOptions, ...(tree === null ? {} : { tree }) });
+    return new Child({ profileTo, nodeOptions, tree });
   }
 
-  /** Starts a measured program for one call, and ends it. */
-  async callIn<T>(path: string, name: string, params: unknown, nodeOptions?: readonly string[]): Promise<T> {
-    await using child = this.start(path, nodeOptions);
-    return await child.call<T>(name, params);
+  /** Calls one function in a process of its own. */
+  async callIn<Path extends ModulePath, Name extends FunctionOf<Path>>(
+    path: Path,
+    name: Name,
+    ...args: CallArgs<Path, Name>
+  ): Promise<CallResult<Path, Name>> {
+    await using child = this.start();
+    return await child.call(path, name, ...args);
   }
 
-  startFloor(name: string): Child {
-    return Child.start(`floor/${name}.ts`, { profileTo: this.options.profileTo });
+  /** Starts a process for a floor. */
+  startFloor(): Child {
+    return new Child({ profileTo: this.options.profileTo });
   }
 
-  /** What a floor that repeats recorded commits takes for it, in milliseconds. */
-  async replay(name: string, commits: object): Promise<number> {
-    await using child = this.startFloor(name);
-    return await child.call<number>("replay", commits);
-  }
-
-  /** Starts a floor that is a server. */
-  async openFloor(name: string, plan: object): Promise<Server & AsyncDisposable> {
-    const child = this.startFloor(name);
+  /** Starts a floor that is a server, whose port `listen` returns. */
+  async openFloor(listen: (child: Child) => Promise<number>): Promise<Server & AsyncDisposable> {
+    const child = this.startFloor();
     return await orDispose(child, async () => {
-      const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
+      const target = { host: "127.0.0.1", port: await listen(child) };
       return { child, target, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
     });
   }
 
   /** The floor of fetch and search, which answers these requests with the bytes of the node. */
   async openBareServer({ baseUrl, caller }: OpenNode, plans: readonly RequestPlan[]) {
-    const captured = await captureAnswers(baseUrl, caller, plans);
-    return await this.openFloor("serve", { file: this.path("floor.db"), ...captured } satisfies FloorPlan);
+    const plan = { file: this.path("floor.db"), ...(await captureAnswers(baseUrl, caller, plans)) };
+    return await this.openFloor((child) => child.call("floor/serve.ts", "listen", plan));
   }
 
   async openNode(home: string): Promise<OpenNode> {
-    const child = this.start("serve.ts");
+    const child = this.start();
     return await orDispose(child, async () => {
-      const sandbox = await child.call<Sandbox>("open", { home });
+      const sandbox = await child.call("serve.ts", "open", home);
       const { base_url: baseUrl, business_url: businessUrl } = sandbox;
       return {
         ...{ child, sandbox, baseUrl, businessUrl, target: targetOf(baseUrl), caller: companyOf(sandbox) },
@@ -184,7 +183,7 @@ export function recordIds(
   businessUuid: string,
   numbers: readonly number[],
 ): Promise<readonly string[]> {
-  return child.call("recordIds", { businessUuid, localIds: numbers.map(productId) });
+  return child.call("serve.ts", "recordIds", businessUuid, numbers.map(productId));
 }
 
 /** The numbers from 0 to less than `count`. */

@@ -18,10 +18,17 @@ import { defaultTiming } from "../cluster/timing.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
 import type { SandboxGrant } from "../service/sandbox-grant.ts";
-import type { Measured, NodeUrls } from "./budget-node.fixture.ts";
+import type { NodeUrls } from "./budget-node.fixture.ts";
+
+declare module "../bench/child.ts" {
+  interface Modules {
+    readonly "../node/budget-node.fixture.ts": typeof import("./budget-node.fixture.ts");
+  }
+}
 
 const mebibyte = 1_048_576;
 const bodyBytes = 32 * mebibyte;
+const program = "../node/budget-node.fixture.ts";
 
 let home: string;
 let child: Child;
@@ -35,7 +42,7 @@ async function caller(role: SandboxGrant["role"], uuid: string): Promise<TestCal
   const key = await parseSigningKey(generatePrivateJwk("Ed25519"));
   if (!key.ok) throw new Error(key.detail);
   const { publicJwk } = key.value;
-  return { key: key.value, grant: await child.call<string>("grant", { role, uuid, publicJwk }) };
+  return { key: key.value, grant: await child.call(program, "grant", { role, uuid, publicJwk }) };
 }
 
 const search = () =>
@@ -47,9 +54,9 @@ beforeAll(async () => {
   // The limits are off for other tests.
   for (const name of Object.keys(process.env))
     if (/^SVC_(?:KEY|ADDRESS)_/.test(name)) delete process.env[name];
-  child = Child.start("../node/budget-node.fixture.ts", { profileTo: null, nodeOptions });
-  urls = await child.call<NodeUrls>("open", { home });
-  nodePid = await child.call<number>("pid", null);
+  child = new Child({ nodeOptions });
+  urls = await child.call(program, "open", { home });
+  nodePid = await child.call(program, "pid");
   company = await caller("retrieval", "10000000-0000-4000-8000-00000000000a");
   business = await caller("integration", "20000000-0000-4000-8000-00000000000b");
   expect((await search()).status).toBe(200);
@@ -127,7 +134,7 @@ async function timed(run: () => Promise<{ readonly status: number }>): Promise<n
 
 /** Attacks, asks legitimate questions meanwhile, and records the cost. `attack` returns how many bytes it sent. */
 async function measure(name: string, attack: () => Promise<number>): Promise<Row> {
-  const before = await child.call<Measured>("reset", null);
+  const before = await child.call(program, "reset");
   const attacking = attack();
   const honest: { healthMs: number; searchMs: number } = { healthMs: 0, searchMs: 0 };
   let isOver = false;
@@ -141,7 +148,7 @@ async function measure(name: string, attack: () => Promise<number>): Promise<Row
   const sent = await attacking;
   isOver = true;
   await asking;
-  const after = await child.call<Measured>("measured", null);
+  const after = await child.call(program, "measured");
   const mebibytes = (bytes: number): number => Math.round((10 * bytes) / mebibyte) / 10;
   const row = {
     attack: name,

@@ -1,8 +1,7 @@
-// Child process: a standalone node with its default limits, which measures its memory use and how long its deciding thread
+// In a child process: a standalone node with its default limits, which measures its memory use and how long its deciding thread
 // is blocked at a stretch. The same thread keeps a lease, as a cluster node's does, with a store that always answers, so
 // the lease is lost only if the thread is blocked for too long. For tests.
 
-import { answerParent } from "../bench/answer-parent.ts";
 import { createMembership, type Membership } from "../cluster/membership.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
@@ -91,7 +90,7 @@ async function keepLease(): Promise<void> {
   await lease.join();
 }
 
-async function open({ home }: { readonly home: string }): Promise<NodeUrls> {
+export async function open({ home }: { readonly home: string }): Promise<NodeUrls> {
   process.env["SVC_SAMPLES"] = "no";
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
   await keepLease();
@@ -100,7 +99,7 @@ async function open({ home }: { readonly home: string }): Promise<NodeUrls> {
 }
 
 /** A grant for a key of a new party. */
-function grant(asked: {
+export function grant(asked: {
   readonly role: SandboxGrant["role"];
   readonly uuid: string;
   readonly publicJwk: PublicJwk;
@@ -115,7 +114,7 @@ function grant(asked: {
   );
 }
 
-function reset(): Measured {
+export function reset(): Measured {
   globalThis.gc?.();
   const { rss, arrayBuffers } = process.memoryUsage();
   leaseLosses = 0;
@@ -123,7 +122,11 @@ function reset(): Measured {
   return most;
 }
 
-answerParent({ open, grant, reset, measured: () => most, pid: () => process.pid }, async () => {
+export const measured = (): Measured => most;
+
+export const pid = (): number => process.pid;
+
+export async function close(): Promise<void> {
   lease?.stop();
   await node?.[Symbol.asyncDispose]();
-});
+}

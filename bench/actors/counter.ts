@@ -69,3 +69,17 @@ export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = 
 export function durableRef(id: string): ActorRef<"durable-counter"> {
   return { kind: "durable-counter", id };
 }
+
+/** The store of which the benchmark watches the commits. */
+export function withCommit(store: ActorStore, commit: ActorStore["commit"]): ActorStore {
+  return {
+    createsActors: store.createsActors,
+    claim: (ref, owner) => store.claim(ref, owner),
+    readRows: (ref, selections) => store.readRows(ref, selections),
+    readHead: (ref) => store.readHead(ref),
+    dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+    listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    countActors: (kind, max) => store.countActors(kind, max),
+    commit,
+  };
+}

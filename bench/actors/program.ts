@@ -1,4 +1,4 @@
-// Child process: calls of the smallest possible actor (counter.ts). Durable calls run on a store that syncs to disk or on Cassandra, and the commits
+// In a child process: calls of the smallest possible actor (counter.ts). Durable calls run on a store that syncs to disk or on Cassandra, and the commits
 // that they produce are recorded on request, for the floor to repeat. The floor of in-memory messages is here as well, because it
 // is the same machine's transition function.
 
@@ -7,11 +7,9 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent, heldMemory, type Spent, spendHere } from "../answer-parent.ts";
-import type { EnginePlace } from "../floor/engine-serve.ts";
-import { inLanes, msOf } from "../lanes.ts";
-import { type Added, add, counterMachine, counterSystem, durableRef } from "./counter.ts";
-import { withCommit } from "./watched-store.ts";
+import type { EnginePlace } from "../floor/engines.ts";
+import { heldMemory, inLanes, msOf, type Spent, spend } from "../work.ts";
+import { type Added, add, counterMachine, counterSystem, durableRef, withCommit } from "./counter.ts";
 
 /** Durable calls by a number of callers, spread evenly over counters, each waiting for its answer. */
 export interface CallLoad {
@@ -23,12 +21,12 @@ export interface CallLoad {
   readonly calls: number;
 }
 
-export interface CallResult extends Spent {
-  readonly commits: number;
-}
-
 /** `onBegin` is called when all actors are in memory and the clock starts. */
-async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}): Promise<CallResult> {
+async function drive(
+  load: CallLoad,
+  store: ActorStore,
+  onBegin = (): void => {},
+): Promise<Spent & { readonly commits: number }> {
   const system = counterSystem(store);
   const run = randomUUID();
   const refs = Array.from({ length: load.actors }, (_, index) => durableRef(`${run}/${index}`));
@@ -38,13 +36,13 @@ async function drive(load: CallLoad, store: ActorStore, onBegin = (): void => {}
   const call = (at: number): Promise<unknown> =>
     system.ask(refs[at % refs.length] as (typeof refs)[number], add);
   onBegin();
-  const spent = await spendHere(() => inLanes(load.callers, load.calls, call));
+  const { elapsedMs, cpu } = await spend(() => inLanes(load.callers, load.calls, call));
   const commits = system.stats().commits - commitsBefore;
   await system.drain(1_000);
-  return { ...spent, commits };
+  return { elapsedMs, cpu, commits };
 }
 
-async function run(load: CallLoad): Promise<CallResult> {
+export async function run(load: CallLoad): Promise<Spent & { readonly commits: number }> {
   if (typeof load.at !== "string") return await withEngine(load.at, (store) => drive(load, store));
   await using database = SqliteDatabase.open(load.at);
   return await drive(load, openSqliteActorStore(database, { now: Date.now }));
@@ -53,7 +51,7 @@ async function run(load: CallLoad): Promise<CallResult> {
 /** The commits in order, grouped by the transaction that they shared. On Cassandra they are one group, without those of first calls. */
 export type RecordedCommits = readonly (readonly ActorCommit[])[];
 
-async function record(load: CallLoad): Promise<RecordedCommits> {
+export async function record(load: CallLoad): Promise<RecordedCommits> {
   const { at } = load;
   if (typeof at === "string") return await recordInFile(load, at);
   return await withEngine(at, async (store) => {
@@ -130,7 +128,7 @@ export interface MessageLoad {
 const burstPerActor = 40;
 
 /** Milliseconds until all messages were handled. */
-async function messages({ actors, messages: total }: MessageLoad): Promise<number> {
+export async function messages({ actors, messages: total }: MessageLoad): Promise<number> {
   await using database = SqliteDatabase.open(":memory:");
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
   const refs = Array.from(
@@ -145,10 +143,10 @@ async function messages({ actors, messages: total }: MessageLoad): Promise<numbe
     while (system.stats().commandsHandled < target) await new Promise((resolve) => setImmediate(resolve));
   };
   await sendAll(burstPerActor);
-  const startedMs = performance.now();
-  for (let left = total / actors; left > 0; left -= burstPerActor)
-    await sendAll(Math.min(left, burstPerActor));
-  const elapsedMs = performance.now() - startedMs;
+  const elapsedMs = await msOf(async () => {
+    for (let left = total / actors; left > 0; left -= burstPerActor)
+      await sendAll(Math.min(left, burstPerActor));
+  });
   await system.drain(1_000);
   return elapsedMs;
 }
@@ -156,7 +154,7 @@ async function messages({ actors, messages: total }: MessageLoad): Promise<numbe
 type Scope = Parameters<AnyStateMachine["transition"]>[2];
 
 /** Floor of in-memory messages: milliseconds that the machine's transition function takes, with one scope for all calls. */
-function transitions({ actors, messages: total }: MessageLoad): number {
+export function transitions({ actors, messages: total }: MessageLoad): number {
   const machine: AnyStateMachine = counterMachine;
   const scope = inertScope();
   const event: Added = { type: "added", by: 1 };
@@ -193,15 +191,9 @@ export interface PassiveLoad {
   readonly actors: number;
 }
 
-export interface PassiveResult {
-  readonly addedBytes: number;
-  readonly addedHeapBytes: number;
-  readonly elapsedMs: number;
-}
-
 const callsAtOnce = 2_000;
 
-async function passive(load: PassiveLoad): Promise<PassiveResult> {
+export async function passive(load: PassiveLoad) {
   // Surviving a power failure does not matter here.
   await using database = SqliteDatabase.open(load.file, { synchronous: "NORMAL" });
   // The page cache is bounded whatever the number of actors; it is kept small, because it would mask what is measured.
@@ -224,5 +216,3 @@ async function passive(load: PassiveLoad): Promise<PassiveResult> {
   const addedHeapBytes = after.heapUsed - before.heapUsed;
   return { addedBytes: after.rss - before.rss, addedHeapBytes, elapsedMs };
 }
-
-answerParent({ run, record, messages, transitions, passive });

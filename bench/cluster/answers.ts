@@ -5,11 +5,11 @@ import { IndexNames } from "../../storage/elasticsearch/names.ts";
 import { searchBody } from "../../storage/elasticsearch/query.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import { fetchPlan, planQueries, rowsWanted } from "../catalogue.ts";
-import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText } from "../figures.ts";
-import type { EngineFloorPlan, EngineQuery } from "../floor/engine-serve.ts";
-import { newCompany, newPublisher } from "../parties.ts";
-import { type Publisher, pushProducts } from "../publishing.ts";
-import { type Caller, captureAnswers, loadOf, type RequestPlan, type Timed, warmedUp } from "../requests.ts";
+import { compareBy, count, type Figure, figuresOf, type Rounds, sidesText, warmedUp } from "../figures.ts";
+import type { EngineFloorPlan, EngineQuery } from "../floor/engines.ts";
+import { newCompany, newPublisher, type Publisher } from "../parties.ts";
+import { pushProducts } from "../publishing.ts";
+import { type Caller, captureAnswers, loadOf, type RequestPlan, type Timed } from "../requests.ts";
 import { numbersTo, recordIds } from "../world.ts";
 import type { Regions } from "./setting.ts";
 
@@ -33,7 +33,7 @@ async function search(regions: Regions, caller: Caller): Promise<readonly Figure
   world.say("cluster: searches");
   const { serving } = new IndexNames(setting.indexPrefix(node.region), "products");
   const queries = await planQueries((rounds + 1) * each, (bodies) =>
-    node.child.call<readonly { readonly query: RowQuery; readonly rows: number }[]>("explain", { bodies }),
+    node.child.call("serve.ts", "explain", bodies),
   );
   const plans = queries.map(({ plan }) => plan);
   const measured = await measureRounds(regions, caller, {
@@ -87,7 +87,7 @@ async function measureRounds(
     ...{ place: setting.placeOf(node.region), lanes: connections, queries },
     ...captured,
   };
-  await using floor = await world.openFloor("engine-serve", plan);
+  await using floor = await world.openFloor((child) => child.call("floor/engines.ts", "listen", plan));
   const load = loadOf({ baseUrl, caller }, { plans, each, connections });
   return await warmedUp(rounds, { ours: load(node), floor: load(floor) });
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createCqlClient } from "../../tools/engines/cassandra.ts";
 import { freePorts } from "../../tools/free-ports.ts";
 import type { Child } from "../child.ts";
-import type { EnginePlace } from "../floor/engine-serve.ts";
+import type { EnginePlace } from "../floor/engines.ts";
 import type { PushNode } from "../publishing.ts";
 import { type Server, targetOf } from "../requests.ts";
 import type { World } from "../world.ts";
@@ -67,10 +67,10 @@ export class ClusterSetting implements AsyncDisposable {
     const address = again?.address ?? `127.0.0.1:${await freePorts(1)}`;
     const home = join(this.#folder, name);
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const child = this.#world.start("serve.ts");
+    const child = this.#world.start();
     this.#children.add(child);
     const env = this.#env(region, address, home);
-    const urls = await child.call<{ base_url: string; business_url: string }>("join", { env });
+    const urls = await child.call("serve.ts", "join", env);
     const { base_url: baseUrl, business_url: businessUrl } = urls;
     return { name, region, address, baseUrl, businessUrl, target: targetOf(baseUrl), child };
   }

@@ -1,7 +1,6 @@
 // A transparency log, to which one leaf after another is appended.
 
-import { benchEntry } from "../log/entries.ts";
-import { openSequencer } from "../log/sequencer.ts";
+import { benchEntry, openSequencer } from "../log/sequencer.ts";
 
 export interface AppendedLog extends AsyncDisposable {
   /** Appends another leaf, and waits for the checkpoint that covers it. */

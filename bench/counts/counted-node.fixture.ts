@@ -1,17 +1,14 @@
-// Child process: a node of the service on the embedded store, without samples, that counts what it does (tally.fixture.ts). Beside it are
+// In a child process: a node of the service on the embedded store, without samples, that counts what it does (tally.fixture.ts). Beside it are
 // a durable actor and a log, each on a file of its own.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { pushRef } from "../../actors/messages/refs.ts";
 import { newAdvertiser } from "../../node/ads.fixture.ts";
 import { type RunningNode, startNode } from "../../node/start.ts";
-import { issueGrant } from "../../service/sandbox-grant.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { add, counterSystem, durableRef } from "../actors/counter.ts";
-import { answerParent } from "../answer-parent.ts";
-import { claimsOf, introduce, type Party } from "../parties.ts";
+import { adopt, running } from "../serve.ts";
 import { openAppendedLog } from "./appended-log.fixture.ts";
 import { type Mark, markNow, storeCount } from "./tally.fixture.ts";
 
@@ -23,7 +20,6 @@ const settings = {
 };
 
 const closing = new AsyncDisposableStack();
-let node: RunningNode | null = null;
 let inside: Readonly<Record<InsideOperation, () => Promise<unknown>>> | null = null;
 
 /** Operations that this process does by itself. */
@@ -33,20 +29,11 @@ export interface OpenedNode {
   readonly urls: RunningNode["urls"];
   /** The time by its clock. */
   readonly nowMs: number;
-}
-
-export interface Introduced {
-  readonly grant: string;
-  readonly certId: string;
-}
-
-function opened<T>(what: T | null): T {
-  if (what === null) throw new Error("the node is not open");
-  return what;
+  readonly keysFolder: string;
 }
 
 /** Opens everything in a new folder, and returns where the node is. */
-async function open(folder: string): Promise<OpenedNode> {
+export async function open(folder: string): Promise<OpenedNode> {
   Object.assign(process.env, settings);
   await mkdir(folder);
   const nowMs = Date.now();
@@ -54,45 +41,26 @@ async function open(folder: string): Promise<OpenedNode> {
   // The time stands still: what is read again after a while would be read in some operations and not in others, and work would
   // pause as often as the machine is slow.
   const platform = { clock: { now: () => nowMs }, workMs: () => 0 };
-  node = closing.use(await startNode(options, platform));
+  const node = await startNode(options, platform);
+  adopt(node);
   const database = closing.use(SqliteDatabase.open(join(folder, "actors.db")));
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
   closing.defer(() => system.drain(1_000));
   const log = closing.use(openAppendedLog(folder));
   const counter = durableRef("one");
   inside = { call: () => system.ask(counter, add), append: () => log.append() };
-  return { urls: node.urls, nowMs };
-}
-
-/** Registers a party with a key. */
-async function introduceWithGrant(party: Party): Promise<Introduced> {
-  const { services } = opened(node);
-  const grantKey = services.keys.grant;
-  if (grantKey === null) throw new Error("the node is not a sandbox");
-  const certId = await introduce(services, party);
-  return { grant: await issueGrant(claimsOf(party), grantKey), certId };
+  return { urls: node.urls, nowMs, keysFolder: join(folder, "node/keys") };
 }
 
 /** Publishes a campaign with so many ads, and waits until pools may have them. */
-async function publishAds(count: number): Promise<void> {
-  const advertiser = await newAdvertiser({ running: opened(node) });
+export async function publishAds(count: number): Promise<void> {
+  const advertiser = await newAdvertiser({ running: running() });
   const answers = [await advertiser.campaign({ price: "0.01", budget: "1000" })];
   for (let ad = 0; ad < count; ad += 1) answers.push(await advertiser.ad(`ad-${ad}`));
   const refused = answers.find(({ status }) => status >= 300);
   if (refused !== undefined) throw new Error(refused.text);
   await settled();
-  await opened(node).services.register.refresh();
-}
-
-function recordIds({ uuid, localIds }: { readonly uuid: string; readonly localIds: readonly string[] }) {
-  return localIds.map((id) => opened(node).services.recordIdOf(uuid, "products", id));
-}
-
-/** Resolves to the state of a push once it has ended. */
-async function awaitPush({ uuid, pushId }: { readonly uuid: string; readonly pushId: string }) {
-  const { actors } = opened(node).services;
-  const report = await actors.ask(pushRef(uuid, pushId), { type: "push.await" }, { timeoutMs: 100_000 });
-  return report?.state;
+  await running().services.register.refresh();
 }
 
 /** Turns of the event loop in which nothing happens. */
@@ -105,7 +73,7 @@ function settled(): Promise<void> {
   let quiet = 0;
   const look = (): void => {
     const now = storeCount();
-    quiet = now === last && opened(node).services.actors.stats().outboxPending === 0 ? quiet + 1 : 0;
+    quiet = now === last && running().services.actors.stats().outboxPending === 0 ? quiet + 1 : 0;
     last = now;
     if (quiet < quietTurns) setImmediate(look);
     else resolve();
@@ -114,16 +82,21 @@ function settled(): Promise<void> {
   return promise;
 }
 
-async function mark(): Promise<Mark> {
+export async function mark(): Promise<Mark> {
   await settled();
   return markNow();
 }
 
-async function repeat({ operation, count }: { readonly operation: InsideOperation; readonly count: number }) {
-  const run = opened(inside)[operation];
+export async function repeat({
+  operation,
+  count,
+}: {
+  readonly operation: InsideOperation;
+  readonly count: number;
+}) {
+  if (inside === null) throw new Error("the node is not open");
+  const run = inside[operation];
   for (let time = 0; time < count; time += 1) await run();
 }
 
-answerParent({ open, introduceWithGrant, publishAds, recordIds, awaitPush, mark, repeat }, () =>
-  closing.disposeAsync(),
-);
+export const close = () => closing.disposeAsync();

@@ -1,18 +1,21 @@
 // The operations, each done many times by itself on a counted node (counted-node.fixture.ts): over HTTP from this process, so that the
 // caller's own work is not counted, or by the node's process alone.
 
-import { Agent, request } from "node:http";
-import { text } from "node:stream/consumers";
-import { signed, type TestCaller } from "../../api/surfaces.fixture.ts";
-import { publishBody, sealBatch } from "../../client/batch.ts";
-import { parseSigningKey } from "../../client/signing-key.ts";
-import { generatePrivateJwk } from "../../crypto/private-jwk.ts";
 import { product } from "../../node/publishing.fixture.ts";
-import type { SignatureTag } from "../../protocol/http-signature.ts";
+import { fetchPlan } from "../catalogue.ts";
 import { Child } from "../child.ts";
-import type { Party } from "../parties.ts";
-import type { InsideOperation, Introduced, OpenedNode } from "./counted-node.fixture.ts";
+import { Pool } from "../load.ts";
+import { type GrantedParty, newParty, type Publisher, publisherOf } from "../parties.ts";
+import { preparePush, publish } from "../publishing.ts";
+import { type Caller, callerOf, makeRequest, type RequestPlan, targetOf } from "../requests.ts";
+import type { InsideOperation, OpenedNode } from "./counted-node.fixture.ts";
 import type { Mark } from "./tally.fixture.ts";
+
+declare module "../child.ts" {
+  interface Modules {
+    readonly "counts/counted-node.fixture.ts": typeof import("./counted-node.fixture.ts");
+  }
+}
 
 export const operations = {
   fetch: "a fetch",
@@ -43,6 +46,7 @@ const empty = 9;
 /** What else a process does while it waits for the processor is in one row and not in all. */
 const rows = 3;
 const poolAds = 20;
+const program = "counts/counted-node.fixture.ts";
 
 interface Times {
   readonly warmUp: number;
@@ -66,26 +70,23 @@ const interpretedOnly = ["--no-opt", "--no-maglev", "--no-sparkplug"];
 /** Counts every operation on a new node in a new folder. */
 export async function countOperations(folder: string): Promise<Readonly<Record<Operation, Counted>>> {
   const tally = new URL("tally.fixture.ts", import.meta.url).href;
-  await using child = Child.start("counts/counted-node.fixture.ts", {
-    ...{ profileTo: null, nodeOptions: ["--import", tally, ...interpretedOnly] },
-  });
-  using callers = new Callers(child, await child.call<OpenedNode>("open", folder));
-  await callers.open();
+  await using child = new Child({ nodeOptions: ["--import", tally, ...interpretedOnly] });
+  using callers = await Callers.open(child, await child.call(program, "open", folder));
   // The first push fills the catalogue, and is not counted.
   await callers.push(1_000);
   const recordIds = (await callers.recordIds(sum(times.fetch))).values();
   const tokens = (await callers.renderTokens(sum(times.render))).values();
   const over = (operation: Operation, run: () => Promise<unknown>): Promise<Counted> =>
     count(times[operation], {
-      mark: () => child.call<Mark>("mark", null),
+      mark: () => child.call(program, "mark"),
       repeat: async (count) => {
         for (let time = 0; time < count; time += 1) await run();
       },
     });
   const inside = (operation: InsideOperation): Promise<Counted> =>
     count(times[operation], {
-      mark: () => child.call<Mark>("mark", null),
-      repeat: (count) => child.call("repeat", { operation, count }),
+      mark: () => child.call(program, "mark"),
+      repeat: (count) => child.call(program, "repeat", { operation, count }),
     });
   return {
     fetch: await over("fetch", () => callers.fetch(recordIds.next().value ?? "")),
@@ -123,86 +124,70 @@ async function count(
   return { inRow: inRows, nothing, alone: await marks(alone, 1) };
 }
 
-const businessUuid = "00000000-0000-4000-8000-0000000000c1";
-const companyUuid = "10000000-0000-4000-8000-0000000000c2";
-
-interface CountedParty extends TestCaller {
-  readonly certId: string;
-}
-
 /** A business and an AI company, and what they ask of the node: one thing at a time, over one connection to each surface. */
 class Callers implements Disposable {
   readonly #child: Child;
-  readonly #node: OpenedNode;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #parties: { readonly business: CountedParty; readonly company: CountedParty } | null = null;
+  readonly #business: Publisher;
+  readonly #company: Caller;
+  readonly #urls: OpenedNode["urls"];
+  readonly #pool = new Pool();
   #records = 0;
-  #pushes = 0;
 
-  constructor(child: Child, node: OpenedNode) {
+  private constructor(child: Child, { urls }: OpenedNode, business: Publisher, company: Caller) {
     this.#child = child;
-    this.#node = node;
+    this.#urls = urls;
+    this.#business = business;
+    this.#company = company;
   }
 
-  async open(): Promise<void> {
-    this.#parties = {
-      business: await this.#introduce("integration", businessUuid),
-      company: await this.#introduce("retrieval", companyUuid),
-    };
+  static async open(child: Child, node: OpenedNode): Promise<Callers> {
+    const { urls, keysFolder, nowMs } = node;
+    const callerAt = (party: GrantedParty): Caller => ({ ...callerOf(party), nowMs: () => nowMs });
+    const business = await newParty(keysFolder, "integration");
+    const company = callerAt(await newParty(keysFolder, "retrieval"));
+    const publisher = await publisherOf(business, urls.business_url, callerAt(business));
+    return new Callers(child, node, publisher, company);
   }
 
   fetch(recordId: string): Promise<unknown> {
-    return this.#ask({ path: `/v1/records/${recordId}` });
+    return this.#ask(fetchPlan(recordId));
   }
 
   search(): Promise<unknown> {
     const query = { collection: "products", q: "trail runner 7", query_by: ["product_name"] };
     const filter = { all: [{ country: "US" }, { price_amount: { gte: 100 } }] };
-    return this.#ask({ path: "/v1/search", body: { ...query, filter, sort_by: "price_amount:asc" } });
+    return this.#post("/v1/search", { ...query, filter, sort_by: "price_amount:asc" });
   }
 
   render(token: string): Promise<unknown> {
-    return this.#ask({ path: "/v1/ads/render", body: { render_token: token, format: "card" } });
+    return this.#post("/v1/ads/render", { render_token: token, format: "card" });
   }
 
   /** Publishes new records, and waits until all of them can be found. */
   async push(count: number): Promise<void> {
-    const { business } = this.#known();
+    const { business_url: businessUrl } = this.#urls;
     const records = Array.from({ length: count }, (_, at) => {
       const no = this.#records + at;
       return product(`record-${no}`, { product_name: `Trail Runner ${no % 20}` });
     });
     this.#records += count;
-    this.#pushes += 1;
-    const facts = { businessUuid, certId: business.certId, aiPolicyVersion: 0, recordType: "products" };
-    const batch = await sealBatch(
-      records,
-      { ...facts, seq: this.#pushes, sealedAtMs: this.#node.nowMs },
-      business.key,
-    );
-    await this.#ask({
-      ...{ path: "/v1/publish/products", tag: "svc-push", by: business, base: this.#node.urls.business_url },
-      body: publishBody(batch.batch_seal, records),
-      headers: { "idempotency-key": batch.push_id },
-    });
-    const push = { uuid: businessUuid, pushId: batch.push_id };
-    const state = await this.#child.call<string>("awaitPush", push);
-    if (state !== "complete") throw new Error(`a push ended as ${state}`);
+    const prepared = await preparePush(businessUrl, this.#business, records);
+    await publish({ child: this.#child, businessUrl }, prepared);
   }
 
   /** The ids of the first records. */
   recordIds(count: number): Promise<readonly string[]> {
     const localIds = Array.from({ length: count }, (_, no) => `record-${no}`);
-    return this.#child.call("recordIds", { uuid: businessUuid, localIds });
+    return this.#child.call("serve.ts", "recordIds", this.#business.uuid, localIds);
   }
 
   /** Tokens of ads that were shown and not yet rendered. */
   async renderTokens(count: number): Promise<readonly string[]> {
-    await this.#child.call("publishAds", poolAds);
+    await this.#child.call(program, "publishAds", poolAds);
     const tokens: string[] = [];
     const body = { country: "US", keywords: ["trail running"], sort_by: "published_at:asc" };
     while (tokens.length < count) {
-      const pool = (await this.#ask({ path: "/v1/ads/pool", body })) as {
+      const pool = (await this.#post("/v1/ads/pool", body)) as {
         readonly ads: readonly { readonly render_token: string }[];
       };
       if (pool.ads.length !== poolAds) throw new Error(`a pool has ${pool.ads.length} ads`);
@@ -212,56 +197,17 @@ class Callers implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#agent.destroy();
+    this.#pool[Symbol.dispose]();
   }
 
-  #known() {
-    if (this.#parties === null) throw new Error("nobody was introduced");
-    return this.#parties;
+  #post(path: string, body: object): Promise<unknown> {
+    const bytes = Buffer.from(JSON.stringify(body));
+    return this.#ask({ method: "POST", path, tag: "svc-retrieval", body: bytes });
   }
 
-  async #introduce(role: Party["role"], uuid: string): Promise<CountedParty> {
-    const parsed = await parseSigningKey(await generatePrivateJwk("Ed25519"));
-    if (!parsed.ok) throw new Error(parsed.detail);
-    const key = parsed.value;
-    const party: Party = { uuid, role, publicJwk: key.publicJwk };
-    return { key, ...(await this.#child.call<Introduced>("introduceWithGrant", party)) };
-  }
-
-  /** The answer to a signed request, which is sent in one piece. */
-  async #ask({
-    path,
-    body,
-    tag = "svc-retrieval",
-    by = this.#known().company,
-    base = this.#node.urls.base_url,
-    headers = {},
-  }: {
-    readonly path: string;
-    readonly body?: object | Uint8Array;
-    readonly tag?: SignatureTag;
-    readonly by?: CountedParty;
-    readonly base?: string;
-    readonly headers?: Readonly<Record<string, string>>;
-  }): Promise<unknown> {
-    const bytes = body instanceof Uint8Array || body === undefined ? body : Buffer.from(JSON.stringify(body));
-    const method = bytes === undefined ? "GET" : "POST";
-    const created = Math.floor(this.#node.nowMs / 1_000);
-    const signing = await signed(base, by, { path, method, tag, created, ...(bytes && { body: bytes }) });
-    const content = bytes && { "content-type": "application/json", "content-length": bytes.length };
-    const answered = Promise.withResolvers<{ readonly status: number; readonly text: string }>();
-    request(new URL(path, base), {
-      ...{ agent: this.#agent, method },
-      headers: { ...signing.headers, "svc-sandbox-key": by.grant, ...content, ...headers },
-    })
-      .on("error", answered.reject)
-      .on("response", (response) => {
-        const read = text(response).then((whole) => ({ status: response.statusCode ?? 0, text: whole }));
-        answered.resolve(read);
-      })
-      .end(bytes);
-    const answer = await answered.promise;
-    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-    return JSON.parse(answer.text);
+  async #ask(plan: RequestPlan): Promise<unknown> {
+    const { base_url: baseUrl } = this.#urls;
+    const bytes = await makeRequest(baseUrl, this.#company, plan);
+    return JSON.parse((await this.#pool.exchange({ target: targetOf(baseUrl), bytes })).body());
   }
 }

@@ -1,4 +1,4 @@
-// Child process, floor of the ads: the bare signed server, which also verifies the digest of each body and keeps each nonce. A pool
+// In a child process, floor of the ads: the bare signed server, which also verifies the digest of each body and keeps each nonce. A pool
 // finds the ads of a keyword, orders them by price and those that it needs by the hash of the pool, issues their tokens, splices
 // the stored bytes of twenty, signs a receipt, and keeps the receipt and the pool's items in the same transaction. A render and a
 // click check a token, and keep the item's state in the nonce's transaction; a render keeps the campaign's sums as well, and
@@ -14,7 +14,6 @@ import {
   keyId,
   newRetrievalId,
   nonceLifeMs,
-  runFloor,
 } from "./bare-server.ts";
 import { SyncedFile } from "./synced-file.ts";
 
@@ -66,6 +65,7 @@ class AdFloor {
   }
 
   close(): void {
+    this.server.close();
     this.#file.close();
   }
 
@@ -174,7 +174,16 @@ function prepareWrites({ db }: SyncedFile, { itemsLength, campaigns }: AdFloorPl
   };
 }
 
-runFloor(
-  (plan: AdFloorPlan) => new AdFloor(plan),
-  (running) => ({ tokens: (count: number) => running().tokens(count) }),
-);
+let floor: AdFloor | null = null;
+
+/** Starts to listen and returns the port. */
+export async function listen(plan: AdFloorPlan): Promise<number> {
+  floor = new AdFloor(plan);
+  return await floor.server.listen();
+}
+
+export function tokens(count: number): readonly string[] {
+  return floor?.tokens(count) ?? [];
+}
+
+export const close = () => floor?.close();

@@ -6,8 +6,6 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { answerParent, cpuTimes, type Functions } from "../answer-parent.ts";
-import { flushCount } from "./synced-file.ts";
 
 /** How much work an answer is, and what the answers are. */
 export interface AnswerPlan {
@@ -100,30 +98,4 @@ export class BareServer {
 
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { "content-length": 0 }).end();
-}
-
-/** What a floor's program opens: its server, and what it closes afterwards. */
-export interface OpenFloor {
-  readonly server: BareServer;
-  close(): void | Promise<void>;
-}
-
-/** Runs a floor as a child process, which starts to listen when it is given its plan. */
-export function runFloor<Plan, Floor extends OpenFloor>(
-  open: (plan: Plan) => Floor | Promise<Floor>,
-  more: (running: () => Floor) => Functions = () => ({}),
-): void {
-  let floor: Floor | null = null;
-  const running = (): Floor => {
-    if (floor === null) throw new Error("the floor does not listen");
-    return floor;
-  };
-  const listen = async (plan: Plan): Promise<number> => {
-    floor = await open(plan);
-    return await floor.server.listen();
-  };
-  answerParent({ listen, cpuTimes, flushCount, ...more(running) }, async () => {
-    floor?.server.close();
-    await floor?.close();
-  });
 }

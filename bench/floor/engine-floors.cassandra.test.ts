@@ -11,14 +11,11 @@ import { elasticUrl, hasElastic, openFresh } from "../../storage/elasticsearch/e
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
 import { fresh, head, seal, version } from "../../storage/record-store.fixture.ts";
 import { recordIdFor } from "../../storage/row-index.fixture.ts";
-import type { CallLoad, RecordedCommits } from "../actors/program.ts";
-import type { Spent } from "../answer-parent.ts";
+import type { CallLoad } from "../actors/program.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
 import type { Stored } from "../serve.ts";
-import type { EngineReplay } from "./engine-commits.ts";
-import type { EnginePush } from "./engine-push.ts";
-import type { EngineFloorPlan, EnginePlace } from "./engine-serve.ts";
+import type { EngineFloorPlan, EnginePlace, EnginePush, EngineReplay } from "./engines.ts";
 
 const [region = ""] = testRegions;
 const [cassandra = ""] = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",");
@@ -35,8 +32,6 @@ describe.skipIf(cassandra === "" || !hasElastic)("with the engines that the envi
   describe("the floor of a push", () => pushTests(() => keyspace, common));
   describe("the floor of fetch and search", () => serveTests(() => keyspace, common));
 });
-
-const start = (path: string): Child => Child.start(path, { profileTo: null });
 
 /** A separate connection for each test. */
 function sessionOf(keyspace: () => TestKeyspace): () => CassandraSession {
@@ -57,12 +52,12 @@ function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): vo
 
   it("makes every recorded commit again, and refuses one that does not fit", async () => {
     const load: CallLoad = { at: place(), actors: 4, callers: 4, calls: 40 };
-    await using ours = start("actors/program.ts");
-    const commits = (await ours.call<RecordedCommits>("record", load)).flat();
+    await using ours = new Child();
+    const commits = (await ours.call("actors/program.ts", "record", load)).flat();
     expect(commits.length).toBeGreaterThanOrEqual(load.actors);
-    await using floor = start("floor/engine-commits.ts");
+    await using floor = new Child();
     const replay = (some: EngineReplay["commits"]): Promise<number> =>
-      floor.call("replay", { place: place(), callers: 4, commits: some } satisfies EngineReplay);
+      floor.call("floor/engines.ts", "replay", { place: place(), callers: 4, commits: some });
     expect(await replay(commits)).toBeGreaterThan(0);
     const lastOf = new Map(commits.map((commit) => [commit.ref.id, commit]));
     const heads = (await rowsOf(session(), "SELECT DISTINCT kind, id, head, op FROM actor")).map(
@@ -112,8 +107,8 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
         ...{ place: place(), stored, marks: ["abcd"] },
         indexes: [{ elastic: elasticUrl, alias }],
       };
-      await using floor = start("floor/engine-push.ts");
-      const { elapsedMs, cpu } = await floor.call<Spent>("run", push);
+      await using floor = new Child();
+      const { elapsedMs, cpu } = await floor.call("floor/engines.ts", "push", push);
       expect(elapsedMs).toBeGreaterThan(0);
       expect(cpu.mainMs).toBeGreaterThan(0);
       expect(await index.count("products")).toBe(records);
@@ -133,7 +128,7 @@ function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void
         expect.arrayContaining(stored.map(({ head: { record_id } }) => `${record_id.slice(0, -4)}abcd`)),
       );
       await expect(
-        floor.call("run", {
+        floor.call("floor/engines.ts", "push", {
           ...push,
           marks: ["abce"],
           indexes: [{ elastic: elasticUrl, alias: `${alias}.none` }],
@@ -183,12 +178,12 @@ function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): voi
       ]),
     };
     try {
-      await using floor = start("floor/engine-serve.ts");
-      const target = { host: "127.0.0.1", port: await floor.call<number>("listen", plan) };
+      await using floor = new Child();
+      const target = { host: "127.0.0.1", port: await floor.call("floor/engines.ts", "listen", plan) };
       const fetchOne = (): Uint8Array => requestOf("GET", `/v1/records/${recordId}`, "");
       const search = (): Uint8Array => requestOf("POST", "/v1/search", "a query");
-      expect(await sendOne(target, fetchOne())).toEqual({ status: 200, body: "one" });
-      expect(await sendOne(target, search())).toEqual({ status: 200, body: "two" });
+      expect(await sendOne(target, fetchOne())).toMatchObject({ status: 200, body: "one" });
+      expect(await sendOne(target, search())).toMatchObject({ status: 200, body: "two" });
       const many = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? fetchOne() : search()));
       await sendAll(target, many, lanes);
       expect(await kept()).toEqual({ nonces: 22, envelopes: Array.from({ length: 22 }, () => 900) });

@@ -1,32 +1,29 @@
-// Child process, floor of durable calls: exactly the commits that the calls produced, as plain SQL, in the same groups. The
+// In a child process, floor of durable calls: exactly the commits that the calls produced, as plain SQL, in the same groups. The
 // statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for but the disk: every
 // transaction is on it before the next one begins (synced-file.ts).
 
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
-import { answerParent } from "../answer-parent.ts";
-import { flushCount, SyncedFile } from "./synced-file.ts";
+import { msOf } from "../work.ts";
+import { SyncedFile } from "./synced-file.ts";
 
-export interface FencedCommits {
-  /** Path of the store file. */
-  readonly file: string;
-  readonly groups: readonly (readonly ActorCommit[])[];
-}
+/** The commits in order, grouped by the transaction that they shared. */
+type Groups = readonly (readonly ActorCommit[])[];
 
-/** Milliseconds that the commits took. */
-async function replay({ file, groups }: FencedCommits): Promise<number> {
+/** Milliseconds that the commits took, in a new store file. */
+export async function replay(file: string, groups: Groups): Promise<number> {
   await using database = SqliteDatabase.open(file);
   // The recorded commits follow the recorded claims: every actor is at its first epoch in both.
   const numbers = await claimAll(database, groups);
   const write = preparedWrite(database);
   const synced = new SyncedFile(file, database.db);
-  const startedMs = performance.now();
-  for (const group of groups)
-    synced.transact(() => {
-      for (const commit of group) write(numbers.get(keyOf(commit.ref)) ?? 0, commit);
-    });
-  const elapsedMs = performance.now() - startedMs;
+  const elapsedMs = await msOf(() => {
+    for (const group of groups)
+      synced.transact(() => {
+        for (const commit of group) write(numbers.get(keyOf(commit.ref)) ?? 0, commit);
+      });
+  });
   synced.close();
   return elapsedMs;
 }
@@ -36,10 +33,7 @@ function keyOf({ kind, id }: ActorRef): string {
 }
 
 /** The numbers by which the store knows the actors. */
-async function claimAll(
-  database: SqliteDatabase,
-  groups: FencedCommits["groups"],
-): Promise<ReadonlyMap<string, number>> {
+async function claimAll(database: SqliteDatabase, groups: Groups): Promise<ReadonlyMap<string, number>> {
   const store = openSqliteActorStore(database, { now: Date.now });
   const numbers = new Map<string, number>();
   const byRef = database.prepare("SELECT no FROM actor_head WHERE kind = ? AND id = ?");
@@ -73,5 +67,3 @@ function preparedWrite(database: SqliteDatabase): (no: number, commit: ActorComm
     prune.run(no, snapshot.seq);
   };
 }
-
-answerParent({ replay, flushCount });

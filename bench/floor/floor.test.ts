@@ -4,13 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { CallLoad, MessageLoad } from "../actors/program.ts";
+import type { CallLoad } from "../actors/program.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
-import type { CallsResult } from "../transport.ts";
 import type { AdFloorPlan } from "./ads.ts";
-import type { FencedCommits } from "./fenced-commits.ts";
-import type { FloorPush, StoredRecord } from "./push.ts";
+import type { StoredRecord } from "./push.ts";
 import type { FloorPlan } from "./serve.ts";
 
 let folder: string;
@@ -19,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const start = (path: string): Child => Child.start(path, { profileTo: null });
+const flushes = (child: Child): Promise<number> => child.call("floor/synced-file.ts", "flushCount");
 
 describe("the bare server", () => {
   const request = (nonce: string): Uint8Array =>
@@ -34,11 +32,11 @@ describe("the bare server", () => {
       bodies: [Buffer.from("one"), Buffer.from("two")],
     };
     {
-      await using child = start("floor/serve.ts");
-      const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
+      await using child = new Child();
+      const target = { host: "127.0.0.1", port: await child.call("floor/serve.ts", "listen", plan) };
       expect((await sendOne(target, request("nonce-of-the-first"))).body).toBe("one");
       expect((await sendOne(target, request("nonce-of-the-second"))).body).toBe("two");
-      expect(await child.call<number>("flushCount", null)).toBe(2);
+      expect(await flushes(child)).toBe(2);
       await sendAll(
         target,
         Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`)),
@@ -78,19 +76,19 @@ describe("the bare server of ads", () => {
       ...{ adsOfKeyword: 30, campaigns: 2 },
     };
     {
-      await using child = start("floor/ads.ts");
-      const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
+      await using child = new Child();
+      const target = { host: "127.0.0.1", port: await child.call("floor/ads.ts", "listen", plan) };
       const ask = (what: string, nonce: string, body: object) => sendOne(target, request(what, nonce, body));
       const pool = await ask("pool", "the-pool", { country: "US", keywords: ["boots"] });
       const { ads } = JSON.parse(pool.body) as { ads: readonly { readonly render_token: string }[] };
       expect(new Set(ads.map(({ render_token }) => render_token)).size).toBe(20);
       expect(await sendOne(target, request("pool", "another", {}, "other"))).toMatchObject({ status: 401 });
-      const tokens = await child.call<readonly string[]>("tokens", 3);
+      const tokens = await child.call("floor/ads.ts", "tokens", 3);
       for (const [at, token] of tokens.entries())
         expect(await ask("render", `render-${at}`, { token })).toMatchObject({ status: 200 });
       expect(await ask("click", "the-click", { token: tokens[0] })).toMatchObject({ status: 200 });
       expect(await ask("click", "a-forged-click", { token: `${tokens[0]}A` })).toMatchObject({ status: 400 });
-      expect(await child.call<number>("flushCount", null)).toBe(5);
+      expect(await flushes(child)).toBe(5);
     }
     const db = new DatabaseSync(plan.file);
     expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 5 });
@@ -119,13 +117,13 @@ describe("the floor of a push", () => {
     const body = Buffer.from(JSON.stringify({ records }));
     const file = join(folder, "floor.db");
     {
-      await using child = start("floor/push.ts");
-      await child.call("run", { file, pushId: "push", body, stored } satisfies FloorPush);
-      expect(await child.call("flushCounts", null)).toEqual({ store: 3, rows: 3 });
-      const port = await child.call<number>("receiveUpload", join(folder, "upload"));
+      await using child = new Child();
+      await child.call("floor/push.ts", "run", { file, pushId: "push", from: body, stored });
+      expect(await child.call("floor/push.ts", "flushCounts")).toEqual({ store: 3, rows: 3 });
+      const port = await child.call("floor/push.ts", "receiveUpload", join(folder, "upload"));
       const upload = Buffer.from("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nbytes");
       expect(await sendOne({ host: "127.0.0.1", port }, upload)).toMatchObject({ status: 201 });
-      expect(await child.call("flushCounts", null)).toEqual({ store: 4, rows: 3 });
+      expect(await child.call("floor/push.ts", "flushCounts")).toEqual({ store: 4, rows: 3 });
     }
     for (const [path, table] of [
       [file, "version"],
@@ -141,37 +139,39 @@ describe("the floor of a push", () => {
 describe("the floors of actors", () => {
   it("repeat every recorded commit, and refuse one that does not fit", async () => {
     const load: CallLoad = { at: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
-    await using ours = start("actors/program.ts");
-    const groups = await ours.call<FencedCommits["groups"]>("record", load);
+    await using ours = new Child();
+    const groups = await ours.call("actors/program.ts", "record", load);
     expect(groups.flat()).toHaveLength(55);
-    expect(await ours.call("run", { ...load, at: join(folder, "timed.db") })).toMatchObject({ commits: 50 });
+    const timed = await ours.call("actors/program.ts", "run", { ...load, at: join(folder, "timed.db") });
+    expect(timed).toMatchObject({ commits: 50 });
     const file = join(folder, "floor.db");
-    await using floor = start("floor/fenced-commits.ts");
-    expect(await floor.call<number>("replay", { file, groups })).toBeGreaterThan(0);
-    expect(await floor.call<number>("flushCount", null)).toBe(groups.length);
-    await expect(floor.call("replay", { file, groups })).rejects.toThrow(/the fence refused/);
+    await using floor = new Child();
+    const replay = (): Promise<number> => floor.call("floor/fenced-commits.ts", "replay", file, groups);
+    expect(await replay()).toBeGreaterThan(0);
+    expect(await flushes(floor)).toBe(groups.length);
+    await expect(replay()).rejects.toThrow(/the fence refused/);
     const db = new DatabaseSync(file);
     expect(db.prepare("SELECT sum(head) AS commits FROM actor_head").get()).toEqual({ commits: 55 });
     db.close();
   });
 
   it("answer how long their messages took", async () => {
-    const load: MessageLoad = { actors: 10, messages: 1_000 };
-    await using child = start("actors/program.ts");
-    for (const name of ["messages", "transitions"])
-      expect(await child.call<number>(name, load)).toBeGreaterThan(0);
+    await using child = new Child();
+    for (const name of ["messages", "transitions"] as const)
+      expect(await child.call("actors/program.ts", name, { actors: 10, messages: 1_000 })).toBeGreaterThan(0);
   });
 });
 
 describe("the floor of calls between nodes", () => {
   it("answers every call, as ours does", async () => {
-    for (const kind of ["", "Bare"]) {
-      await using answering = start("transport.ts");
-      await using calling = start("transport.ts");
-      await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
-      const saturated = await calling.call<CallsResult>("saturate", { calls: 500, callers: 8 });
+    for (const kind of ["", "Bare"] as const) {
+      await using answering = new Child();
+      await using calling = new Child();
+      const address = await answering.call("transport.ts", `listen${kind}`);
+      await calling.call("transport.ts", `connect${kind}`, address);
+      const saturated = await calling.call("transport.ts", "saturate", 500, 8);
       expect(saturated.perSecond).toBeGreaterThan(0);
-      const paced = await calling.call<CallsResult>("pace", { calls: 100, perSecond: 5_000 });
+      const paced = await calling.call("transport.ts", "pace", 100, 5_000);
       expect(paced.p99Ms).toBeGreaterThanOrEqual(paced.p50Ms);
     }
   });

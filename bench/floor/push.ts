@@ -1,4 +1,4 @@
-// Child process, floor of a push: the work between a batch's body, or a bulk file, and its searchable rows that no
+// In a child process, floor of a push: the work between a batch's body, or a bulk file, and its searchable rows that no
 // implementation could skip. Parsing, hashing, the Merkle tree, the canonical form of each row, two signatures per record, and inserts of exactly
 // the bytes that the service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or
 // analysed. The threads are those of the service; as there, the next chunk is signed while one is written, and rows are
@@ -9,16 +9,21 @@ import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { StatementSync } from "node:sqlite";
+import { join } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
+import { collections } from "../../collections/collections.ts";
+import { indexDocument } from "../../collections/index-document.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createWorkerSigner } from "../../crypto/worker-signer.ts";
+import { parseBase64 } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { pae, payloadTypes } from "../../protocol/dsse.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
-import { answerParent, cpuTimes, type Spent, spendHere } from "../answer-parent.ts";
+import { type Spent, spend } from "../work.ts";
 import type { FloorRow } from "./push-rows.ts";
-import { readStoredRecords } from "./stored-records.ts";
 import { flushCount, SyncedFile, syncFile } from "./synced-file.ts";
 
 /** What the service made of one record. */
@@ -40,10 +45,10 @@ export interface FloorPush {
   /** Path of the store file. */
   readonly file: string;
   readonly pushId: string;
-  /** Request body, as it was sent to the service. */
-  readonly body: Uint8Array;
-  /** In the order of the body's records. */
-  readonly stored: readonly StoredRecord[];
+  /** In the order of the push, or the home of a node that is not running, in which they are: they are read before the time begins. */
+  readonly stored: readonly StoredRecord[] | string;
+  /** The request's body, as it was sent to the service, or the path of a file of records, one line of base64 each. */
+  readonly from: Uint8Array | string;
 }
 
 const chunkSize = 200;
@@ -131,42 +136,12 @@ const projection = newSigner();
 const sidecars = newSigner();
 
 /** What it took until the last record was on disk. */
-async function run({ file, pushId, body, stored }: FloorPush): Promise<Spent> {
-  return await timed(file, { pushId, stored }, async () => {
-    const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
-    return records;
-  });
-}
-
-/** A file of records, one line of base64 each. */
-export interface FloorImport {
-  /** Path of the store file. */
-  readonly file: string;
-  readonly path: string;
-  readonly pushId: string;
-  /** Home of a node that is not running, where the service stored the records of this push. */
-  readonly home: string;
-}
-
-/** What the service stored is read before the time begins. */
-async function runFile({ file, path, pushId, home }: FloorImport): Promise<Spent> {
-  const stored = readStoredRecords(home, pushId);
-  return await timed(file, { pushId, stored }, async () => {
-    const lines = (await readFile(path, "latin1")).split("\n");
-    lines.pop();
-    return lines;
-  });
-}
-
-async function timed(
-  file: string,
-  { pushId, stored }: Pick<FloorPush, "pushId" | "stored">,
-  read: () => Promise<readonly string[]>,
-): Promise<Spent> {
+export async function run({ file, pushId, stored: given, from }: FloorPush): Promise<Spent> {
   store ??= new FloorStore(file);
   const to = store;
-  return await spendHere(async () => {
-    const leaves = (await read()).map((text) => Buffer.from(text, "base64"));
+  const stored = typeof given === "string" ? readStoredRecords(given, pushId) : given;
+  return await spend(async () => {
+    const leaves = (await textsIn(from)).map((text) => Buffer.from(text, "base64"));
     merkleRoot(leaves);
     const signFrom = (first: number): ReturnType<typeof signChunk> =>
       signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
@@ -180,11 +155,47 @@ async function timed(
   });
 }
 
+/** Everything stored for a push, in leaf order, from the home of a node that is not running. */
+function readStoredRecords(home: string, pushId: string): readonly StoredRecord[] {
+  const store = new DatabaseSync(join(home, "store.db"), { readOnly: true });
+  try {
+    const versions = store
+      .prepare(
+        `SELECT h.record_id, h.business_uuid, v.cert_id, v.proof, v.row, v.sidecar
+         FROM record_version v JOIN record_head h ON h.no = v.record_no WHERE v.seal_id = ? ORDER BY v.leaf_index`,
+      )
+      .all(pushId);
+    return versions.map((version): StoredRecord => {
+      const { adl_row_sig: _signature, ...row } = JSON.parse(String(version["row"])) as JsonObject;
+      const { payload } = JSON.parse(String(version["sidecar"])) as { payload: string };
+      const sidecarPayload = parseBase64(payload) ?? new Uint8Array();
+      const { texts } = indexDocument("products", row);
+      return {
+        record_id: String(version["record_id"]),
+        business_uuid: String(version["business_uuid"]),
+        cert_id: String(version["cert_id"]),
+        proof: version["proof"] as Uint8Array,
+        row,
+        sidecarPayload,
+        sidecarMessage: pae(payloadTypes["sidecar.v2"], sidecarPayload),
+        texts: collections.products.textFields.map((field) => texts[field] ?? null),
+      };
+    });
+  } finally {
+    store.close();
+  }
+}
+
+async function textsIn(from: FloorPush["from"]): Promise<readonly string[]> {
+  if (typeof from === "string") return (await readFile(from, "latin1")).split("\n").slice(0, -1);
+  return (JSON.parse(Buffer.from(from).toString()) as { records: readonly string[] }).records;
+}
+
 interface Chunk {
   readonly pushId: string;
   readonly first: number;
   readonly leaves: readonly Uint8Array[];
-  readonly stored: FloorPush["stored"];
+  readonly stored: readonly StoredRecord[];
 }
 
 async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord, Made])[]> {
@@ -237,7 +248,7 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
  * Floor of an upload: a bare `node:http` server that writes the body of a request to a file as it arrives, hashes it, and answers
  * once the file is on the disk. It reads no form and bounds nothing.
  */
-async function receiveUpload(path: string): Promise<number> {
+export async function receiveUpload(path: string): Promise<number> {
   const server = createServer(async (request, response) => {
     const file = await open(path, "w");
     const hash = createHash("sha256");
@@ -258,6 +269,7 @@ async function receiveUpload(path: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
+/** Flushes of the store's file and of the file of the rows. */
+export const flushCounts = () => ({ store: flushCount(), rows: store?.rowFlushes ?? 0 });
 
-answerParent({ run, runFile, receiveUpload, cpuTimes, flushCounts }, async () => store?.close());
+export const close = () => store?.close();

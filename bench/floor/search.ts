@@ -1,4 +1,4 @@
-// Child process, floor of search: the same queries asked of SQLite directly, without a server, in two ways: as one statement
+// In a child process, floor of search: the same queries asked of SQLite directly, without a server, in two ways: as one statement
 // each over plain tables (an index by price, FTS5 with its own ranking), and through the service's index itself. For each
 // kind of query the faster way is the floor.
 
@@ -8,8 +8,8 @@ import { indexDocument } from "../../collections/index-document.ts";
 import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
 import type { RowQuery } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
-import { answerParent } from "../answer-parent.ts";
 import { rowQueryOf } from "../catalogue.ts";
+import { msOf } from "../work.ts";
 
 const { textFields } = collections.products;
 const texts = textFields.map((_, index) => `t${index}`);
@@ -54,7 +54,7 @@ class PlainTables {
     this.#db.exec("COMMIT; ANALYZE; INSERT INTO text (text) VALUES ('optimize')");
   }
 
-  /** Rows for a query in the form that queries.ts makes. */
+  /** Rows for a query in the form that catalogue.ts makes. */
   search(query: RowQuery): readonly unknown[] {
     const { sql, params } = plainStatement(query);
     let statement = this.#statements.get(sql);
@@ -103,13 +103,13 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
   if (clause.op === "eq" && clause.field === "availability")
     return ["p.availability = ?", String(clause.value)];
   if (clause.op === "eq" && clause.field === "tags") return ["instr(p.tags, ?) > 0", `|${clause.value}|`];
-  throw new Error(`queries.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
+  throw new Error(`catalogue.ts asks for ${JSON.stringify(clause)}, which the plain tables do not know`);
 }
 
 let both: { readonly index: SqliteRowIndex; readonly plain: PlainTables } | null = null;
 
 /** Opens the index file, and builds plain tables from it. */
-function open(paths: { readonly index: string; readonly plain: string }): void {
+export function open(paths: { readonly index: string; readonly plain: string }): void {
   both = { index: new SqliteRowIndex(paths.index), plain: new PlainTables(paths) };
 }
 
@@ -118,12 +118,8 @@ function opened(): NonNullable<typeof both> {
   return both;
 }
 
-interface Bodies {
-  readonly bodies: readonly JsonValue[];
-}
-
 /** Number of rows that each query returns. Both ways must agree. */
-async function countRows({ bodies }: Bodies): Promise<readonly { readonly rows: number }[]> {
+export async function countRows(bodies: readonly JsonValue[]): Promise<readonly { readonly rows: number }[]> {
   const counts: { readonly rows: number }[] = [];
   for (const query of bodies.map(rowQueryOf)) {
     const rows = (await opened().index.search(query)).length;
@@ -133,30 +129,18 @@ async function countRows({ bodies }: Bodies): Promise<readonly { readonly rows: 
   return counts;
 }
 
-export interface DirectTimes {
-  /** Milliseconds of each query, in both ways. */
-  readonly plainMs: Float64Array;
-  readonly indexMs: Float64Array;
-}
-
-async function run({ bodies }: Bodies): Promise<DirectTimes> {
+/** Milliseconds of each query, in both ways. */
+export async function run(bodies: readonly JsonValue[]) {
   const queries = bodies.map(rowQueryOf);
-  const { index: ofService, plain: tables } = opened();
-  const plainMs = Float64Array.from(queries, (query) => {
-    const startedMs = performance.now();
-    tables.search(query);
-    return performance.now() - startedMs;
-  });
-  const indexMs = new Float64Array(queries.length);
-  for (const [at, query] of queries.entries()) {
-    const startedMs = performance.now();
-    await ofService.search(query);
-    indexMs[at] = performance.now() - startedMs;
-  }
+  const { index, plain } = opened();
+  const plainMs: number[] = [];
+  for (const query of queries) plainMs.push(await msOf(() => plain.search(query)));
+  const indexMs: number[] = [];
+  for (const query of queries) indexMs.push(await msOf(() => index.search(query)));
   return { plainMs, indexMs };
 }
 
-answerParent({ open, countRows, run }, async () => {
+export function close(): void {
   both?.index.close();
   both?.plain.close();
-});
+}

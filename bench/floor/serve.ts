@@ -1,7 +1,7 @@
-// Child process, floor of fetch and search: the bare signed server, with a nonce and a receipt on disk for every answer, which it
+// In a child process, floor of fetch and search: the bare signed server, with a nonce and a receipt on disk for every answer, which it
 // gives in bytes that were captured from ours.
 
-import { type AnswerPlan, BareServer, keyId, newRetrievalId, nonceLifeMs, runFloor } from "./bare-server.ts";
+import { type AnswerPlan, BareServer, keyId, newRetrievalId, nonceLifeMs } from "./bare-server.ts";
 import { SyncedFile } from "./synced-file.ts";
 
 export interface FloorPlan extends AnswerPlan {
@@ -9,8 +9,13 @@ export interface FloorPlan extends AnswerPlan {
   readonly file: string;
 }
 
-runFloor((plan: FloorPlan) => {
-  const file = new SyncedFile(plan.file);
+const closing = new AsyncDisposableStack();
+
+export const close = () => closing.disposeAsync();
+
+/** Starts to listen and returns the port. */
+export async function listen(plan: FloorPlan): Promise<number> {
+  const file = closing.adopt(new SyncedFile(plan.file), (opened) => opened.close());
   file.db.exec(`CREATE TABLE nonce (nonce TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE receipt (
       retrieval_id TEXT PRIMARY KEY, key_id TEXT NOT NULL, nonce TEXT NOT NULL, served_at INTEGER NOT NULL,
@@ -26,5 +31,5 @@ runFloor((plan: FloorPlan) => {
     });
     return server.nextBody();
   });
-  return { server, close: () => file.close() };
-});
+  return await closing.adopt(server, (opened) => opened.close()).listen();
+}

@@ -1,13 +1,11 @@
-// Child process: writers append leaves to the log's sequencer. Each waits until the committed tree head contains its leaf before it appends the next.
+// In a child process: writers append leaves to the log's sequencer. Each waits until the committed tree head contains its leaf before it appends the next.
 
 import type { TreeHead } from "../../actors/messages/log-sequencer.ts";
 import { type ActorCommit, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { LogStore } from "../../storage/log-store.ts";
-import { withCommit } from "../actors/watched-store.ts";
-import { answerParent, heldBytes } from "../answer-parent.ts";
-import { inLanes, msOf } from "../lanes.ts";
-import { benchEntry } from "./entries.ts";
-import { openSequencer } from "./sequencer.ts";
+import { withCommit } from "../actors/counter.ts";
+import { heldBytes, inLanes, msOf } from "../work.ts";
+import { benchEntry, openSequencer } from "./sequencer.ts";
 
 export interface AppendLoad {
   /** An empty folder. */
@@ -18,17 +16,7 @@ export interface AppendLoad {
   readonly entries: number;
 }
 
-export interface AppendResult {
-  readonly elapsedMs: number;
-  /** Leaves of the tree, with the checkpoints that became leaves. */
-  readonly size: number;
-  /** Tree heads that were committed. */
-  readonly heads: number;
-  /** Heap in use after the last entry, less that after the warm-up. */
-  readonly addedHeapBytes: number;
-}
-
-async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<AppendResult> {
+export async function run({ folder, writers, warmUp, entries }: AppendLoad) {
   const sequenced = new Sequenced();
   await using sequencer = openSequencer(folder, {
     log: (log) => sequenced.watchLeaves(log),
@@ -48,6 +36,7 @@ async function run({ folder, writers, warmUp, entries }: AppendLoad): Promise<Ap
   const headsBefore = sequenced.heads;
   const elapsedMs = await msOf(() => append(entries));
   const addedHeapBytes = heldBytes() - heapBefore;
+  // The size of the tree counts the checkpoints that became leaves as well; `heads` were committed.
   return { elapsedMs, size: sequenced.size, heads: sequenced.heads - headsBefore, addedHeapBytes };
 }
 
@@ -108,5 +97,3 @@ function writtenHead({ puts }: ActorCommit): TreeHead | null {
   }
   return null;
 }
-
-answerParent({ run });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { parseBundle, parseEntry } from "../../protocol/log/entries.ts";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
-import { benchEntry } from "./entries.ts";
+import { benchEntry } from "./sequencer.ts";
 
 it("appends the entries of the benchmark, in their order", async ({ skip }) => {
   const built = await buildGoPrograms({ append: "./append-floor" });

@@ -5,8 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Child } from "../child.ts";
-import type { AppendLoad, AppendResult } from "./append.ts";
-import type { BuildLoad, ProofLoad } from "./proofs.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -14,29 +12,28 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const start = (path: string): Child => Child.start(path, { profileTo: null });
-
 describe("the benchmark of the log", () => {
   it("counts a leaf when the committed tree contains it", async () => {
     await mkdir(join(folder, "ours"));
-    await using child = start("log/append.ts");
-    const load: AppendLoad = { folder: join(folder, "ours"), writers: 4, warmUp: 8, entries: 40 };
-    const { size, heads } = await child.call<AppendResult>("run", load);
+    await using child = new Child();
+    const load = { folder: join(folder, "ours"), writers: 4, warmUp: 8, entries: 40 };
+    const { size, heads } = await child.call("log/append.ts", "run", load);
     expect(size).toBeGreaterThanOrEqual(48);
     expect(heads).toBeGreaterThanOrEqual(10);
   });
 
   it("proves every leaf that it asks for, and notices a tile that was changed", async () => {
-    await using child = start("log/proofs.ts");
-    const build: BuildLoad = { folder, size: 1_000 };
-    await child.call("build", build);
-    const load: ProofLoad = { folder, indexes: [0, 255, 256, 700, 999] };
-    expect(await child.call<number>("prove", load)).toBeGreaterThan(0);
-    expect(await child.call<number>("readTiles", load)).toBeGreaterThan(0);
+    await using child = new Child();
+    await child.call("log/proofs.ts", "build", folder, 1_000);
+    const load = { folder, indexes: [0, 255, 256, 700, 999] };
+    expect(await child.call("log/proofs.ts", "prove", load)).toBeGreaterThan(0);
+    expect(await child.call("log/proofs.ts", "readTiles", load)).toBeGreaterThan(0);
     const tile = join(folder, "log/tile/0/002");
     const bytes = await readFile(tile);
     bytes[0] = (bytes[0] ?? 0) ^ 1;
     await writeFile(tile, bytes);
-    await expect(child.call("prove", load)).rejects.toThrow("the proof of leaf 700 is wrong");
+    await expect(child.call("log/proofs.ts", "prove", load)).rejects.toThrow(
+      "the proof of leaf 700 is wrong",
+    );
   });
 });

@@ -1,4 +1,4 @@
-// Child process: inclusion reads of a log on the embedded store, and bare reads of the same tiles.
+// In a child process: inclusion reads of a log on the embedded store, and bare reads of the same tiles.
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,24 +23,13 @@ import { createLogReads } from "../../service/log-reads.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent, heldMemory } from "../answer-parent.ts";
-import { msOf } from "../lanes.ts";
-import { benchEntry, origin } from "./entries.ts";
-
-export interface BuildLoad {
-  readonly folder: string;
-  readonly size: number;
-}
+import { heldMemory, msOf } from "../work.ts";
+import { benchEntry, origin } from "./sequencer.ts";
 
 export interface ProofLoad {
   readonly folder: string;
   /** The leaves that are asked for, one after another. */
   readonly indexes: readonly number[];
-}
-
-export interface ReadMemory {
-  readonly residentBytes: number;
-  readonly heapBytes: number;
 }
 
 const { sha256 } = nativeCrypto;
@@ -49,7 +38,7 @@ const atOnce = 64 * tileWidth;
 const logFolder = "log";
 
 /** Writes a log of `size` leaves as the sequencer would, without the sequencer. */
-async function build({ folder, size }: BuildLoad): Promise<void> {
+export async function build(folder: string, size: number): Promise<void> {
   await mkdir(folder, { recursive: true });
   await using opened = open(folder);
   const { log } = opened;
@@ -82,7 +71,7 @@ async function build({ folder, size }: BuildLoad): Promise<void> {
 }
 
 /** Milliseconds that the inclusion reads took. Every proof is verified first. */
-async function prove({ folder, indexes }: ProofLoad): Promise<number> {
+export async function prove({ folder, indexes }: ProofLoad): Promise<number> {
   await using opened = open(folder);
   const { log, reads } = opened;
   const checkpoint = await log.readCheckpoint();
@@ -96,9 +85,9 @@ async function prove({ folder, indexes }: ProofLoad): Promise<number> {
       throw new Error(`the proof of leaf ${index} is wrong`);
   }
   const leaves = indexes.map((index) => benchEntry(index).leaf);
-  const startedMs = performance.now();
-  for (const leaf of leaves) await reads.inclusion({ leaf, region: null, name: null });
-  return performance.now() - startedMs;
+  return await msOf(async () => {
+    for (const leaf of leaves) await reads.inclusion({ leaf, region: null, name: null });
+  });
 }
 
 async function inclusionOf(
@@ -111,7 +100,7 @@ async function inclusionOf(
 }
 
 /** Milliseconds that bare reads took of exactly the tiles and the bundle from which each inclusion read follows. */
-async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
+export async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
   const needed: (readonly string[])[] = [];
   {
     await using opened = open(folder);
@@ -136,12 +125,11 @@ async function readTiles({ folder, indexes }: ProofLoad): Promise<number> {
 }
 
 /** What the process holds after the reads, beyond what it held before; the page cache of the store is bounded, and small here. */
-async function memory({ folder, indexes }: ProofLoad): Promise<ReadMemory> {
+export async function memory({ folder, indexes }: ProofLoad): Promise<NodeJS.MemoryUsage> {
   await using opened = open(folder);
   opened.database.db.exec("PRAGMA cache_size = -2048");
   for (const index of indexes) await inclusionOf(opened.reads, benchEntry(index).leaf);
-  const { rss, heapUsed } = heldMemory();
-  return { residentBytes: rss, heapBytes: heapUsed };
+  return heldMemory();
 }
 
 function open(folder: string) {
@@ -163,5 +151,3 @@ function open(folder: string) {
     },
   };
 }
-
-answerParent({ build, prove, readTiles, memory });

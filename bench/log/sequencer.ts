@@ -8,7 +8,8 @@ import { logRef } from "../../actors/messages/refs.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { nodeTimers } from "../../node/node-timers.ts";
-import { parseBase64Url } from "../../protocol/bytes.ts";
+import { parseBase64Url, utf8 } from "../../protocol/bytes.ts";
+import { formatHash } from "../../protocol/hash.ts";
 import type { LogEntry } from "../../protocol/log/entries.ts";
 import { formatNote, logMessage, logSignature } from "../../protocol/log/note.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
@@ -16,7 +17,15 @@ import type { LogStore } from "../../storage/log-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteLogStore } from "../../storage/sqlite/log-store.ts";
-import { origin } from "./entries.ts";
+
+/** The name of the log. */
+export const origin = "bench.invalid/log";
+
+/** An entry that the benchmarks of the log append: tools/log-judge/append-floor appends the same. */
+export function benchEntry(at: number): LogEntry {
+  const leaf = formatHash(nativeCrypto.sha256(utf8(`seal ${at}`)));
+  return { leaf, leaf_type: "seal", subject: `business-${at % 100}` };
+}
 
 export interface Sequencer extends AsyncDisposable {
   /** Resolves once the leaf is acknowledged, which is before it is sequenced. */

@@ -1,15 +1,17 @@
 // What watching costs a node: the same searches and pushes while browsers watch it and while nobody does, in turn.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Spent } from "../answer-parent.ts";
 import { Searches } from "../catalogue.ts";
-import { spend } from "../child.ts";
 import { compareBy, count, type Figure, figuresOf, median, middleHalf, takeRounds } from "../figures.ts";
 import { sendAll } from "../load.ts";
-import { merchantOf, type PreparedPush, preparePush, push } from "../publishing.ts";
+import { merchantOf } from "../parties.ts";
+import { preparePush, productRanges, publish } from "../publishing.ts";
 import { makeRequests } from "../requests.ts";
+import type { Spent } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import type { LedgerLoad } from "./fill-ledgers.ts";
+
+export const ledgers = "ops/fill-ledgers.ts";
 
 /** A node with many actors, as the figures of the operators' surface need it. */
 export interface FilledNode {
@@ -23,7 +25,7 @@ export interface FilledNode {
 
 /** Uses the actors in memory, so that they stay there: what had left would make every figure better than it is. */
 export async function touch({ node: { child, sandbox }, load }: FilledNode): Promise<void> {
-  await child.call("touchLedgers");
+  await child.call(ledgers, "touch");
   const answer = await fetch(`${sandbox.ops_url}/ops/nodes`);
   const { nodes } = (await answer.json()) as {
     readonly nodes: readonly { readonly load: { readonly active: number } }[];
@@ -37,23 +39,14 @@ const batchOf = 200;
 const pairs = 16;
 const figure = figuresOf("ops");
 
-/** The work of one segment: as many searches and pushes each time. */
-interface Work {
-  readonly searches: number;
-  readonly pushes: number;
-}
-
 export async function measureWatching(filled: FilledNode): Promise<readonly Figure[]> {
-  const { world, load } = filled;
-  const { sandbox } = filled.node;
-  const work: Work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
-  const segments = new Segments(filled, work);
+  const { world, load, node } = filled;
+  const { ops_url: opsUrl } = node.sandbox;
+  const work = { searches: world.size(600, 150), pushes: world.size(2, 1) };
+  const segments = segmentsOf(filled, work);
   const pushId = await segments.warmUp();
-  const watched: Watched = {
-    opsUrl: sandbox.ops_url,
-    actor: await busiest(sandbox.ops_url),
-    push: { businessUuid: merchantOf(sandbox).uuid, pushId },
-  };
+  const push = { businessUuid: merchantOf(node.sandbox).uuid, pushId };
+  const watched: Watched = { opsUrl, actor: await busiest(opsUrl), push };
   const idle = await measureIdle(filled, watched);
   let [views, watchedMs] = [0, 0];
   const rounds = await takeRounds<Spent, Spent>(world.size(pairs, 2), {
@@ -104,30 +97,26 @@ const coreShareMax = 2;
 /** What watching takes of a node with nothing else to do than to change what is watched: no other work blurs it. */
 async function measureIdle(filled: FilledNode, given: Watched): Promise<Figure> {
   const { world, actor, node } = filled;
-  const { child } = node;
   const window = async (): Promise<number> => {
     await touch(filled);
-    const { elapsedMs, cpu } = await spend(child, () => delay(world.size(windowMs, 2_000)));
+    const { elapsedMs, cpu } = await node.child.spend(() => delay(world.size(windowMs, 2_000)));
     return (cpu.allMs / elapsedMs) * 100;
   };
   world.say("ops: what watching takes of an idle node");
-  await child.call("stirLedgers", stirMs);
+  await node.child.call(ledgers, "stir", stirMs);
   const watched = async (): Promise<number> => {
     await using _watchers = await watchPages({ ...given, actor });
     return await window();
   };
   await watched();
   const rounds = await takeRounds(world.size(6, 1), { ours: watched, floor: window });
-  await child.call("stopStirring");
+  await node.child.call(ledgers, "stopStirring");
   const shares = rounds.map(({ ours, floor }) => ours - floor);
-  return figure(
-    "processor time that watching takes",
-    "% of a core",
-    median(shares),
-    { atMost: coreShareMax },
+  const note =
     `All threads of the node while an overview, an actor and a push are open, less those while nothing is; the actor and the counts change ${1_000 / stirMs} times a second, and nothing else happens. ` +
-      `${rounds.length} rounds of ${windowMs / 1_000} seconds each, from ${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}.`,
-  );
+    `${rounds.length} rounds of ${windowMs / 1_000} seconds each, from ${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)}.`;
+  const name = "processor time that watching takes";
+  return figure(name, "% of a core", median(shares), { atMost: coreShareMax }, note);
 }
 
 /** The path of the actor in memory with the most commits: the company's, which notes every nonce. */
@@ -141,47 +130,31 @@ async function busiest(opsUrl: string): Promise<string> {
   return `${first.kind}/${encodeURIComponent(first.id)}`;
 }
 
-class Segments {
-  readonly #filled: FilledNode;
-  readonly #work: Work;
-  readonly #searches = new Searches();
-  #published: number;
-
-  constructor(filled: FilledNode, work: Work) {
-    this.#filled = filled;
-    this.#work = work;
-    this.#published = filled.products;
-  }
-
-  /** Returns the id of a push. */
-  async warmUp(): Promise<string> {
-    await this.take();
-    await this.take();
-    const prepared = await this.#prepare(1);
-    await push(this.#filled.node, prepared);
-    return prepared.batch.push_id;
-  }
-
-  async take(): Promise<Spent> {
-    const { node } = this.#filled;
-    const searches = await makeRequests(node.baseUrl, node.caller, this.#searches.next(this.#work.searches));
-    const pushes: PreparedPush[] = [];
-    for (let each = 0; each < this.#work.pushes; each += 1) pushes.push(await this.#prepare(batchOf));
-    await touch(this.#filled);
-    const publishing = async (): Promise<void> => {
-      for (const each of pushes) await push(node, each);
+/** Takes segments of work, each of as many searches and pushes; the warm-up returns the id of a push. */
+function segmentsOf(filled: FilledNode, work: { readonly searches: number; readonly pushes: number }) {
+  const { node, products } = filled;
+  const searches = new Searches();
+  const next = productRanges(products);
+  const prepare = (records: number) => preparePush(node.businessUrl, merchantOf(node.sandbox), next(records));
+  const take = async (): Promise<Spent> => {
+    const requests = await makeRequests(node.baseUrl, node.caller, searches.next(work.searches));
+    const pushes = await Array.fromAsync({ length: work.pushes }, () => prepare(batchOf));
+    await touch(filled);
+    const publishAll = async (): Promise<void> => {
+      for (const each of pushes) await publish(node, each);
     };
-    return await spend(node.child, () =>
-      Promise.all([sendAll(node.target, searches, connections), publishing()]),
+    return await node.child.spend(() =>
+      Promise.all([sendAll(node.target, requests, connections), publishAll()]),
     );
-  }
-
-  async #prepare(records: number): Promise<PreparedPush> {
-    const { sandbox, businessUrl } = this.#filled.node;
-    const range = { first: this.#published, count: records };
-    this.#published += records;
-    return await preparePush(businessUrl, merchantOf(sandbox), range);
-  }
+  };
+  const warmUp = async (): Promise<string> => {
+    await take();
+    await take();
+    const prepared = await prepare(1);
+    await publish(node, prepared);
+    return prepared.pushId;
+  };
+  return { take, warmUp };
 }
 
 interface Watched {
@@ -194,78 +167,65 @@ interface Watched {
 /** How often an overview reads what is not sent to it. */
 const pollMs = 3_000;
 
-/**
- * Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
- * their pages read. They cost the machine less than browsers, and the node as much.
- */
-async function watchPages({ opsUrl, actor, push }: Watched): Promise<Watching> {
-  const { businessUuid, pushId } = push;
-  const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
-  const watcher = new Watching(opsUrl);
-  const headOf = ({ head }: { readonly head?: number }): unknown => head;
-  await Promise.all([
-    watcher.follow("counts", ["/ops/attention"], ({ attention }) => JSON.stringify(attention)),
-    watcher.follow(`actors/${actor}`, [`/ops/actors/${actor}/journal`], headOf),
-    watcher.follow(`actors/${pushActor}`, [`/ops/pushes/${businessUuid}/${pushId}/road`], headOf),
-  ]);
-  watcher.poll("/ops/nodes");
-  watcher.poll("/ops/attention");
-  return watcher;
-}
-
 interface View {
   readonly attention?: unknown;
   readonly head?: number;
 }
 
-class Watching implements AsyncDisposable {
-  readonly #opsUrl: string;
-  readonly #stop = new AbortController();
-  readonly #following: Promise<void>[] = [];
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** Number of views that arrived. */
-  views = 0;
-
-  constructor(opsUrl: string) {
-    this.#opsUrl = opsUrl;
-  }
-
-  poll(path: string): void {
-    this.#read(path);
-    this.#timers.push(setInterval(() => this.#read(path), pollMs));
-  }
-
-  /** Follows a view, and reads the paths whenever what `of` says of it changes. Resolves once the first has arrived. */
-  async follow(name: string, paths: readonly string[], of: (view: View) => unknown): Promise<void> {
-    const answer = await fetch(`${this.#opsUrl}/ops/live/${name}`, { signal: this.#stop.signal });
-    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
-    const first = Promise.withResolvers<void>();
-    let last: unknown = null;
-    const note = (view: View): void => {
-      this.views += 1;
-      first.resolve();
-      const said = of(view);
-      if (said !== last) for (const path of paths) this.#read(path);
-      last = said;
-    };
-    const following = readViews(answer.body as ReadableStream<Uint8Array>, note);
-    following.catch(first.reject);
-    this.#following.push(following);
-    await first.promise;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#stop.abort();
-    await Promise.allSettled(this.#following);
-  }
-
-  #read(path: string): void {
-    fetch(this.#opsUrl + path, { signal: this.#stop.signal }).then(
+/**
+ * Watches a node as browsers do in which an overview, one actor and one push are open: they follow what is live, and read what
+ * their pages read. They cost the machine less than browsers, and the node as much.
+ */
+async function watchPages({ opsUrl, actor, push }: Watched) {
+  const { businessUuid, pushId } = push;
+  const pushActor = `push/${encodeURIComponent(`${businessUuid}.${pushId}`)}`;
+  const stop = new AbortController();
+  const { signal } = stop;
+  const following: Promise<void>[] = [];
+  const watching = {
+    /** Number of views that arrived. */
+    views: 0,
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(polling);
+      stop.abort();
+      await Promise.allSettled(following);
+    },
+  };
+  const read = (path: string): void => {
+    fetch(opsUrl + path, { signal }).then(
       (answer) => answer.arrayBuffer().catch(() => {}),
       () => {},
     );
-  }
+  };
+  /** Follows a view, and reads the path whenever what `of` says of it changes. Resolves once the first has arrived. */
+  const follow = async (name: string, path: string, of: (view: View) => unknown): Promise<void> => {
+    const answer = await fetch(`${opsUrl}/ops/live/${name}`, { signal });
+    if (answer.status !== 200 || answer.body === null) throw new Error(`${name} answers ${answer.status}`);
+    const first = Promise.withResolvers<void>();
+    let last: unknown = null;
+    const views = readViews(answer.body as ReadableStream<Uint8Array>, (view) => {
+      watching.views += 1;
+      first.resolve();
+      const said = of(view);
+      if (said !== last) read(path);
+      last = said;
+    });
+    views.catch(first.reject);
+    following.push(views);
+    await first.promise;
+  };
+  const poll = (): void => {
+    read("/ops/nodes");
+    read("/ops/attention");
+  };
+  const polling = setInterval(poll, pollMs);
+  await Promise.all([
+    follow("counts", "/ops/attention", ({ attention }) => JSON.stringify(attention)),
+    follow(`actors/${actor}`, `/ops/actors/${actor}/journal`, ({ head }) => head),
+    follow(`actors/${pushActor}`, `/ops/pushes/${businessUuid}/${pushId}/road`, ({ head }) => head),
+  ]);
+  poll();
+  return watching;
 }
 
 /** Calls `note` with the data of each event. */
@@ -273,8 +233,7 @@ async function readViews(body: ReadableStream<Uint8Array>, note: (view: View) =>
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
-    const events = rest.split("\n\n");
+    const events = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
     rest = events.pop() ?? "";
     for (const event of events) {
       const [, data] = /^event: \w+\ndata: (.*)$/s.exec(event) ?? [];

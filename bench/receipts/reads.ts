@@ -1,4 +1,4 @@
-// Child process: reads of an AI company's own receipts on the embedded store, and bare reads of the same rows.
+// In a child process: reads of an AI company's own receipts on the embedded store, and bare reads of the same rows.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,8 +10,7 @@ import { readUsage } from "../../service/usage.ts";
 import { positionAt, type ReceiptRow } from "../../storage/receipt-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../../storage/sqlite/receipt-store.ts";
-import { answerParent, heldBytes } from "../answer-parent.ts";
-import { msOf } from "../lanes.ts";
+import { heldBytes, msOf } from "../work.ts";
 
 export interface ReceiptsLoad {
   readonly folder: string;
@@ -54,7 +53,7 @@ function receiptOf(n: number, size: number): ReceiptRow {
 }
 
 /** Writes a month of receipts, and closes their batches, as a region does. */
-async function build({ folder, size }: ReceiptsLoad): Promise<void> {
+export async function build({ folder, size }: ReceiptsLoad): Promise<void> {
   await mkdir(folder, { recursive: true });
   await using opened = open(folder);
   const { store } = opened;
@@ -80,7 +79,7 @@ const caller = { party: { uuid: company } } as Caller;
 const none = { to: null, key_id: null, cursor: null, limit: null, retrieval_id: null };
 
 /** Milliseconds of each first page of a window, in the order of the starts. */
-async function pages({ folder, size, starts }: PagesLoad): Promise<readonly number[]> {
+export async function pages({ folder, size, starts }: PagesLoad): Promise<readonly number[]> {
   await using opened = open(folder);
   const deps = { ...opened, region, trust: unused, sha256: unused, inclusion: unused };
   const read = (n: number) =>
@@ -93,7 +92,7 @@ async function pages({ folder, size, starts }: PagesLoad): Promise<readonly numb
 }
 
 /** The same of bare reads of as many envelopes, from the same file, by their place in it. */
-async function bare({ folder, starts }: PagesLoad): Promise<readonly number[]> {
+export async function bare({ folder, starts }: PagesLoad): Promise<readonly number[]> {
   await using opened = open(folder);
   const read = opened.database.prepare(
     "SELECT envelope FROM receipt WHERE rowid >= ? ORDER BY rowid LIMIT ?",
@@ -113,12 +112,7 @@ async function timed(starts: readonly number[], read: (n: number) => Promise<voi
 }
 
 /** Milliseconds of the usage of the whole month, and the receipts that it counts. */
-export interface Usage {
-  readonly ms: number;
-  readonly requests: number;
-}
-
-async function usage({ folder }: ReceiptsLoad): Promise<Usage> {
+export async function usage({ folder }: ReceiptsLoad) {
   await using opened = open(folder);
   const deps = { ...opened, region, clock: { now: () => fromMs + monthMs } };
   const query = { from: "2026-03-01", to: "2026-04-01", group_by: null };
@@ -132,7 +126,7 @@ async function usage({ folder }: ReceiptsLoad): Promise<Usage> {
 }
 
 /** The heap after all these pages: what is kept whatever the month has is part of it. */
-async function heapAfter(load: PagesLoad): Promise<number> {
+export async function heapAfter(load: PagesLoad): Promise<number> {
   await pages(load);
   return heldBytes();
 }
@@ -146,5 +140,3 @@ function open(folder: string) {
   const store = openSqliteReceiptStore(database);
   return { database, store, [Symbol.asyncDispose]: async (): Promise<void> => database.close() };
 }
-
-answerParent({ build, pages, bare, usage, heapAfter });

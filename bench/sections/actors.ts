@@ -1,16 +1,8 @@
 // The actor system without a service around it: durable calls against bare commits, messages in memory against bare transitions, what
 // a passivated actor costs, calls to another node against bare `ws`, and whole simulated worlds.
 
-import type {
-  CallLoad,
-  CallResult,
-  MessageLoad,
-  PassiveLoad,
-  PassiveResult,
-  RecordedCommits,
-} from "../actors/program.ts";
+import type { CallLoad, RecordedCommits } from "../actors/program.ts";
 import type { Contest } from "../against.ts";
-import { costOf } from "../child.ts";
 import {
   compare,
   compareBy,
@@ -21,9 +13,7 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FencedCommits } from "../floor/fenced-commits.ts";
-import type { SeedsLoad, SeedsResult } from "../sim/seeds.ts";
-import type { CallsResult, PacedLoad, SaturatingLoad } from "../transport.ts";
+import { costOf } from "../work.ts";
 import type { World } from "../world.ts";
 
 const actors = 500;
@@ -48,19 +38,18 @@ function loadOf(world: World, { callers, calls }: DurableCase): CallLoad {
 }
 
 /** Milliseconds that the floor takes for the commits. */
-function replay(world: World, groups: RecordedCommits): Promise<number> {
-  const commits: FencedCommits = { file: world.path("commits.db"), groups };
-  return world.replay("fenced-commits", commits);
+async function replay(world: World, groups: RecordedCommits): Promise<number> {
+  await using floor = world.startFloor();
+  return await floor.call("floor/fenced-commits.ts", "replay", world.path("commits.db"), groups);
 }
 
 async function durable(world: World, of: DurableCase & { readonly isGoal: boolean }): Promise<Figure> {
   const { callers, calls, isGoal } = of;
   world.say(`actors: durable calls, ${callers} at once`);
-  const groups = await world.callIn<RecordedCommits>(program, "record", loadOf(world, of));
+  const groups = await world.callIn(program, "record", loadOf(world, of));
   const commits = groups.flat().length;
   const rounds = await takeRounds(world.size(5, 1), {
-    ours: async () =>
-      (calls / (await world.callIn<CallResult>(program, "run", loadOf(world, of))).elapsedMs) * 1_000,
+    ours: async () => (calls / (await world.callIn(program, "run", loadOf(world, of))).elapsedMs) * 1_000,
     // The recorded commits include the first call of every actor.
     floor: async () => ((calls + actors) / (await replay(world, groups))) * 1_000,
   });
@@ -69,75 +58,54 @@ async function durable(world: World, of: DurableCase & { readonly isGoal: boolea
   const why = isGoal
     ? ""
     : " The floor decides nothing and runs no machine, which is most of a call that shares its commit.";
-  return figure(
-    `durable calls over ${actors} actors, ${count(callers)} at once`,
-    "calls/s",
-    compare(rounds),
-    isGoal ? { atLeast: 0.4 } : null,
+  const note =
     "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk. " +
-      `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.${why}`,
-  );
+    `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each.${why}`;
+  const name = `durable calls over ${actors} actors, ${count(callers)} at once`;
+  return figure(name, "calls/s", compare(rounds), isGoal ? { atLeast: 0.4 } : null, note);
 }
 
 /** The same durable calls of the actor systems of two checkouts, each in a new process. */
 export async function contestOfCalls(present: World, other: World, callers: number): Promise<Contest> {
   const of = { callers, calls: 10_000 };
-  const groups = await present.callIn<RecordedCommits>(program, "record", loadOf(present, of));
+  const groups = await present.callIn(program, "record", loadOf(present, of));
   const side = (world: World) => async () =>
-    costOf(await world.callIn<CallResult>(program, "run", loadOf(world, of)), of.calls);
+    costOf(await world.callIn(program, "run", loadOf(world, of)), of.calls);
   return {
     // Each turn is a new process.
     warmingTurns: 1,
     name: `actors: durable calls over ${actors} actors, ${callers} at once, ${count(of.calls)} in each turn`,
     ...{ present: side(present), other: side(other) },
     floor: async () => ({ micros: ((await replay(present, groups)) * 1_000) / of.calls }),
-    [Symbol.asyncDispose]: async () => {},
   };
 }
 
 async function messages(world: World): Promise<Figure> {
   world.say("actors: in-memory messages");
-  const load: MessageLoad = { actors, messages: world.size(2_000_000, 100_000) };
-  const side = (name: string) => async () =>
-    (load.messages / (await world.callIn<number>(program, name, load))) * 1_000;
+  const load = { actors, messages: world.size(2_000_000, 100_000) };
+  const side = (name: "messages" | "transitions") => async () =>
+    (load.messages / (await world.callIn(program, name, load))) * 1_000;
   const sides = { ours: side("messages"), floor: side("transitions") };
-  return figure(
-    `in-memory messages over ${actors} actors`,
-    "messages/s",
-    compare(await takeRounds(world.size(5, 1), sides)),
-    { atLeast: 0.5 },
-    "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.",
-  );
+  const rates = compare(await takeRounds(world.size(5, 1), sides));
+  const note =
+    "One thread on both sides. The floor is the same machine's transition function with one scope for all calls.";
+  return figure(`in-memory messages over ${actors} actors`, "messages/s", rates, { atLeast: 0.5 }, note);
 }
 
 async function passive(world: World): Promise<Figure> {
   const total = world.size(1_000_000, 20_000);
   world.say(`actors: ${total} known actors`);
   const warmUp = world.size(150_000, 20_000);
-  const load: PassiveLoad = { file: world.path("passive.db"), warmUp, actors: total };
-  const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn<PassiveResult>(
-    program,
-    "passive",
-    load,
-  );
-  const megabyte = 1_000_000;
-  return figure(
-    `memory of ${count(total)} known, passivated actors`,
-    "MB",
-    addedBytes / megabyte,
-    { atMost: 50 },
-    `Resident memory after they were created through the system and had left it, less that before; ` +
-      `${count(warmUp)} others had come and gone then. Heap in use: ` +
-      `${(addedHeapBytes / megabyte).toFixed(1)} MB more. Creating them took ${(elapsedMs / 1_000).toFixed(0)} s.`,
-  );
+  const load = { file: world.path("passive.db"), warmUp, actors: total };
+  const { addedBytes, addedHeapBytes, elapsedMs } = await world.callIn(program, "passive", load);
+  const [megabytes, heapMegabytes] = [addedBytes / 1_000_000, addedHeapBytes / 1_000_000];
+  const note =
+    `Resident memory after they were created through the system and had left it, less that before; ${count(warmUp)} others had come and gone then. ` +
+    `Heap in use: ${heapMegabytes.toFixed(1)} MB more. Creating them took ${(elapsedMs / 1_000).toFixed(0)} s.`;
+  return figure(`memory of ${count(total)} known, passivated actors`, "MB", megabytes, { atMost: 50 }, note);
 }
 
 const callers = 64;
-
-interface CallSide {
-  readonly saturated: CallsResult;
-  readonly paced: CallsResult;
-}
 
 export async function measureTransport(world: World): Promise<readonly Figure[]> {
   const calls = world.size(200_000, 10_000);
@@ -149,40 +117,34 @@ export async function measureTransport(world: World): Promise<readonly Figure[]>
   };
   const rounds = await takeRounds(world.size(5, 1), { ours: side(""), floor: side("Bare") });
   const cpu = sidesText(rounds, ({ saturated }) => (saturated.cpu.mainMs / calls) * 1_000, 1);
+  const p99 = sidesText(rounds, ({ paced }) => paced.p99Ms, 2);
+  const [rates, p50] = [
+    compareBy(rounds, ({ saturated }) => saturated.perSecond),
+    compareBy(rounds, ({ paced }) => paced.p50Ms),
+  ];
+  const note =
+    `Two processes on each side, one connection, the same commands and answers as JSON. Processor time of the calling process's main thread ${cpu} µs a call. ` +
+    "Ours authenticates every frame, knows doubled calls, bounds what waits, and times every call; messages of one turn of the event loop share a frame.";
+  const pacedNote = `The rate is half of what bare ws reached before the rounds; both sides are called at this rate. p99 ${p99} ms.`;
+  const pacedName = `p50 of a call at ${count(Math.round(perSecond))} calls/s`;
   const ofTransport = figuresOf("transport");
   return [
-    ofTransport(
-      `calls to another node, ${callers} at once`,
-      "calls/s",
-      compareBy(rounds, ({ saturated }) => saturated.perSecond),
-      { atLeast: 0.5 },
-      `Two processes on each side, one connection, the same commands and answers as JSON. Processor time of the calling process's main thread ${cpu} µs a call. ` +
-        "Ours authenticates every frame, knows doubled calls, bounds what waits, and times every call; messages of one turn of the event loop share a frame.",
-    ),
-    ofTransport(
-      `p50 of a call at ${count(Math.round(perSecond))} calls/s`,
-      "ms",
-      compareBy(rounds, ({ paced }) => paced.p50Ms),
-      { atMost: 3 },
-      `The rate is half of what bare ws reached before the rounds; both sides are called at this rate. p99 ${sidesText(rounds, ({ paced }) => paced.p99Ms, 2)} ms.`,
-    ),
+    ofTransport(`calls to another node, ${callers} at once`, "calls/s", rates, { atLeast: 0.5 }, note),
+    ofTransport(pacedName, "ms", p50, { atMost: 3 }, pacedNote),
   ];
 }
 
-async function measureCalls(
-  world: World,
-  kind: "" | "Bare",
-  calls: number,
-  perSecond: number | null,
-): Promise<CallSide> {
-  await using answering = world.start("transport.ts");
-  await using calling = world.start("transport.ts");
-  await calling.call(`connect${kind}`, await answering.call<string>(`listen${kind}`));
-  await calling.call("saturate", { calls: Math.ceil(calls / 4), callers } satisfies SaturatingLoad);
-  const saturated = await calling.call<CallsResult>("saturate", { calls, callers } satisfies SaturatingLoad);
+/** As many calls as possible, and then calls at a steady rate unless that is null. */
+async function measureCalls(world: World, kind: "" | "Bare", calls: number, perSecond: number | null) {
+  await using answering = world.start();
+  await using calling = world.start();
+  const address = await answering.call("transport.ts", `listen${kind}`);
+  await calling.call("transport.ts", `connect${kind}`, address);
+  await calling.call("transport.ts", "saturate", Math.ceil(calls / 4), callers);
+  const saturated = await calling.call("transport.ts", "saturate", calls, callers);
   if (perSecond === null) return { saturated, paced: saturated };
-  const pacing: PacedLoad = { calls: Math.ceil(perSecond * world.size(4, 1)), perSecond };
-  return { saturated, paced: await calling.call<CallsResult>("pace", pacing) };
+  const paced = Math.ceil(perSecond * world.size(4, 1));
+  return { saturated, paced: await calling.call("transport.ts", "pace", paced, perSecond) };
 }
 
 const minuteMs = 60_000;
@@ -190,40 +152,28 @@ const minuteMs = 60_000;
 /** The simulator: whole worlds with their faults, each seed from its first event to its verdict. */
 export async function measureSim(world: World): Promise<readonly Figure[]> {
   world.say("sim: seeds");
-  const rounds: SeedsResult[] = [];
-  // The same seeds each time: worlds differ in size.
-  const seeds = (count: number): SeedsLoad => ({ from: 1, seeds: count });
   const measured = world.size(400, 20);
-  for (let round = 0; round < world.size(3, 1); round += 1) {
-    await using child = world.start("sim/seeds.ts");
-    await child.call<SeedsResult>("run", seeds(world.size(100, 5)));
-    rounds.push(await child.call<SeedsResult>("run", seeds(measured)));
-  }
+  const rounds = await Array.fromAsync({ length: world.size(3, 1) }, async () => {
+    await using child = world.start();
+    await child.call("sim/seeds.ts", "run", world.size(100, 5));
+    return await child.call("sim/seeds.ts", "run", measured);
+  });
+  type Seeds = (typeof rounds)[number];
+  const of = (value: (result: Seeds) => number): number => median(rounds.map(value));
+  const perMinute = (ms: (result: Seeds) => number): number => of((each) => (measured / ms(each)) * minuteMs);
+  const byTheClock = perMinute(({ elapsedMs }) => elapsedMs);
+  const seeds = perMinute(({ cpuMs }) => cpuMs);
+  const note =
+    `Of processor time, every thread of the process counted; ${count(Math.round(byTheClock))} ` +
+    `by the clock. Seeds 1 to ${measured}, all invariants checked, after 100 to warm up.`;
+  const events = of(({ events, cpuMs }) => (events / cpuMs) * 1_000);
+  const eventsNote =
+    "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.";
+  const ofSeed = of((each) => each.events / measured);
   const ofSim = figuresOf("sim");
-  const of = (value: (result: SeedsResult) => number): number => median(rounds.map(value));
-  const byTheClock = of(({ elapsedMs, seeds: run }) => (run / elapsedMs) * minuteMs);
   return [
-    ofSim(
-      "seeds a minute of one core",
-      "seeds/min",
-      of(({ cpuMs, seeds: run }) => (run / cpuMs) * minuteMs),
-      { atLeast: 1_000 },
-      `Of processor time, every thread of the process counted; ${count(Math.round(byTheClock))} ` +
-        `by the clock. Seeds 1 to ${measured}, all invariants checked, after 100 to warm up.`,
-    ),
-    ofSim(
-      "events a seed",
-      "events",
-      of(({ events, seeds: run }) => events / run),
-      null,
-      "The goal for seeds a minute is set for about 2,000.",
-    ),
-    ofSim(
-      "events of simulated worlds",
-      "events/s",
-      of(({ cpuMs, events }) => (events / cpuMs) * 1_000),
-      { atLeast: 33_000 },
-      "Of processor time. 1,000 seeds a minute at 2,000 events each are 33,000 events a second.",
-    ),
+    ofSim("seeds a minute of one core", "seeds/min", seeds, { atLeast: 1_000 }, note),
+    ofSim("events a seed", "events", ofSeed, null, "The goal for seeds a minute is set for about 2,000."),
+    ofSim("events of simulated worlds", "events/s", events, { atLeast: 33_000 }, eventsNote),
   ];
 }

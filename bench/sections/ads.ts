@@ -36,8 +36,9 @@ export async function measureAds(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.seededHome());
   const ads = campaigns * adsOfCampaign;
   world.say(`publishing ${ads} ads`);
-  await node.child.call("publishAds", campaigns);
-  await using floor = await world.openFloor("ads", await planFloor(world, node, campaigns));
+  await node.child.call("ads-book.ts", "publishAds", campaigns);
+  const plan = await planFloor(world, node, campaigns);
+  await using floor = await world.openFloor((child) => child.call("floor/ads.ts", "listen", plan));
   return [
     await measurePools(world, { node, floor }, { ads, open: 1 }),
     await measurePools(world, { node, floor }, { ads, open: 8 }),
@@ -103,22 +104,14 @@ async function measurePools(
   const both = { ours: side(node), floor: side(floor) };
   await takeRounds(world.size(warmingRounds, 1), both);
   const rounds = await takeRounds(world.size(7, 1), both);
-  return figure(
-    `pool of 20 of ${count(ads)} ads, p50, ${open} at a time`,
-    "ms",
-    compareBy(rounds, ({ p50Ms }) => p50Ms),
-    open === 1 ? { atMost: 1.5 } : null,
-    `Requests with one keyword, ordered by price and then by the hash of the pool. ${timesNote(rounds)}`,
-  );
+  const name = `pool of 20 of ${count(ads)} ads, p50, ${open} at a time`;
+  const note = `Requests with one keyword, ordered by price and then by the hash of the pool. ${timesNote(rounds)}`;
+  const p50 = compareBy(rounds, ({ p50Ms }) => p50Ms);
+  return figure(name, "ms", p50, open === 1 ? { atMost: 1.5 } : null, note);
 }
 
 function timesNote(rounds: Rounds<Timed>): string {
   return `p50 ${sidesText(rounds, ({ p50Ms }) => p50Ms, 1)} ms; ${cpuText(rounds)}`;
-}
-
-interface Stated {
-  readonly render: Timed;
-  readonly click: Timed;
 }
 
 /** Every round renders all items of new pools, and then clicks each of them. */
@@ -134,20 +127,18 @@ async function measureStatements(world: World, { node, floor }: Sides): Promise<
     return await timeLoad(server, await makeRequests(node.baseUrl, node.caller, plans), connections, note);
   };
   const both = {
-    ours: async (): Promise<Stated> => {
+    ours: async () => {
       const clicked: object[] = [];
-      const rendered = (await servedTokens(node, pools)).map((token) => ({
-        render_token: token,
-        format: "card",
-      }));
+      const tokens = await servedTokens(node, pools);
+      const rendered = tokens.map((token) => ({ render_token: token, format: "card" }));
       const render = await send(node, "render", rendered, (answer, at) => {
         const { click_token } = JSON.parse(answer.body()) as { readonly click_token: string };
         clicked[at] = { click_token };
       });
       return { render, click: await send(node, "click", clicked) };
     },
-    floor: async (): Promise<Stated> => {
-      const tokens = await floor.child.call<readonly string[]>("tokens", pools * poolAds);
+    floor: async () => {
+      const tokens = await floor.child.call("floor/ads.ts", "tokens", pools * poolAds);
       const stated = tokens.map((token) => ({ token }));
       return { render: await send(floor, "render", stated), click: await send(floor, "click", stated) };
     },

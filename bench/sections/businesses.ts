@@ -4,83 +4,63 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
-import { msOf } from "../lanes.ts";
-import { refused, sendOne, type WholeAnswer } from "../load.ts";
-import { newPublisher } from "../parties.ts";
+import { refused, sendOne } from "../load.ts";
+import { merchantOf, newPublisher, type Publisher } from "../parties.ts";
 import {
   batchRecords,
   inlineRecords,
-  merchantOf,
   type ProductRange,
-  type Publisher,
   preparePush,
-  push,
+  productRanges,
+  publish as publishAll,
   untilComplete,
 } from "../publishing.ts";
 import { targetOf } from "../requests.ts";
+import { msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const validating = "/v1/publish/products?validate_only=true";
 
 export async function measureValidate(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.seededHome());
-  let first = 0;
-  const next = async (records: number, path?: string) => {
-    first += records;
-    const range = { first: first - records, count: records };
-    return await preparePush(node.businessUrl, merchantOf(node.sandbox), range, path);
-  };
-  const answerTo = async ({ request }: { readonly request: Uint8Array }) => {
-    const startedMs = performance.now();
-    const answer = await sendOne(targetOf(node.businessUrl), request);
-    return { answer, tookMs: performance.now() - startedMs };
-  };
+  const next = productRanges(0);
+  const prepare = (records: number, path?: string) =>
+    preparePush(node.businessUrl, merchantOf(node.sandbox), next(records), path);
+  const target = targetOf(node.businessUrl);
   const validate = async (records: number): Promise<number> => {
-    const { answer, tookMs } = await answerTo(await next(records, validating));
-    if (!isValidated(answer, records)) throw refused("validation", answer);
-    return tookMs;
+    const answer = await sendOne(target, (await prepare(records, validating)).request);
+    const { counts, known } = JSON.parse(answer.body) as {
+      readonly counts?: { readonly accepted: number };
+      readonly known?: boolean;
+    };
+    if (answer.status !== 200 || counts?.accepted !== records || known !== false)
+      throw refused("validation", answer);
+    return answer.tookMs;
   };
   /** The time until the answer; the next batch is not begun before this one is complete. */
   const publish = async (records: number): Promise<number> => {
-    const prepared = await next(records);
-    const { answer, tookMs } = await answerTo(prepared);
+    const prepared = await prepare(records);
+    const answer = await sendOne(target, prepared.request);
     if (answer.status !== (records > inlineRecords ? 202 : 200)) throw refused("push", answer);
-    await untilComplete(node, { ...prepared, pushId: prepared.batch.push_id, records });
-    return tookMs;
+    await untilComplete(node, prepared);
+    return answer.tookMs;
   };
   await validate(inlineRecords);
   await publish(inlineRecords);
-  const measure = async (records: number, rounds: number, note: string): Promise<Figure> => {
+  const measure = async (records: number, rounds: number, more: string): Promise<Figure> => {
     const sides = { ours: () => validate(records), floor: () => publish(records) };
-    return figuresOf("validate")(
-      `${count(records)} records validated, until answered, against published`,
-      "ms",
-      compare(await takeRounds(rounds, sides)),
-      { atMost: 1 },
-      `The column of the floor is publishing. Batches of new records in turn, one at a time in one node. ${note}`,
-    );
+    const compared = compare(await takeRounds(rounds, sides));
+    const name = `${count(records)} records validated, until answered, against published`;
+    const note = `The column of the floor is publishing. Batches of new records in turn, one at a time in one node. ${more}`;
+    return figuresOf("validate")(name, "ms", compared, { atMost: 1 }, note);
   };
+  const few = "Published, they are stored and searchable when the answer leaves.";
+  const many =
+    "Published, they are staged when the answer leaves, and judged afterwards; validated, all have been judged.";
   return [
-    await measure(
-      inlineRecords,
-      world.size(40, 2),
-      "Published, they are stored and searchable when the answer leaves.",
-    ),
-    await measure(
-      world.size(batchRecords, 1_000),
-      world.size(7, 1),
-      "Published, they are staged when the answer leaves, and judged afterwards; validated, all have been judged.",
-    ),
+    await measure(inlineRecords, world.size(40, 2), few),
+    await measure(world.size(batchRecords, 1_000), world.size(7, 1), many),
   ];
-}
-
-function isValidated({ status, body }: WholeAnswer, records: number): boolean {
-  if (status !== 200) return false;
-  const { counts, known } = JSON.parse(body) as {
-    readonly counts: { readonly accepted: number };
-    readonly known: boolean;
-  };
-  return counts.accepted === records && !known;
 }
 
 const smallCatalogue = 1_000;
@@ -95,11 +75,7 @@ export async function measureLargeBusiness(world: World): Promise<readonly Figur
     return publisher;
   };
   const large = merchantOf(node.sandbox);
-  let first = products;
-  const next = (records: number): ProductRange => {
-    first += records;
-    return { first: first - records, count: records };
-  };
+  const next = productRanges(products);
   await untilAllowed(world, node, async () => (await preparePush(node.businessUrl, large, next(1))).request);
   const measure = async (records: number, rounds: number): Promise<Figure> => {
     // Both are warm: a small business is new in each round, so that it has no more than its thousand.
@@ -109,13 +85,10 @@ export async function measureLargeBusiness(world: World): Promise<readonly Figur
       ours: () => timePush(node, large, next(records)),
       floor: async () => timePush(node, await small(), next(records)),
     });
-    return figuresOf("large-business")(
-      `push of ${count(records)} records beside ${count(products)} live ones, against beside ${count(smallCatalogue)}`,
-      "ms",
-      compare(compared),
-      { atMost: 1.1 },
-      "The column of the floor is a new business with that many records in the same node. No slower, but for the tenth by which figures move.",
-    );
+    const name = `push of ${count(records)} records beside ${count(products)} live ones, against beside ${count(smallCatalogue)}`;
+    const note =
+      "The column of the floor is a new business with that many records in the same node. No slower, but for the tenth by which figures move.";
+    return figuresOf("large-business")(name, "ms", compare(compared), { atMost: 1.1 }, note);
   };
   return [
     await measure(inlineRecords, world.size(40, 2)),
@@ -144,5 +117,5 @@ async function untilAllowed(
 /** From the first byte of the request until every record is published and searchable. */
 async function timePush(node: OpenNode, publisher: Publisher, range: ProductRange): Promise<number> {
   const prepared = await preparePush(node.businessUrl, publisher, range);
-  return await msOf(() => push(node, prepared));
+  return await msOf(() => publishAll(node, prepared));
 }

@@ -4,14 +4,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { nonceRef } from "../../actors/messages/refs.ts";
 import { placeOn } from "../../cluster/rendezvous.ts";
-import type { CallLoad, CallResult, RecordedCommits } from "../actors/program.ts";
+import type { CallLoad } from "../actors/program.ts";
 import { fetchPlan, productId } from "../catalogue.ts";
 import { measureAnswers } from "../cluster/answers.ts";
 import { openEngines } from "../cluster/engines.ts";
 import { measureImports, measurePushes } from "../cluster/pushes.ts";
 import { type ClusterNode, ClusterSetting, type Regions } from "../cluster/setting.ts";
 import { compare, type Figure, figuresOf, median, takeRounds } from "../figures.ts";
-import type { EngineReplay } from "../floor/engine-commits.ts";
 import { Connection, refused } from "../load.ts";
 import { newCompany } from "../parties.ts";
 import { type Caller, makeRequest } from "../requests.ts";
@@ -58,15 +57,16 @@ async function measureCommits({ world, setting, node }: Regions): Promise<readon
   const place = setting.placeOf(node.region);
   const load: CallLoad = { at: place, actors, callers, calls: world.size(10_000, 1_000) };
   const program = "actors/program.ts";
-  const commits = (await world.callIn<RecordedCommits>(program, "record", load)).flat();
+  const commits = (await world.callIn(program, "record", load)).flat();
   const rounds = await takeRounds(world.size(5, 1), {
     ours: async () => {
-      const { commits: made, elapsedMs } = await world.callIn<CallResult>(program, "run", load);
+      const { commits: made, elapsedMs } = await world.callIn(program, "run", load);
       return (made / elapsedMs) * 1_000;
     },
     floor: async () => {
-      const replay: EngineReplay = { place, callers, commits };
-      return (commits.length / (await world.replay("engine-commits", replay))) * 1_000;
+      await using child = world.startFloor();
+      const ms = await child.call("floor/engines.ts", "replay", { place, callers, commits });
+      return (commits.length / ms) * 1_000;
     },
   });
   const name = `durable calls over ${actors} actors, ${callers} at once`;

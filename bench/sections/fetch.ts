@@ -1,19 +1,19 @@
 // Fetches of distinct records against a bare server that does the work that no implementation could skip; and what the allowance
 // check adds to a fetch: the same node answers with and without it, in pairs.
 
-import type { Contest } from "../against.ts";
+import type { OpenContest } from "../against.ts";
 import { fetchPlan } from "../catalogue.ts";
-import { compareBy, type Figure, figuresOf, middleHalf, sidesText, takeRounds } from "../figures.ts";
-import { merchantOf } from "../publishing.ts";
 import {
-  captureAnswers,
-  cpuText,
-  loadOf,
-  makeRequests,
-  type RequestPlan,
-  timeLoad,
+  compareBy,
+  type Figure,
+  figuresOf,
+  middleHalf,
+  sidesText,
+  takeRounds,
   warmedUp,
-} from "../requests.ts";
+} from "../figures.ts";
+import { merchantOf } from "../parties.ts";
+import { captureAnswers, cpuText, loadOf, makeRequests, type RequestPlan, timeLoad } from "../requests.ts";
 import { numbersTo, type OpenNode, recordIds, type World } from "../world.ts";
 
 const connections = 64;
@@ -56,8 +56,7 @@ async function fetchPlans(
 }
 
 /** The same fetches of the nodes of two checkouts. */
-export async function contestOfFetches(present: World, other: World, pairs: number): Promise<Contest> {
-  await using opening = new AsyncDisposableStack();
+export const contestOfFetches: OpenContest = async ({ present, other, pairs, opening }) => {
   const warmingTurns = 8;
   const each = Math.min(capturedAnswers, Math.floor(fewProducts / (pairs + warmingTurns)));
   const sideOf = async (world: World) => {
@@ -70,20 +69,18 @@ export async function contestOfFetches(present: World, other: World, pairs: numb
   const floor = opening.use(await present.openBareServer(ours.node, ours.captured));
   // As many of theirs, so that both are equally warm.
   await captureAnswers(theirs.node.baseUrl, theirs.node.caller, theirs.captured);
-  const opened = opening.move();
   return {
     name: `fetch: distinct records, ${connections} connections, ${each} in each turn`,
     warmingTurns,
     ...{ present: ours.load(ours.node), other: theirs.load(theirs.node), floor: ours.load(floor) },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
+};
 
 export async function measureAllowance(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome(fewProducts));
   const { child, sandbox, baseUrl, caller } = node;
   const company = sandbox.ai_companies[0]?.ai_company_uuid ?? "";
-  const ports = await child.call<{ readonly paid: number; readonly free: number }>("openAllowance", company);
+  const ports = await child.call("node-surfaces.ts", "openAllowance", company);
   const pairs = world.size(60, 4);
   const each = world.size(500, 200);
   const plans = await fetchPlans(node, numbersTo(fewProducts));
@@ -96,9 +93,10 @@ export async function measureAllowance(world: World): Promise<readonly Figure[]>
   };
   const sides = { ours: side(ports.paid), floor: side(ports.free) };
   await takeRounds(world.size(3, 1), sides);
-  const before = await child.call<number>("paidAnswers");
+  const paidAnswers = () => child.call("node-surfaces.ts", "paidAnswers", company);
+  const before = await paidAnswers();
   const rounds = await takeRounds(pairs, sides);
-  const paid = (await child.call<number>("paidAnswers")) - before;
+  const paid = (await paidAnswers()) - before;
   if (paid !== pairs * each) throw new Error(`${paid} of ${pairs * each} fetches were paid for`);
   const main = compareBy(rounds, ({ mainMicros }) => mainMicros);
   const times = rounds.map(({ ours, floor }) => ({ ours: ours.micros, floor: floor.micros }));

@@ -5,9 +5,18 @@ import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { buildGoPrograms } from "../../tools/go-programs.ts";
-import { compare, count, type Figure, figuresOf, type Goal, median, takeRounds } from "../figures.ts";
-import type { AppendLoad, AppendResult } from "../log/append.ts";
-import type { BuildLoad, ProofLoad, ReadMemory } from "../log/proofs.ts";
+import type { CallResult } from "../child.ts";
+import {
+  compare,
+  compareBy,
+  count,
+  type Figure,
+  figuresOf,
+  type Goal,
+  median,
+  takeRounds,
+} from "../figures.ts";
+import type { ProofLoad } from "../log/proofs.ts";
 import type { World } from "../world.ts";
 
 const run = promisify(execFile);
@@ -21,14 +30,12 @@ export async function measureLogAppend(world: World): Promise<readonly Figure[]>
     return [];
   }
   try {
-    const figures: Figure[] = [];
-    for (const [writers, entries] of [
-      [16, world.size(2_000, 64)],
-      [256, world.size(20_000, 512)],
-      [1_024, world.size(40_000, 2_048)],
-    ] as const)
-      figures.push(...(await measureWriters(world, built.paths.append, { writers, entries })));
-    return figures;
+    const loads = [
+      { writers: 16, entries: world.size(2_000, 64) },
+      { writers: 256, entries: world.size(20_000, 512) },
+      { writers: 1_024, entries: world.size(40_000, 2_048) },
+    ];
+    return (await Array.fromAsync(loads, (load) => measureWriters(world, built.paths.append, load))).flat();
   } finally {
     await rm(built.folder, { recursive: true });
   }
@@ -40,13 +47,12 @@ async function measureWriters(
   { writers, entries }: { readonly writers: number; readonly entries: number },
 ): Promise<readonly Figure[]> {
   world.say(`log-append: ${writers} writers`);
-  const results: AppendResult[] = [];
+  const results: CallResult<"log/append.ts", "run">[] = [];
   const rounds = await takeRounds(world.size(5, 1), {
     ours: async () => {
       const folder = world.path("log-append");
       await mkdir(folder);
-      const load: AppendLoad = { folder, writers, warmUp, entries };
-      const result = await world.callIn<AppendResult>("log/append.ts", "run", load);
+      const result = await world.callIn("log/append.ts", "run", { folder, writers, warmUp, entries });
       results.push(result);
       return (entries / result.elapsedMs) * 1_000;
     },
@@ -57,23 +63,16 @@ async function measureWriters(
     },
   });
   const perHead = Math.round(entries / median(results.map(({ heads }) => heads)));
+  const heap = median(results.map(({ addedHeapBytes }) => addedHeapBytes)) / megabyte;
+  const note =
+    "Each writer waits until the committed tree head contains its leaf. Ours acknowledges a leaf durably before it is sequenced, refuses doubles and " +
+    `publishes each head; Tessera does neither. One thread and those of the file system, against all cores. ${perHead} leaves a head.`;
   const figure = figuresOf("log-append");
+  const kept = `heap that ${count(entries)} more leaves keep, ${count(writers)} writers`;
+  const keptNote = "Heap in use after a collection, less that after the warm-up.";
   return [
-    figure(
-      `leaves sequenced, ${count(writers)} writers`,
-      "leaves/s",
-      compare(rounds),
-      { atLeast: 1 },
-      "Each writer waits until the committed tree head contains its leaf. Ours acknowledges a leaf durably before it is sequenced, refuses doubles and " +
-        `publishes each head; Tessera does neither. One thread and those of the file system, against all cores. ${perHead} leaves a head.`,
-    ),
-    figure(
-      `heap that ${count(entries)} more leaves keep, ${count(writers)} writers`,
-      "MB",
-      median(results.map(({ addedHeapBytes }) => addedHeapBytes)) / megabyte,
-      { atMost: 5 },
-      "Heap in use after a collection, less that after the warm-up.",
-    ),
+    figure(`leaves sequenced, ${count(writers)} writers`, "leaves/s", compare(rounds), { atLeast: 1 }, note),
+    figure(kept, "MB", heap, { atMost: 5 }, keptNote),
   ];
 }
 
@@ -86,11 +85,11 @@ const proofs = "log/proofs.ts";
 const proofFigure = figuresOf("log-proof");
 
 export async function measureLogProof(world: World): Promise<readonly Figure[]> {
-  const trees: Tree[] = [];
-  for (const size of [1_000, 32_000, world.size(1_000_000, 64_000)])
-    trees.push({ size, folder: await prepareLog(world, size) });
-  const figures: Figure[] = [];
-  for (const tree of trees) figures.push(await measureProofs(world, tree, tree === trees.at(-1)));
+  const sizes = [1_000, 32_000, world.size(1_000_000, 64_000)];
+  const trees = await Array.fromAsync(sizes, async (size) => ({
+    ...{ size, folder: await prepareLog(world, size) },
+  }));
+  const figures = await Array.fromAsync(trees, (tree) => measureProofs(world, tree, tree === trees.at(-1)));
   figures.push(growthOf(figures, trees));
   return [...figures, ...(await measureMemory(world, trees))];
 }
@@ -98,7 +97,7 @@ export async function measureLogProof(world: World): Promise<readonly Figure[]> 
 function prepareLog(world: World, size: number): Promise<string> {
   return world.prepared(`log-${size}`, async (folder) => {
     world.say(`preparing a log of ${size} leaves`);
-    await world.callIn(proofs, "build", { folder, size } satisfies BuildLoad);
+    await world.callIn(proofs, "build", folder, size);
   });
 }
 
@@ -113,7 +112,7 @@ async function measureProofs(world: World, tree: Tree, isGoal: boolean): Promise
   const reads = world.size(4_000, 200);
   const load = spread(tree, reads);
   const side = (name: "prove" | "readTiles") => async () =>
-    ((await world.callIn<number>(proofs, name, load)) / reads) * 1_000;
+    ((await world.callIn(proofs, name, load)) / reads) * 1_000;
   const sides = { ours: side("prove"), floor: side("readTiles") };
   return proofFigure(
     `inclusion read at ${count(tree.size)} leaves`,
@@ -140,22 +139,21 @@ function growthOf(figures: readonly Figure[], trees: readonly Tree[]): Figure {
 
 async function measureMemory(world: World, trees: readonly Tree[]): Promise<readonly Figure[]> {
   world.say("log-proof: memory");
-  const samples = trees.map((): ReadMemory[] => []);
-  for (let round = 0; round < world.size(3, 1); round += 1)
-    for (const [at, tree] of trees.entries()) {
-      const load = spread(tree, world.size(4_000, 200));
-      const options = ["--max-semi-space-size=1"];
-      samples[at]?.push(await world.callIn<ReadMemory>(proofs, "memory", load, options));
-    }
-  const read = (some: readonly ReadMemory[] | undefined, name: keyof ReadMemory): number =>
-    median(some?.map((each) => each[name]) ?? []);
-  const grown = (what: string, name: keyof ReadMemory, goal: Goal | null): Figure =>
-    proofFigure(
-      `${what}, largest tree less smallest`,
-      "MB",
-      (read(samples.at(-1), name) - read(samples[0], name)) / megabyte,
-      goal,
-      "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.",
-    );
-  return [grown("heap in use", "heapBytes", { atMost: 3 }), grown("resident memory", "residentBytes", null)];
+  const [smallest, largest] = [trees[0], trees.at(-1)];
+  if (smallest === undefined || largest === undefined) throw new Error("there is no tree");
+  const held = async (tree: Tree): Promise<NodeJS.MemoryUsage> => {
+    await using child = world.start(["--max-semi-space-size=1"]);
+    return await child.call(proofs, "memory", spread(tree, world.size(4_000, 200)));
+  };
+  const rounds = await takeRounds(world.size(3, 1), {
+    ours: () => held(largest),
+    floor: () => held(smallest),
+  });
+  const note =
+    "After as many reads of the largest tree, less that of the smallest. What is bounded whatever the tree counts as well: the roots that the reads remember, and the store's page cache, kept to 2 MB here; the space for new objects is kept small.";
+  const grown = (what: string, name: "heapUsed" | "rss", goal: Goal | null): Figure => {
+    const { ours, floor } = compareBy(rounds, (each) => each[name]);
+    return proofFigure(`${what}, largest tree less smallest`, "MB", (ours - floor) / megabyte, goal, note);
+  };
+  return [grown("heap in use", "heapUsed", { atMost: 3 }), grown("resident memory", "rss", null)];
 }

@@ -15,18 +15,10 @@ import { exactMember } from "../../protocol/exact-member.ts";
 import { type StartedProcess, startProcess } from "../../tools/process.ts";
 import { fetchPlan } from "../catalogue.ts";
 import type { Child } from "../child.ts";
-import {
-  compare,
-  compareBy,
-  type Figure,
-  figuresOf,
-  median,
-  quantile,
-  sidesText,
-  takeRounds,
-} from "../figures.ts";
-import { inLanes, msOf } from "../lanes.ts";
-import { ask, requestBytes, type Timed, timeLoad } from "../requests.ts";
+import { compare, compareBy, type Figure, figuresOf, median, sidesText, takeRounds } from "../figures.ts";
+import type { ReceivedAnswer } from "../load.ts";
+import { ask, requestBytes, timeLoad } from "../requests.ts";
+import { inLanes, msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const search = {
@@ -46,46 +38,30 @@ export async function measureMcp(world: World): Promise<readonly Figure[]> {
   const ours = () => tool.callTool("search_products", search);
   const floor = await bareSearch(node.sandbox);
   const calls = world.size(200, 20);
-  const alone = async (call: () => Promise<unknown>): Promise<number> => {
-    const times = new Float64Array(calls);
-    for (let at = 0; at < calls; at += 1) times[at] = await msOf(call);
-    return quantile(times.sort(), 0.5);
-  };
-  const together = async (call: () => Promise<unknown>): Promise<number> => {
-    const ms = await msOf(() => inLanes(parallel, calls * 2, call));
-    return (calls * 2_000) / ms;
-  };
+  const alone = async (call: () => Promise<unknown>): Promise<number> =>
+    median(await Array.fromAsync({ length: calls }, () => msOf(call)));
+  const together = async (call: () => Promise<unknown>): Promise<number> =>
+    (calls * 2_000) / (await msOf(() => inLanes(parallel, calls * 2, call)));
   await alone(ours);
   await alone(floor);
   const takeAll = (measure: typeof alone) =>
     takeRounds(world.size(7, 1), { ours: () => measure(ours), floor: () => measure(floor) });
   const single = await takeAll(alone);
   const rates = await takeAll(together);
-  const starts: number[] = [];
-  for (let round = 0; round < world.size(5, 1); round += 1)
-    starts.push(
-      await msOf(async () => {
-        await using started = await ToolProcess.start(home);
-        await started.callTool("search_products", search);
-      }),
-    );
+  const start = async (): Promise<void> => {
+    await using started = await ToolProcess.start(home);
+    await started.callTool("search_products", search);
+  };
+  const starts = await Array.fromAsync({ length: world.size(5, 1) }, () => msOf(start));
   const figure = figuresOf("mcp");
+  const added = median(single.map((round) => round.ours - round.floor));
+  const note = `${about} p50 ${sidesText(single, (ms) => ms, 2)} ms.`;
+  const noteOfStart =
+    "From the start of svc-mcp to the rows of its first search, the session's opening included.";
   return [
-    figure(
-      "what a tool call adds, p50, one at a time",
-      "ms",
-      median(single.map((round) => round.ours - round.floor)),
-      { atMost: 2 },
-      `${about} p50 ${sidesText(single, (ms) => ms, 2)} ms.`,
-    ),
+    figure("what a tool call adds, p50, one at a time", "ms", added, { atMost: 2 }, note),
     figure(`tool calls, ${parallel} at once`, "answers/s", compare(rates), { atLeast: 0.8 }, about),
-    figure(
-      "first answer of a new process",
-      "ms",
-      median(starts),
-      { atMost: 1_000 },
-      "From the start of svc-mcp to the rows of its first search, the session's opening included.",
-    ),
+    figure("first answer of a new process", "ms", median(starts), { atMost: 1_000 }, noteOfStart),
   ];
 }
 
@@ -116,17 +92,19 @@ const graceMs = 5_000;
 /** A process of the local tool server, spoken to in bare lines: no client library is measured with it. */
 class ToolProcess implements AsyncDisposable {
   readonly #process: StartedProcess;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
-  #ids = 0;
+  readonly #waiting: PromiseWithResolvers<Answer>[] = [];
 
   private constructor(home: string) {
     const args = ["mcp/main.mjs", "--sandbox", "--home", home];
     this.#process = startProcess(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
     const { stdout } = this.#process.child;
     if (stdout === null) throw new Error("The tool server has no output.");
-    createInterface({ input: stdout }).on("line", (line) => this.#take(JSON.parse(line) as Answer));
+    createInterface({ input: stdout }).on("line", (line) => {
+      const answer = JSON.parse(line) as Answer;
+      this.#waiting[answer.id ?? 0]?.resolve(answer);
+    });
     void this.#process.ended.then(() => {
-      for (const { reject } of this.#waiting.values()) reject(new Error("The tool server ended."));
+      for (const { reject } of this.#waiting) reject(new Error("The tool server ended."));
     });
   }
 
@@ -150,20 +128,12 @@ class ToolProcess implements AsyncDisposable {
   }
 
   async #ask(method: string, params: object): Promise<Answer> {
-    this.#ids += 1;
-    const id = this.#ids;
     const waiting = Promise.withResolvers<Answer>();
-    this.#waiting.set(id, waiting);
+    const id = this.#waiting.push(waiting) - 1;
     this.#write({ jsonrpc: "2.0", id, method, params });
     const answer = await waiting.promise;
     if (answer.error !== undefined) throw new Error(answer.error.message);
     return answer;
-  }
-
-  #take(answer: Answer): void {
-    const { id = 0 } = answer;
-    this.#waiting.get(id)?.resolve(answer);
-    this.#waiting.delete(id);
   }
 
   #write(message: object): void {
@@ -182,12 +152,10 @@ export async function measureMcpHosted(world: World): Promise<readonly Figure[]>
   await using node = await world.openNode(await world.seededHome());
   const { child } = node;
   const evidence = await evidenceOf(node);
-  const ports = await child.call<{ readonly tools: number; readonly bare: number }>("openTools");
+  const ports = await child.call("node-surfaces.ts", "openTools");
   const ids = await openAll(ports.tools, openSessions);
-  const call = {
-    ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
-    params: { name: "verify", arguments: evidence },
-  };
+  const params = { name: "verify", arguments: evidence };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
   const post = (port: number, at: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
     requestBytes("POST", new URL(`http://127.0.0.1:${port}${at}`), Buffer.from(JSON.stringify(body)), {
       accept,
@@ -198,45 +166,33 @@ export async function measureMcpHosted(world: World): Promise<readonly Figure[]>
     post(ports.tools, path, call, { "mcp-session-id": ids[at % ids.length] ?? "" }),
   );
   const theirs = Array.from({ length: each }, () => post(ports.bare, "/v1/verify", evidence));
-  const side = (port: number, requests: readonly Uint8Array[], isRight: (text: string) => boolean) => () =>
-    timeRight(child, port, requests, isRight);
+  const side = (port: number, requests: readonly Uint8Array[], isRight: (text: string) => boolean) => () => {
+    const note = (answer: ReceivedAnswer, index: number): void => {
+      // The last one stands for all: reading each would slow down the side that is measured.
+      if (index === requests.length - 1 && !isRight(answer.body()))
+        throw new Error(`not verified: ${answer.body().slice(0, 500)}`);
+    };
+    return timeLoad({ child, target: { host: "127.0.0.1", port } }, requests, connections, note);
+  };
   const sides = {
     ours: side(ports.tools, ours, isValidCall),
     floor: side(ports.bare, theirs, (text) => text.startsWith('{"valid":true')),
   };
   await takeRounds(1, sides);
   const rounds = await takeRounds(world.size(5, 1), sides);
+  const note =
+    "A call of the tool `verify` with a record, its seal, sidecar and row, each call in the next session; the floor is a bare `node:http` server in the same process, with the same verification and the same signed statement. " +
+    `Processor time of the main thread ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs an answer.`;
+  const name = `verify, ${connections} connections, ${openSessions} sessions`;
+  const rates = compareBy(rounds, ({ rate }) => rate);
   return [
-    hosted(
-      `verify, ${connections} connections, ${openSessions} sessions`,
-      "answers/s",
-      compareBy(rounds, ({ rate }) => rate),
-      { atLeast: 0.5 },
-      "A call of the tool `verify` with a record, its seal, sidecar and row, each call in the next session; the floor is a bare `node:http` server in the same process, with the same verification and the same signed statement. " +
-        `Processor time of the main thread ${sidesText(rounds, ({ mainMicros }) => mainMicros)} µs an answer.`,
-    ),
+    hosted(name, "answers/s", rates, { atLeast: 0.5 }, note),
     await measureSessions(world, child, ports.tools),
   ];
 }
 
-async function timeRight(
-  child: Child,
-  port: number,
-  requests: readonly Uint8Array[],
-  isRight: (text: string) => boolean,
-): Promise<Timed> {
-  let wrong = "";
-  const target = { host: "127.0.0.1", port };
-  const result = await timeLoad({ child, target }, requests, connections, (answer, index) => {
-    // The last one stands for all: reading each would slow down the side that is measured.
-    if (index === requests.length - 1 && !isRight(answer.body())) wrong = answer.body();
-  });
-  if (wrong !== "") throw new Error(`not verified: ${wrong.slice(0, 500)}`);
-  return result;
-}
-
 async function measureSessions(world: World, child: Child, port: number): Promise<Figure> {
-  const held = () => child.call<{ readonly sessions: number; readonly bytes: number }>("heldByTools");
+  const held = () => child.call("node-surfaces.ts", "heldByTools");
   const { sessionsMax } = toolSessionLimits;
   const before = await held();
   const wanted = world.size(sessionsMax, 2_000) - before.sessions;
@@ -247,13 +203,9 @@ async function measureSessions(world: World, child: Child, port: number): Promis
     const { status } = await open(port);
     if (status !== 503) throw new Error(`one session too many answered ${status}`);
   }
-  return hosted(
-    `memory of a session, up to ${after.sessions}`,
-    "bytes",
-    (after.bytes - before.bytes) / wanted,
-    { atMost: 1_024 },
-    `Heap in use after a full collection, with ${before.sessions} and with ${after.sessions} sessions. One more than ${sessionsMax} is refused with 503.`,
-  );
+  const note = `Heap in use after a full collection, with ${before.sessions} and with ${after.sessions} sessions. One more than ${sessionsMax} is refused with 503.`;
+  const bytes = (after.bytes - before.bytes) / wanted;
+  return hosted(`memory of a session, up to ${after.sessions}`, "bytes", bytes, { atMost: 1_024 }, note);
 }
 
 async function open(port: number): Promise<{ readonly status: number; readonly id: string | null }> {

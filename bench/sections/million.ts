@@ -7,9 +7,9 @@ import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { startProcess } from "../../tools/process.ts";
 import { queryKinds, searchPlan } from "../catalogue.ts";
 import { compare, count, type Figure, figuresOf, takeRounds } from "../figures.ts";
-import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
 import { makeRequest } from "../requests.ts";
+import { msOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 import { measureFetchOf } from "./fetch.ts";
 import { measurePushInto } from "./push.ts";
@@ -92,33 +92,28 @@ async function askNode(
   await using node = await world.openNode(home);
   const first = await firstSearch(node);
   const searched = { ...of, each: world.size(180, 60) };
-  const { p50, p99, throughput } = await measureSearchOf(world, node, searched);
+  const searches = await measureSearchOf(world, node, searched);
   // Spread over the whole catalogue, so that reads have no locality.
   const fetched = Math.min(products, world.size(80_000, 20_000));
   const numbers = Array.from({ length: fetched }, (_, index) => Math.floor((index * products) / fetched));
   const fetches = await measureFetchOf(world, node, numbers);
-  return [first, p50, p99, throughput, ...fetches, ...(await memoryOf(node))];
+  return [first, ...searches, ...fetches, ...(await memoryOf(node))];
 }
 
 /** The first search with a text since the start: until then no texts are in memory. */
 async function firstSearch({ baseUrl, caller, target }: OpenNode): Promise<Figure> {
   const request = await makeRequest(baseUrl, caller, searchPlan(queryKinds[0]?.body(0) ?? {}));
-  const startedMs = performance.now();
   const answer = await sendOne(target, request);
-  const tookMs = performance.now() - startedMs;
   if (answer.status !== 200) throw refused("answer", answer);
-  return figure(
-    "first search with a text after the start",
-    "ms",
-    tookMs,
-    { atMost: 10_000 },
-    "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.",
-  );
+  const note =
+    "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.";
+  const name = "first search with a text after the start";
+  return figure(name, "ms", answer.tookMs, { atMost: 10_000 }, note);
 }
 
 async function memoryOf({ child }: OpenNode): Promise<readonly Figure[]> {
-  const highest = await child.highestResidentBytes();
-  const own = await child.ownBytes();
+  const highest = await child.memoryBytes("VmHWM");
+  const own = await child.memoryBytes("RssAnon");
   if (highest === null || own === null) return [];
   const note = `${(own / megabyte).toFixed(0)} MB of it the process's own in the end; the rest are pages of the index file, which the system takes back when it needs them.`;
   const name = "highest resident memory after all searches and fetches";

@@ -2,11 +2,11 @@
 // watching costs the node.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { type Browser, chromium } from "playwright-core";
 import { findBrowser } from "../../tools/browser.ts";
 import { count, type Figure, figuresOf, median } from "../figures.ts";
-import type { LedgerLoad } from "../ops/fill-ledgers.ts";
-import { type FilledNode, measureWatching, touch } from "../ops/watching.ts";
+import { type FilledNode, ledgers, measureWatching, touch } from "../ops/watching.ts";
+import { msOf } from "../work.ts";
 import type { World } from "../world.ts";
 
 const secondMs = 1_000;
@@ -16,12 +16,9 @@ const figure = figuresOf("ops");
 export async function measureOps(world: World): Promise<readonly Figure[]> {
   const products = world.size(10_000, 2_000);
   await using node = await world.openNode(await world.filledHome(products));
-  const load: LedgerLoad = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
+  const load = { known: world.size(100_000, 5_000), active: world.size(5_000, 500) };
   world.say(`ops: making ${load.known} actors`);
-  const { kind, id } = await node.child.call<{ readonly kind: string; readonly id: string }>(
-    "fillLedgers",
-    load,
-  );
+  const { kind, id } = await node.child.call(ledgers, "fill", load);
   const filled: FilledNode = { world, node, load, actor: `${kind}/${id}`, products };
   const list = "/ops/actors?scope=known&kind=ledger&limit=200";
   return [
@@ -40,41 +37,44 @@ async function measurePages(filled: FilledNode): Promise<readonly Figure[]> {
   }
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   try {
-    return [...(await measurePaints(filled, browser)), ...(await measureGrowth(filled, browser))];
+    const paints = await Array.fromAsync(paintedPages(filled.actor), (page) =>
+      measurePaint(filled, browser, page),
+    );
+    return [...paints, ...(await measureGrowth(filled, browser))];
   } finally {
     await browser.close();
   }
 }
 
-function aboutOf({ known, active }: LedgerLoad): string {
-  return `${count(known)} known accounts, ${count(active)} of them in memory`;
-}
+/** A page by its name and its path. */
+type PaintedPage = readonly [string, string];
 
-async function measurePaints(filled: FilledNode, browser: Browser): Promise<readonly Figure[]> {
-  const { world, node, load, actor } = filled;
-  const pages = [
+function paintedPages(actor: string): readonly PaintedPage[] {
+  return [
     ["the overview", "/ui/"],
     ["a list of the actors in memory", "/ui/actors"],
     ["a list of the known actors of a kind", "/ui/actors?scope=known&kind=ledger"],
     ["one actor", `/ui/actors/${actor}`],
     ["the nodes", "/ui/nodes"],
-  ] as const;
-  const figures: Figure[] = [];
-  for (const [name, path] of pages) {
-    world.say(`ops: first paints of ${name}`);
-    await touch(filled);
-    const tookMs: number[] = [];
-    for (let turn = 0; turn < world.size(6, 3); turn += 1)
-      tookMs.push(await firstPaintMs(browser, node.sandbox.ops_url + path));
-    const note = `In Chromium, with nothing in its cache; ${aboutOf(load)}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`;
-    const [what, goal] = [`first contentful paint of ${name}`, { atMost: secondMs }];
-    figures.push(figure(what, "ms", median(tookMs), goal, note));
-  }
-  return figures;
+  ];
 }
 
-function newContext(browser: Browser): Promise<BrowserContext> {
-  return browser.newContext({ viewport: { width: 1280, height: 900 } });
+function aboutOf({ load: { known, active } }: FilledNode): string {
+  return `${count(known)} known accounts, ${count(active)} of them in memory`;
+}
+
+async function measurePaint(
+  filled: FilledNode,
+  browser: Browser,
+  [name, path]: PaintedPage,
+): Promise<Figure> {
+  const { world, node } = filled;
+  world.say(`ops: first paints of ${name}`);
+  await touch(filled);
+  const url = node.sandbox.ops_url + path;
+  const tookMs = await Array.fromAsync({ length: world.size(6, 3) }, () => firstPaintMs(browser, url));
+  const note = `In Chromium, with nothing in its cache; ${aboutOf(filled)}. The slowest of ${tookMs.length} loads took ${Math.max(...tookMs).toFixed(0)} ms and the first of them ${tookMs[0]?.toFixed(0)} ms.`;
+  return figure(`first contentful paint of ${name}`, "ms", median(tookMs), { atMost: secondMs }, note);
 }
 
 /** Waits for it, because a page may have loaded before it is painted. */
@@ -84,32 +84,27 @@ const firstPaint = `new Promise((resolve) => {
     if (entry !== undefined) resolve(entry.startTime);
   }).observe({ type: "paint", buffered: true });
 })`;
+const viewport = { width: 1280, height: 900 };
 
 /** Milliseconds from the navigation until the browser paints the first content of the page; nothing is in its cache. */
 async function firstPaintMs(browser: Browser, url: string): Promise<number> {
-  const context = await newContext(browser);
-  try {
-    const page = await context.newPage();
-    const answer = await page.goto(url);
-    if (answer?.status() !== 200) throw new Error(`${url} answers ${answer?.status()}`);
-    return (await page.evaluate(firstPaint)) as number;
-  } finally {
-    await context.close();
-  }
+  await using page = await browser.newPage({ viewport });
+  const answer = await page.goto(url);
+  if (answer?.status() !== 200) throw new Error(`${url} answers ${answer?.status()}`);
+  return (await page.evaluate(firstPaint)) as number;
 }
 
 async function measureRead(filled: FilledNode, name: string, path: string): Promise<Figure> {
-  const { world, node, load } = filled;
+  const { world, node } = filled;
   await touch(filled);
-  const tookMs: number[] = [];
-  for (let round = 0; round < world.size(30, 5); round += 1) {
-    const startedMs = performance.now();
-    const answer = await fetch(node.sandbox.ops_url + path);
-    await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
-    tookMs.push(performance.now() - startedMs);
-  }
-  const note = `${aboutOf(load)}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`;
+  const tookMs = await Array.fromAsync({ length: world.size(30, 5) }, () =>
+    msOf(async () => {
+      const answer = await fetch(node.sandbox.ops_url + path);
+      await answer.arrayBuffer();
+      if (answer.status !== 200) throw new Error(`${path} answers ${answer.status}`);
+    }),
+  );
+  const note = `${aboutOf(filled)}; 200 rows, each with why it waits. The slowest took ${Math.max(...tookMs).toFixed(0)} ms.`;
   return figure(name, "ms", median(tookMs), { atMost: secondMs }, note);
 }
 
@@ -145,19 +140,18 @@ async function measureGrowth(filled: FilledNode, browser: Browser): Promise<read
   const { child } = filled.node;
   world.say("ops: live updates");
   await touch(filled);
-  const url = await child.call<string>("openQuickSurface", everyMs);
+  const url = await child.call("node-surfaces.ts", "openQuickSurface", everyMs);
   await using overview = await followPage(browser, `${url}/ui/`, "counts");
   await using one = await followPage(browser, `${url}/ui/actors/${actor}`, "actor");
-  const readings: Reading[] = [];
-  for (let stretch = 0; stretch < stretches; stretch += 1) {
+  const readings = await Array.fromAsync({ length: stretches }, async (): Promise<Reading> => {
     await touch(filled);
-    await child.call("stirLedgers", stirMs);
+    await child.call(ledgers, "stir", stirMs);
     await delay(world.size(stretchMs, 2_000));
-    await child.call("stopStirring");
+    await child.call(ledgers, "stopStirring");
     await delay(restMs);
-    const held = await child.call<number>("heldBytes");
-    readings.push({ node: held, overview: await overview.held(), actor: await one.held() });
-  }
+    const node = await child.call("work.ts", "heldBytes");
+    return { node, overview: await overview.held(), actor: await one.held() };
+  });
   return growthFigures(readings);
 }
 
@@ -167,14 +161,8 @@ function growthFigures(readings: readonly Reading[]): readonly Figure[] {
   const grown = (name: string, of: (reading: Reading) => number, updates: number, more: string): Figure => {
     const all = readings.map((each) => (of(each) / megabyte).toFixed(2)).join(", ");
     const note = `${count(updates)} updates. Megabytes in use, in the order of the readings: ${all}.${more}`;
-    const perUpdate = (of(last) - of(first)) / updates;
-    return figure(
-      `growth of ${name} with live updates`,
-      "B/update",
-      perUpdate,
-      { atMost: perUpdateMax },
-      note,
-    );
+    const [what, perUpdate] = [`growth of ${name} with live updates`, (of(last) - of(first)) / updates];
+    return figure(what, "B/update", perUpdate, { atMost: perUpdateMax }, note);
   };
   const sent = (which: "overview" | "actor"): number => last[which].updates - first[which].updates;
   const ofPage = (name: string, which: "overview" | "actor"): Figure => {
@@ -182,27 +170,19 @@ function growthFigures(readings: readonly Reading[]): readonly Figure[] {
     const more = ` Nodes of the document: ${list("nodes")}; listeners: ${list("listeners")}.`;
     return grown(`the heap of ${name}`, (reading) => reading[which].bytes, sent(which), more);
   };
+  const aboutNode =
+    " An overview and one actor are open in Chromium, and all changes; what nobody needs is collected before each reading.";
   return [
-    grown(
-      "the node's heap",
-      ({ node }) => node,
-      sent("overview") + sent("actor"),
-      " An overview and one actor are open in Chromium, and all changes; what nobody needs is collected before each reading.",
-    ),
+    grown("the node's heap", ({ node }) => node, sent("overview") + sent("actor"), aboutNode),
     ofPage("the overview's page", "overview"),
     ofPage("an actor's page", "actor"),
   ];
 }
 
-interface FollowedPage extends AsyncDisposable {
-  held(): Promise<Held>;
-}
-
 /** Opens a page that follows the node, and counts the views that its browser receives. */
-async function followPage(browser: Browser, url: string, event: string): Promise<FollowedPage> {
-  const context = await newContext(browser);
-  const page = await context.newPage();
-  const session = await context.newCDPSession(page);
+async function followPage(browser: Browser, url: string, event: string) {
+  const page = await browser.newPage({ viewport });
+  const session = await page.context().newCDPSession(page);
   let updates = 0;
   session.on("Network.eventSourceMessageReceived", ({ eventName }) => {
     if (eventName === event) updates += 1;
@@ -221,5 +201,5 @@ async function followPage(browser: Browser, url: string, event: string): Promise
     const { nodes, jsEventListeners } = await session.send("Memory.getDOMCounters");
     return { bytes: usedSize + embedderHeapUsedSize, nodes, listeners: jsEventListeners, updates };
   };
-  return { held, [Symbol.asyncDispose]: () => context.close() };
+  return { held, [Symbol.asyncDispose]: () => page.close() };
 }

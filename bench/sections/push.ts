@@ -1,9 +1,8 @@
 // Pushes of the largest batch and imports of bulk files, until they are complete and searchable, against the work that no
 // implementation could skip; and the memory that they take.
 
-import type { Contest } from "../against.ts";
-import type { Spent } from "../answer-parent.ts";
-import { type Child, costOf, memorySampleMs, spend, watchMemory } from "../child.ts";
+import type { OpenContest } from "../against.ts";
+import { type Child, memorySampleMs, watchMemory } from "../child.ts";
 import {
   compareBy,
   count,
@@ -14,78 +13,151 @@ import {
   sidesText,
   takeRounds,
 } from "../figures.ts";
-import type { FloorImport, FloorPush } from "../floor/push.ts";
-import { readStoredRecords } from "../floor/stored-records.ts";
-import { msOf } from "../lanes.ts";
 import { refused, sendOne } from "../load.ts";
+import { merchantOf } from "../parties.ts";
 import {
-  type BulkFile,
   batchRecords,
-  merchantOf,
+  type PreparedImport,
+  type PreparedPush,
   prepareImport,
   preparePush,
   publish,
-  push,
   recordSearch,
   sendUpload,
   writeBulkFile,
 } from "../publishing.ts";
+import { costOf, msOf, type Spent, sumOf } from "../work.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const warmUpRecords = 500;
 const [megabyte, mebibyte] = [1_000_000, 1_048_576];
 
+type Prepared = PreparedPush | PreparedImport;
+
+/** Prepares what a node publishes in a round; all but the last of it warms up. */
+type Prepare = (node: OpenNode) => Promise<readonly Prepared[]>;
+
 interface Measured extends Spent {
+  /** Part of the time: until the upload was answered. */
+  readonly uploadMs: number;
   /** Peak resident memory meanwhile, minus that before; null where it cannot be read, and for a floor. */
   readonly grownBytes: number | null;
 }
 
-/** Times what publishes `records`, from the first byte of its request to a search that finds the last of them. */
-async function timePublishing(
-  { child, sandbox, target }: OpenNode,
-  { records, last }: { readonly records: number; readonly last: Uint8Array },
-  work: () => Promise<void>,
-): Promise<Measured> {
-  const before = await child.call<number>("indexedProducts");
-  const search = await recordSearch(sandbox, last);
+/** Publishes in new processes: ours, and a floor that does again what the first round of ours did. */
+class Publishing {
+  readonly #world: World;
+  #first: { readonly home: string; readonly all: readonly Prepared[] } | null = null;
+
+  /** The world of the floor. */
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async ours(world: World, home: string, prepare: Prepare): Promise<Measured> {
+    await using node = await world.openNode(home);
+    const all = await prepare(node);
+    const measured = await Array.fromAsync(all, (prepared) => timePublishing(node, prepared));
+    if (world === this.#world) this.#first ??= { home, all };
+    return measured.at(-1) as Measured;
+  }
+
+  async floor(): Promise<Measured> {
+    if (this.#first === null) throw new Error("the first round begins with ours");
+    const { home, all } = this.#first;
+    await using child = this.#world.startFloor();
+    const file = this.#world.path("floor.db");
+    const measured = await Array.fromAsync(all, async (prepared) => {
+      const upload =
+        "upload" in prepared ? [await uploadToFloor(child, this.#world.path("upload"), prepared.upload)] : [];
+      const { pushId } = prepared;
+      const from = "body" in prepared ? prepared.body : prepared.path;
+      return sumOf([
+        ...upload,
+        await child.call("floor/push.ts", "run", { file, pushId, stored: home, from }),
+      ]);
+    });
+    return { ...(measured.at(-1) as Spent), uploadMs: 0, grownBytes: null };
+  }
+}
+
+/** Times what publishes, from the first byte of its request to a search that finds the last of the records. */
+async function timePublishing(node: OpenNode, prepared: Prepared): Promise<Measured> {
+  const { child, sandbox, target } = node;
+  const { records, lastRecord } = prepared;
+  const before = await child.call("serve.ts", "indexedProducts");
+  const search = await recordSearch(sandbox, lastRecord);
   const memory = watchMemory(child);
-  const { result, elapsedMs, cpu } = await spend(child, async () => {
-    await work();
+  let uploadMs = 0;
+  const { result, elapsedMs, cpu } = await child.spend(async () => {
+    if ("upload" in prepared) uploadMs = await msOf(() => sendUpload(prepared));
+    await publish(node, prepared);
     return await sendOne(target, search);
   });
   const grownBytes = await memory.stop();
-  const indexed = (await child.call<number>("indexedProducts")) - before;
+  const indexed = (await child.call("serve.ts", "indexedProducts")) - before;
   if (indexed !== records || !result.body.includes(`"rows":[{`))
     throw new Error(`${indexed} of ${records} records can be found: ${result.body.slice(0, 300)}`);
-  return { elapsedMs, cpu, grownBytes };
+  return { elapsedMs, cpu, uploadMs, grownBytes };
 }
 
-function cpuNote(rounds: Rounds<Spent>): string {
-  return (
-    `Processor time of the main thread ${sidesText(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
-    `of all threads ${sidesText(rounds, ({ cpu }) => cpu.allMs)} ms.`
-  );
+/** What it takes until an upload is answered. */
+async function uploadToFloor(child: Child, path: string, upload: Uint8Array): Promise<Spent> {
+  const port = await child.call("floor/push.ts", "receiveUpload", path);
+  return await child.spend(async () => {
+    const answer = await sendOne({ host: "127.0.0.1", port }, upload);
+    if (answer.status !== 201) throw refused("the floor's upload", answer);
+  });
 }
 
-function memoryFigure(
-  section: string,
-  rounds: Rounds<Measured>,
-  [unit, bytes, atMost]: readonly [string, number, number],
-): readonly Figure[] {
+interface Kind {
+  readonly section: string;
+  readonly name: string;
+  readonly note: (rounds: Rounds<Measured>, cpuNote: string) => string;
+  /** Unit of memory, its bytes, and how many of them there may be. */
+  readonly memory: readonly [string, number, number];
+}
+
+async function measurePublishing(
+  world: World,
+  { section, name, note, memory: [unit, bytes, atMost] }: Kind,
+  count: number,
+  placeOf: (round: number) => Promise<{ readonly home: string; readonly prepare: Prepare }>,
+): Promise<readonly Figure[]> {
+  const publishing = new Publishing(world);
+  const rounds = await takeRounds(count, {
+    ours: async (round) => {
+      world.say(`${section}, round ${round + 1}`);
+      const { home, prepare } = await placeOf(round);
+      return await publishing.ours(world, home, prepare);
+    },
+    floor: () => publishing.floor(),
+  });
+  const figure = figuresOf(section);
+  const times = compareBy<Measured>(rounds, ({ elapsedMs }) => elapsedMs);
+  const cpuNote =
+    `Processor time of the main thread ${sidesText<Spent>(rounds, ({ cpu }) => cpu.mainMs)} ms, ` +
+    `of all threads ${sidesText<Spent>(rounds, ({ cpu }) => cpu.allMs)} ms.`;
+  const figures = [figure(name, "ms", times, { atMost: 1.5 }, note(rounds, cpuNote))];
   const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / bytes]));
-  if (grown.length === 0) return [];
-  const note = `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} ${unit}.`;
-  return [figuresOf(section)("growth of resident memory meanwhile", unit, median(grown), { atMost }, note)];
+  if (grown.length === 0) return figures;
+  const ofMemory = `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} ${unit}.`;
+  const growth = "growth of resident memory meanwhile";
+  return [...figures, figure(growth, unit, median(grown), { atMost }, ofMemory)];
 }
 
-/** Target of a round's push: a home, and the number of the first product that is not in it. */
-interface Place {
-  readonly home: string;
-  readonly first: number;
+/** Two batches of the merchant's, of which the first is small. */
+function batches(first: number, records: number): Prepare {
+  const ranges = [
+    { first, count: warmUpRecords },
+    { first: first + warmUpRecords, count: records },
+  ];
+  return ({ businessUrl, sandbox }) =>
+    Array.fromAsync(ranges, (range) => preparePush(businessUrl, merchantOf(sandbox), range));
 }
 
 export function measurePush(world: World): Promise<readonly Figure[]> {
-  return measurePushOf(world, world.size(5, 1), async () => ({ home: await world.seededHome(), first: 0 }));
+  return measurePushOf(world, world.size(5, 1), () => world.seededHome(), 0);
 }
 
 /** Measures pushes into a home that already holds this many products; the pushed ones stay there. */
@@ -94,123 +166,29 @@ export function measurePushInto(
   rounds: number,
   { home, products }: { readonly home: string; readonly products: number },
 ): Promise<readonly Figure[]> {
-  const each = warmUpRecords + recordsOf(world);
-  return measurePushOf(world, rounds, async (round) => ({ home, first: products + round * each }));
-}
-
-function recordsOf(world: World): number {
-  return world.size(batchRecords, 1_000);
+  return measurePushOf(world, rounds, async () => home, products);
 }
 
 async function measurePushOf(
   world: World,
   rounds: number,
-  placeOf: (round: number) => Promise<Place>,
+  homeOf: () => Promise<string>,
+  products: number,
 ): Promise<readonly Figure[]> {
-  const records = recordsOf(world);
-  const floor = new PushFloor(world);
-  const measured = await takeRounds(rounds, {
-    ours: async (round) => {
-      world.say(`push, round ${round + 1}`);
-      const place = await placeOf(round);
-      const { pushes, ...ours } = await pushToService(world, place, records);
-      floor.capture(place.home, pushes);
-      return ours;
-    },
-    floor: () => floor.push(),
+  const records = world.size(batchRecords, 1_000);
+  const kind: Kind = {
+    section: "push",
+    name: `${count(records)} records until complete and searchable`,
+    note: (_rounds, cpuNote) =>
+      `${cpuNote} ` +
+      `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records, ours with a search for the last of them too. ` +
+      "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.",
+    memory: ["MB", megabyte, 200],
+  };
+  return await measurePublishing(world, kind, rounds, async (round) => {
+    const first = products + round * (warmUpRecords + records);
+    return { home: await homeOf(), prepare: batches(first, records) };
   });
-  const note =
-    `${cpuNote(measured)} ` +
-    `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records, ours with a search for the last of them too. ` +
-    "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.";
-  const times = compareBy<Measured>(measured, ({ elapsedMs }) => elapsedMs);
-  const name = `${count(records)} records until complete and searchable`;
-  return [
-    figuresOf("push")(name, "ms", times, { atMost: 1.5 }, note),
-    ...memoryFigure("push", measured, ["MB", megabyte, 200]),
-  ];
-}
-
-type Prepared = Awaited<ReturnType<typeof preparePush>>;
-
-/** Pushes in a new process that has handled one small push before. */
-async function pushToService(
-  world: World,
-  { home, first }: Place,
-  records: number,
-): Promise<Measured & { readonly pushes: readonly Prepared[] }> {
-  await using node = await world.openNode(home);
-  const publisher = merchantOf(node.sandbox);
-  const prepare = (range: Parameters<typeof preparePush>[2]) =>
-    preparePush(node.businessUrl, publisher, range);
-  const lastOf = (prepared: Prepared): Uint8Array => prepared.records.at(-1) ?? new Uint8Array();
-  const warmUp = await prepare({ first, count: warmUpRecords });
-  const measured = await prepare({ first: first + warmUpRecords, count: records });
-  await push(node, warmUp);
-  await sendOne(node.target, await recordSearch(node.sandbox, lastOf(warmUp)));
-  const times = await timePublishing(node, { records, last: lastOf(measured) }, () => push(node, measured));
-  return { ...times, pushes: [warmUp, measured] };
-}
-
-/** Repeats what the first pushes stored. */
-class PushFloor {
-  readonly #world: World;
-  #captured: readonly Omit<FloorPush, "file">[] | null = null;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  /** The node of the home has ended. */
-  capture(home: string, pushes: readonly Prepared[]): void {
-    this.#captured ??= pushes.map(({ body, batch: { push_id: pushId } }) => ({
-      ...{ pushId, body, stored: readStoredRecords(home, pushId) },
-    }));
-  }
-
-  async push(): Promise<Measured> {
-    const [warmUp, measured] = this.#captured ?? [];
-    if (warmUp === undefined || measured === undefined) throw new Error("the first round begins with ours");
-    await using child = this.#world.startFloor("push");
-    const file = this.#world.path("floor.db");
-    await child.call("run", { file, ...warmUp } satisfies FloorPush);
-    const result = await child.call<Spent>("run", { file, ...measured } satisfies FloorPush);
-    return { ...result, grownBytes: null };
-  }
-}
-
-/** The same pushes into nodes of two checkouts, each into a new home. */
-export async function contestOfPushes(present: World, other: World): Promise<Contest> {
-  const records = 2_000;
-  const floor = new PushFloor(present);
-  const side = (world: World) => async () => {
-    const home = await world.seededHome();
-    const { pushes, ...measured } = await pushToService(world, { home, first: 0 }, records);
-    if (world === present) floor.capture(home, pushes);
-    return costOf(measured, records);
-  };
-  return {
-    // Each turn is a new process.
-    warmingTurns: 1,
-    name: `push: a record of a push of ${count(records)} until complete and searchable`,
-    ...{ present: side(present), other: side(other) },
-    floor: async () => costOf(await floor.push(), records),
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
-
-interface Imported extends Measured {
-  readonly pushId: string;
-  /** The request that uploaded the file. */
-  readonly upload: Uint8Array;
-  /** Part of the time: until the upload was answered. */
-  readonly uploadMs: number;
-}
-
-/** What a round of ours stored, for the floor to store again. */
-interface StoredImports {
-  readonly home: string;
-  readonly imports: readonly Imported[];
 }
 
 export async function measureImport(world: World): Promise<readonly Figure[]> {
@@ -220,84 +198,32 @@ export async function measureImport(world: World): Promise<readonly Figure[]> {
     await writeBulkFile(world.path("warm-up.txt"), { first: 0, count: warmUpRecords }),
     await writeBulkFile(world.path("file.txt"), { first: warmUpRecords, count: records }),
   ];
-  let stored: StoredImports | null = null;
-  const rounds = await takeRounds(world.size(3, 1), {
-    ours: async (round) => {
-      world.say(`import, round ${round + 1}`);
-      const { measured, ...ours } = await importIntoService(world, files);
-      stored ??= ours;
-      return measured;
-    },
-    floor: async () => {
-      if (stored === null) throw new Error("the first round begins with ours");
-      return await importIntoFloor(world, files, stored);
-    },
-  });
-  const uploadMs = median(rounds.map(({ ours }) => ours.uploadMs));
-  const note =
-    `Until the upload was answered ${uploadMs.toFixed(0)} ms of it. ${cpuNote(rounds)} ` +
-    `From the first byte of the upload to a search that finds the last record; the floor takes the same upload and then reads the file from the disk. Both sides in a new process each round, warmed up with a file of ${warmUpRecords} records. Threads as in a push.`;
-  const times = compareBy<Measured>(rounds, ({ elapsedMs }) => elapsedMs);
-  const name = `a file of ${count(records)} records until complete and searchable`;
-  return [
-    figuresOf("import")(name, "ms", times, { atMost: 1.5 }, note),
-    ...memoryFigure("import", rounds, ["MiB", mebibyte, 256]),
-  ];
+  const prepare: Prepare = ({ businessUrl, sandbox }) =>
+    Array.fromAsync(files, (file) => prepareImport(businessUrl, merchantOf(sandbox), file));
+  const kind: Kind = {
+    section: "import",
+    name: `a file of ${count(records)} records until complete and searchable`,
+    note: (rounds, cpuNote) =>
+      `Until the upload was answered ${median(rounds.map(({ ours }) => ours.uploadMs)).toFixed(0)} ms of it. ${cpuNote} ` +
+      `From the first byte of the upload to a search that finds the last record; the floor takes the same upload and then reads the file from the disk. Both sides in a new process each round, warmed up with a file of ${warmUpRecords} records. Threads as in a push.`,
+    memory: ["MiB", mebibyte, 256],
+  };
+  const placeOf = async () => ({ home: await world.seededHome(), prepare });
+  return await measurePublishing(world, kind, world.size(3, 1), placeOf);
 }
 
-async function importIntoService(
-  world: World,
-  files: readonly BulkFile[],
-): Promise<StoredImports & { readonly measured: Imported }> {
-  const home = await world.seededHome();
-  await using node = await world.openNode(home);
-  const imports: Imported[] = [];
-  for (const file of files) imports.push(await timeImport(node, file));
-  const measured = imports.at(-1);
-  if (measured === undefined) throw new Error("nothing was imported");
-  return { home, imports, measured };
-}
-
-async function timeImport(node: OpenNode, file: BulkFile): Promise<Imported> {
-  const prepared = await prepareImport(node.businessUrl, merchantOf(node.sandbox), file);
-  const { pushId, upload, records } = prepared;
-  let uploadMs = 0;
-  const measured = await timePublishing(node, { records, last: file.lastRecord }, async () => {
-    uploadMs = await msOf(() => sendUpload(prepared));
-    await publish(node, prepared.request, prepared);
-  });
-  return { ...measured, pushId, upload, uploadMs };
-}
-
-async function importIntoFloor(
-  world: World,
-  files: readonly BulkFile[],
-  { home, imports }: StoredImports,
-): Promise<Measured> {
-  await using child = world.startFloor("push");
-  const file = world.path("floor.db");
-  let last: Measured | null = null;
-  for (const [at, { pushId, upload }] of imports.entries()) {
-    const path = files[at]?.path ?? "";
-    const uploaded = await spend(child, () => uploadToFloor(child, world.path("floor.upload"), upload));
-    const params: FloorImport = { file, path, pushId, home };
-    const { elapsedMs, cpu } = await child.call<Spent>("runFile", params);
-    const { mainMs, allMs } = uploaded.cpu;
-    last = {
-      elapsedMs: uploaded.result + elapsedMs,
-      cpu: { mainMs: mainMs + cpu.mainMs, allMs: allMs + cpu.allMs },
-      grownBytes: null,
-    };
-  }
-  if (last === null) throw new Error("nothing was imported");
-  return last;
-}
-
-/** Returns the milliseconds until the upload was answered. */
-async function uploadToFloor(child: Child, path: string, upload: Uint8Array): Promise<number> {
-  const port = await child.call<number>("receiveUpload", path);
-  const startedMs = performance.now();
-  const answer = await sendOne({ host: "127.0.0.1", port }, upload);
-  if (answer.status !== 201) throw refused("the floor's upload", answer);
-  return performance.now() - startedMs;
-}
+/** The same pushes into nodes of two checkouts, each into a new home. */
+export const contestOfPushes: OpenContest = async ({ present, other }) => {
+  const records = 2_000;
+  const publishing = new Publishing(present);
+  const prepare = batches(0, records);
+  const side = (world: World) => async () =>
+    costOf(await publishing.ours(world, await world.seededHome(), prepare), records);
+  return {
+    // Each turn is a new process.
+    warmingTurns: 1,
+    name: `push: a record of a push of ${count(records)} until complete and searchable`,
+    ...{ present: side(present), other: side(other) },
+    floor: async () => costOf(await publishing.floor(), records),
+  };
+};

@@ -1,7 +1,7 @@
 // An AI company's own receipts of a month with a million of them: the first page of a window, and the usage of the month.
 
 import { compare, count, type Figure, figuresOf, median, quantile, takeRounds } from "../figures.ts";
-import type { PagesLoad, ReceiptsLoad, Usage } from "../receipts/reads.ts";
+import type { PagesLoad, ReceiptsLoad } from "../receipts/reads.ts";
 import type { World } from "../world.ts";
 
 const program = "receipts/reads.ts";
@@ -20,7 +20,7 @@ export async function measureReceipts(world: World): Promise<readonly Figure[]> 
 async function prepareMonth(world: World, size: number): Promise<ReceiptsLoad> {
   const folder = await world.prepared(`receipts-${size}`, async (made) => {
     world.say(`preparing a month of ${size} receipts`);
-    await world.callIn(program, "build", { folder: made, size } satisfies ReceiptsLoad);
+    await world.callIn(program, "build", { folder: made, size });
   });
   return { folder, size };
 }
@@ -35,8 +35,8 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
   const load = windows(month, world.size(500, 50));
   const slowest: number[] = [];
   const side = (name: "pages" | "bare") => async (): Promise<number> => {
-    const times = await world.callIn<readonly number[]>(program, name, load);
-    if (name === "pages") slowest.push(quantile(Float64Array.from(times).sort(), 0.99));
+    const times = await world.callIn(program, name, load);
+    if (name === "pages") slowest.push(quantile(times, 0.99));
     return median(times);
   };
   const rounds = await takeRounds(world.size(5, 1), { ours: side("pages"), floor: side("bare") });
@@ -50,13 +50,11 @@ async function measurePages(world: World, month: ReceiptsLoad): Promise<readonly
 }
 
 async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> {
-  const times: number[] = [];
-  for (let round = 0; round < world.size(5, 1); round += 1) {
-    const usage = await world.callIn<Usage>(program, "usage", month);
-    if (usage.requests !== month.size)
-      throw new Error(`the usage counts ${usage.requests} receipts of ${month.size}`);
-    times.push(usage.ms);
-  }
+  const times = await Array.fromAsync({ length: world.size(5, 1) }, async () => {
+    const { requests, ms } = await world.callIn(program, "usage", month);
+    if (requests !== month.size) throw new Error(`the usage counts ${requests} receipts of ${month.size}`);
+    return ms;
+  });
   const note =
     "In a new process, by day, key, kind, collection and country; it counts every receipt, or the run ends.";
   return figure("usage of the whole month", "ms", median(times), { atMost: 50 }, note);
@@ -64,7 +62,7 @@ async function measureUsage(world: World, month: ReceiptsLoad): Promise<Figure> 
 
 async function measureHeap(world: World, month: ReceiptsLoad, small: ReceiptsLoad): Promise<Figure> {
   const heap = async (of: ReceiptsLoad): Promise<number> =>
-    (await world.callIn<number>(program, "heapAfter", windows(of, world.size(500, 50)))) / 1_000_000;
+    (await world.callIn(program, "heapAfter", windows(of, world.size(500, 50)))) / 1_000_000;
   const note = `After as many pages of ${count(month.size)} receipts, less that of ${count(small.size)}.`;
   const grown = (await heap(month)) - (await heap(small));
   return figure("heap in use, largest month less smallest", "MB", grown, { atMost: 3 }, note);

@@ -2,7 +2,7 @@
 // while a bulk file is uploaded and imported, against those while nothing else happens.
 
 import { join } from "node:path";
-import type { Contest } from "../against.ts";
+import type { OpenContest } from "../against.ts";
 import { type PlannedQuery, planQueries, queryKinds, rowsWanted, Searches } from "../catalogue.ts";
 import type { Child } from "../child.ts";
 import {
@@ -14,18 +14,12 @@ import {
   quantile,
   type Rounds,
   takeRounds,
-} from "../figures.ts";
-import type { DirectTimes } from "../floor/search.ts";
-import { Connection, sendAll, sendPaced } from "../load.ts";
-import { merchantOf, prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
-import {
-  captureAnswers,
-  loadOf,
-  makeRequests,
-  type RequestPlan,
-  type Server,
   warmedUp,
-} from "../requests.ts";
+} from "../figures.ts";
+import { sendAll, sendPaced } from "../load.ts";
+import { merchantOf } from "../parties.ts";
+import { prepareImport, publish, sendUpload, writeBulkFile } from "../publishing.ts";
+import { captureAnswers, loadOf, makeRequests, type Server } from "../requests.ts";
 import type { OpenNode, World } from "../world.ts";
 
 const connections = 16;
@@ -47,41 +41,31 @@ interface Combined extends Side {
   readonly server: Side;
 }
 
-export interface SearchedHome {
-  readonly home: string;
-  readonly products: number;
-  readonly rounds: number;
-  /** Queries of a round; the same number again warms up. */
-  readonly each: number;
-}
-
-export interface SearchFigures {
-  readonly p50: Figure;
-  readonly p99: Figure;
-  readonly throughput: Figure;
-}
-
 export async function measureSearch(world: World): Promise<readonly Figure[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
-  const sizes = { rounds: world.size(5, 1), each: world.size(600, 60) };
-  const { p50, throughput } = await measureSearchOf(world, node, {
-    home,
-    products: world.products,
-    ...sizes,
-  });
+  const sizes = { products: world.products, rounds: world.size(5, 1), each: world.size(600, 60) };
+  const [p50, _p99, throughput] = await measureSearchOf(world, node, { home, ...sizes });
   return [p50, throughput];
 }
 
-/** Measures searches of a node over a home with this many products. */
+/** Measures searches of a node over a home with so many products: p50, p99 and throughput. */
 export async function measureSearchOf(
   world: World,
   node: OpenNode,
-  { home, products, rounds: count, each }: SearchedHome,
-): Promise<SearchFigures> {
-  await using direct = await openDirect(world, home);
-  const queries = await planWith(direct, (count + 1) * each);
-  await using floor = await world.openBareServer(node, capturedPlans(queries.slice(0, each)));
+  of: {
+    readonly home: string;
+    readonly products: number;
+    readonly rounds: number;
+    /** Queries of a round; the same number again warms up. */
+    readonly each: number;
+  },
+): Promise<readonly [Figure, Figure, Figure]> {
+  const { home, products, rounds: count, each } = of;
+  await using opening = new AsyncDisposableStack();
+  const { direct, queries, floor } = await openFloor(world, opening, {
+    ...{ node, home, wanted: (count + 1) * each },
+  });
   const some = (round: number): readonly Query[] => queries.slice(round * each, (round + 1) * each);
   const rounds = await warmedUp(count, {
     ours: (round) => askServer(node, node, some(round)),
@@ -91,38 +75,35 @@ export async function measureSearchOf(
   return searchFigures(rounds, products);
 }
 
-async function openDirect(world: World, home: string): Promise<Child> {
-  const direct = world.startFloor("search");
+/** SQLite, the bare server, and so many queries that the index and the plain tables answer alike. */
+async function openFloor(
+  world: World,
+  opening: AsyncDisposableStack,
+  of: { readonly node: OpenNode; readonly home: string; readonly wanted: number },
+) {
+  const direct = opening.use(world.startFloor());
   world.say("making plain tables of the index");
-  await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
-  return direct;
-}
-
-function capturedPlans(queries: readonly Query[]): readonly RequestPlan[] {
-  return queries.slice(0, capturedAnswers).map(({ plan }) => plan);
-}
-
-/** Queries that the index and the plain tables answer alike. */
-function planWith(direct: Child, count: number): Promise<readonly Query[]> {
-  return planQueries(count, (bodies) => direct.call("countRows", { bodies }));
+  const paths = { index: join(of.home, "rows.db"), plain: world.path("plain.db") };
+  await direct.call("floor/search.ts", "open", paths);
+  const queries = await planQueries(of.wanted, (bodies) =>
+    direct.call("floor/search.ts", "countRows", bodies),
+  );
+  const captured = queries.slice(0, capturedAnswers).map(({ plan }) => plan);
+  return { direct, queries, captured, floor: opening.use(await world.openBareServer(of.node, captured)) };
 }
 
 /** The same searches of the nodes of two checkouts, many at once. */
-export async function contestOfSearches(present: World, other: World, pairs: number): Promise<Contest> {
-  await using opening = new AsyncDisposableStack();
+export const contestOfSearches: OpenContest = async ({ present, other, pairs, opening }) => {
   const [home, each, warmingTurns] = [await present.filledHome(), 150, 4];
-  const [ours, theirs] = [
-    opening.use(await present.openNode(home)),
-    opening.use(await other.openNode(await other.filledHome())),
-  ];
-  const direct = opening.use(await openDirect(present, home));
-  const queries = await planWith(direct, (pairs + warmingTurns) * each);
-  const floor = opening.use(await present.openBareServer(ours, capturedPlans(queries)));
+  const ours = opening.use(await present.openNode(home));
+  const theirs = opening.use(await other.openNode(await other.filledHome()));
+  const { direct, queries, captured, floor } = await openFloor(present, opening, {
+    ...{ node: ours, home, wanted: (pairs + warmingTurns) * each },
+  });
   // As many of theirs, so that both are equally warm.
-  await captureAnswers(theirs.baseUrl, theirs.caller, capturedPlans(queries));
+  await captureAnswers(theirs.baseUrl, theirs.caller, captured);
   const load = { plans: queries.map(({ plan }) => plan), each, connections };
   const bare = loadOf(ours, load)(floor);
-  const opened = opening.move();
   return {
     name: `search: distinct queries, ${connections} connections, ${each} in each turn`,
     warmingTurns,
@@ -131,9 +112,8 @@ export async function contestOfSearches(present: World, other: World, pairs: num
       const { rate } = await askDirectly(direct, queries.slice(turn * each, (turn + 1) * each));
       return { micros: 1_000_000 / rate + (await bare(turn)).micros };
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
+};
 
 /** The same queries one at a time, for the latency, then many at once, for the throughput. */
 async function askServer(
@@ -142,34 +122,23 @@ async function askServer(
   queries: readonly Query[],
 ): Promise<Side> {
   const plans = queries.map(({ plan }) => plan);
-  const tookMs: number[] = [];
-  const connection = await Connection.open(target);
-  try {
-    for (const request of await makeRequests(baseUrl, caller, plans)) {
-      const startedMs = performance.now();
-      const { status } = await connection.exchange(request);
-      tookMs.push(performance.now() - startedMs);
-      if (status !== 200) throw new Error(`answer ${status}`);
-    }
-  } finally {
-    connection.close();
-  }
+  const alone = await sendAll(target, await makeRequests(baseUrl, caller, plans), 1);
   const together = await sendAll(target, await makeRequests(baseUrl, caller, plans), connections);
-  return { ...latencies(queries, tookMs), rate: (together.requests / together.elapsedMs) * 1_000 };
+  return { ...latencies(queries, [...alone.latenciesMs]), rate: (plans.length / together.elapsedMs) * 1_000 };
 }
 
 function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<Side, "rate"> {
   const kindsMs = queryKinds.map((_, kind) =>
     median(tookMs.filter((_ms, index) => queries[index]?.kind === kind)),
   );
-  return { p50Ms: median(tookMs), p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99), kindsMs };
+  return { p50Ms: median(tookMs), p99Ms: quantile(tookMs, 0.99), kindsMs };
 }
 
 /** Uses the faster way for each kind. */
 async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Side> {
   const bodies = queries.map(({ body }) => body);
-  const { plainMs, indexMs } = await direct.call<DirectTimes>("run", { bodies });
-  const totalOf = (times: Float64Array, kind: number): number =>
+  const { plainMs, indexMs } = await direct.call("floor/search.ts", "run", bodies);
+  const totalOf = (times: readonly number[], kind: number): number =>
     times.reduce((sum, ms, index) => (queries[index]?.kind === kind ? sum + ms : sum), 0);
   const faster = queryKinds.map((_, kind) =>
     totalOf(plainMs, kind) < totalOf(indexMs, kind) ? plainMs : indexMs,
@@ -191,7 +160,7 @@ function combine(direct: Side, server: Side): Combined {
   };
 }
 
-function searchFigures(rounds: Rounds<Side, Combined>, products: number): SearchFigures {
+function searchFigures(rounds: Rounds<Side, Combined>, products: number): readonly [Figure, Figure, Figure] {
   const figure = figuresOf("search");
   const parts = (pick: (part: Side) => number, digits: number) => {
     const of = (side: (floor: Combined) => Side) =>
@@ -205,18 +174,16 @@ function searchFigures(rounds: Rounds<Side, Combined>, products: number): Search
   };
   const what = `${count(products)} rows, distinct queries, ${rowsWanted}-row answers`;
   const rates = parts(({ rate }) => rate, 0);
-  return {
-    p50: latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),
-    p99: latency("p99", ({ p99Ms }) => p99Ms, 2, ""),
-    throughput: figure(
-      `throughput, ${connections} connections, ${what}`,
-      "answers/s",
-      compareBy<Side>(rounds, ({ rate }) => rate),
-      { atLeast: 0.7 },
-      `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
-        "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
-    ),
-  };
+  const rate = compareBy<Side>(rounds, (side) => side.rate);
+  const note =
+    `SQLite directly ${rates.direct} queries/s in one thread, the bare server ${rates.server} answers/s; ` +
+    "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).";
+  const throughput = `throughput, ${connections} connections, ${what}`;
+  return [
+    latency("p50", ({ p50Ms }) => p50Ms, 1.3, ` ${kindsText(rounds)}`),
+    latency("p99", ({ p99Ms }) => p99Ms, 2, ""),
+    figure(throughput, "answers/s", rate, { atLeast: 0.7 }, note),
+  ];
 }
 
 /** The result of each kind of query. */
@@ -239,10 +206,8 @@ export async function measureMeanwhile(world: World): Promise<readonly Figure[]>
   const searches = new Searches();
   const send = async (count: number, until: AbortSignal | null, meanwhile: () => Promise<void>) => {
     const requests = await makeRequests(node.baseUrl, node.caller, searches.next(count));
-    const [tookMs] = await Promise.all([
-      sendPaced({ target: node.target, requests, perSecond, until }),
-      meanwhile(),
-    ]);
+    const addressed = requests.map((bytes) => ({ target: node.target, bytes }));
+    const [tookMs] = await Promise.all([sendPaced(addressed, perSecond, until), meanwhile()]);
     return { p50Ms: quantile(tookMs, 0.5), p99Ms: quantile(tookMs, 0.99), searches: tookMs.length };
   };
   const undisturbed = () => send(idle, null, async () => {});
@@ -257,7 +222,7 @@ export async function measureMeanwhile(world: World): Promise<readonly Figure[]>
       return await send(searchesMax, ended.signal, async () => {
         try {
           await sendUpload(prepared);
-          await publish(node, prepared.request, prepared);
+          await publish(node, prepared);
         } finally {
           ended.abort();
         }

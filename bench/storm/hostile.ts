@@ -1,34 +1,67 @@
-// Child process: one hostile party, which does what it does without a pause until it is told to stop. Each kind takes a different
+// In a child process: one hostile party, which does what it does without a pause until it is told to stop. Each kind takes a different
 // thing that others need: the deciding thread, the room for bodies, the decoder of images, turns of verification, the index.
 
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
+import { canonicalBytes, type JsonObject } from "../../protocol/canonical-json.ts";
 import type { BulkUpload } from "../../protocol/wire/bulk.ts";
-import { answerParent } from "../answer-parent.ts";
-import { searchPlan } from "../catalogue.ts";
+import { productBytes, type QueryBody, searchPlan } from "../catalogue.ts";
 import { Connection, sendOne } from "../load.ts";
-import { makeRequest, requestBytes, targetOf } from "../requests.ts";
-import {
-  type HostileKind,
-  type HostileSetting,
-  hoseBytes,
-  Publisher,
-  partyOf,
-  type Sent,
-  stonesSearch,
-} from "./parties.ts";
+import { type GrantedParty, type Publisher, publisherOf } from "../parties.ts";
+import { inlineRecords, postRequest, preparePush, uploadForm } from "../publishing.ts";
+import { callerOf, makeRequest, requestBytes, targetOf } from "../requests.ts";
 
-/** A lane sends one request after another; it is asked for the next one, and for as many lanes as it wants. */
-interface Attack {
-  readonly url: string;
-  readonly lanes: number;
-  readonly next: (lane: number) => Promise<Uint8Array>;
+export const hostileKinds = {
+  faults: "a business validates records of 150 KB of unknown members",
+  batches: "a business pushes batches of 2,000 records",
+  files: "three businesses send files as slowly as they may",
+  lines: "a business sends files of tiny lines",
+  images: "a business sends large images",
+  searches: "an AI company searches by words that most rows have",
+  pools: "an AI company asks for ads in conversations without end",
+  checks: "a stranger has 64 connections verify",
+  forgeries: "a stranger sends forged signatures over 64 connections",
+} as const;
+export type HostileKind = keyof typeof hostileKinds;
+
+export interface StormUrls {
+  readonly base_url: string;
+  readonly business_url: string;
+  readonly verify_url: string;
 }
 
-const kilobyte = 1_000;
-const recordsInline = 50;
+export interface HostileSetting {
+  readonly urls: StormUrls;
+  readonly businesses: readonly GrantedParty[];
+  readonly company: GrantedParty;
+}
+
+/** A search that finds a page of the honest products; no two are alike. */
+export function stonesSearch(index: number): QueryBody {
+  return {
+    collection: "products",
+    q: "diamond",
+    query_by: ["product_name", "short_description"],
+    filter: { all: [{ country: "US" }, { price_amount: { gte: 1 + (index % 10_000) / 100 } }] },
+    sort_by: "price_amount:asc",
+  };
+}
+
+/** A request that has a number of spaces verified. */
+export function checkRequest(verifyUrl: string, spaces: number): Uint8Array {
+  const record_base64 = Buffer.alloc(spaces, " ").toString("base64");
+  const body = Buffer.from(JSON.stringify({ record_base64, seal: {} }));
+  return requestBytes("POST", new URL(`${verifyUrl}/v1/verify`), body);
+}
+
+/** A product that no search for stones finds. */
+function hoseBytes(index: number): Uint8Array {
+  const stone = JSON.parse(Buffer.from(productBytes(index)).toString()) as JsonObject;
+  const words = { product_name: "Garden hose", short_description: "A hose for a garden.", tags: ["hose"] };
+  return canonicalBytes({ ...stone, ...words });
+}
 
 /** An object of unknown members, whose names are as dear to compare with known ones as any. */
 function unknownMembers(bytes: number): Uint8Array {
@@ -40,75 +73,83 @@ function unknownMembers(bytes: number): Uint8Array {
   return Buffer.from(`{${members.join(",")}}`);
 }
 
-type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Attack | Promise<Attack>>>;
+/** An image that cannot be compressed. */
+async function noise(): Promise<Uint8Array> {
+  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
+  const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
+  return new Uint8Array(await drawn.png().toBuffer());
+}
+
+/** A lane sends one request after another; it asks for each of them, and there are as many lanes as the attack wants. */
+interface Attack {
+  readonly url: string;
+  readonly lanes: number;
+  readonly next: () => Promise<Uint8Array>;
+}
+
+type Attacks = Readonly<Record<Exclude<HostileKind, "files" | "lines">, () => Promise<Attack>>>;
 
 function attacksOf({ urls, businesses, company }: HostileSetting): Attacks {
-  const { caller } = partyOf(company);
-  const [first] = businesses;
-  const publisher = new Publisher(urls, partyOf(first ?? company));
-  const post = (path: string, body: Uint8Array) =>
-    makeRequest(urls.base_url, caller, { method: "POST", path, tag: "svc-retrieval", body });
+  const { base_url, business_url, verify_url } = urls;
+  const caller = callerOf(company);
+  const publisher = (): Promise<Publisher> => publisherOf(businesses[0] ?? company, business_url);
   let made = 0;
   const number = (): number => {
     made += 1;
     return made;
   };
   return {
-    faults: () => {
-      const record = unknownMembers(150 * kilobyte);
-      const records = Array.from({ length: recordsInline }, () => record);
-      const next = () => publisher.push(records, "?validate_only=true");
-      return { url: urls.business_url, lanes: 4, next };
+    faults: async () => {
+      const by = await publisher();
+      const records = Array<Uint8Array>(inlineRecords).fill(unknownMembers(150_000));
+      const path = "/v1/publish/products?validate_only=true";
+      const next = async () => (await preparePush(business_url, by, records, path)).request;
+      return { url: business_url, lanes: 4, next };
     },
-    batches: () => {
-      const next = () => {
-        const batch = number();
-        return publisher.push(Array.from({ length: 2_000 }, (_, at) => hoseBytes(batch * 2_000 + at)));
+    batches: async () => {
+      const by = await publisher();
+      const next = async () => {
+        const first = number() * 2_000;
+        const records = Array.from({ length: 2_000 }, (_, at) => hoseBytes(first + at));
+        return (await preparePush(business_url, by, records)).request;
       };
-      return { url: urls.business_url, lanes: 2, next };
+      return { url: business_url, lanes: 2, next };
     },
     images: async () => {
+      const by = await publisher();
       const images = await Promise.all(Array.from({ length: 24 }, noise));
       const headers = { "content-type": "image/png" };
       const plan = { method: "POST", path: "/v1/ads/images", tag: "svc-push", headers } as const;
       const next = () => {
         const body = images[number() % images.length] ?? new Uint8Array();
-        return makeRequest(urls.business_url, publisher.party.caller, { ...plan, body });
+        return makeRequest(business_url, by.caller, { ...plan, body });
       };
-      return { url: urls.business_url, lanes: 4, next };
+      return { url: business_url, lanes: 4, next };
     },
-    searches: () => {
-      const next = () => makeRequest(urls.base_url, caller, searchPlan(stonesSearch(number())));
-      return { url: urls.base_url, lanes: 16, next };
+    searches: async () => {
+      const next = () => makeRequest(base_url, caller, searchPlan(stonesSearch(number())));
+      return { url: base_url, lanes: 16, next };
     },
-    pools: () => {
+    pools: async () => {
+      const plan = { method: "POST", path: "/v1/ads/pool", tag: "svc-retrieval" } as const;
       const next = () => {
         const session_ref = randomBytes(16).toString("hex");
         const asked = { session_ref, country: "GB", keywords: ["bread"], sort_by: "random:asc" };
-        return post("/v1/ads/pool", Buffer.from(JSON.stringify(asked)));
+        return makeRequest(base_url, caller, { ...plan, body: Buffer.from(JSON.stringify(asked)) });
       };
-      return { url: urls.base_url, lanes: 16, next };
+      return { url: base_url, lanes: 16, next };
     },
-    checks: () => {
-      const record_base64 = Buffer.alloc(24_576, " ").toString("base64");
-      const body = Buffer.from(JSON.stringify({ record_base64, seal: {} }));
-      const request = requestBytes("POST", new URL(`${urls.verify_url}/v1/verify`), body, {});
-      return { url: urls.verify_url, lanes: 64, next: async () => request };
+    checks: async () => {
+      const request = checkRequest(verify_url, 24_576);
+      return { url: verify_url, lanes: 64, next: async () => request };
     },
     forgeries: async () => {
-      const genuine = Buffer.from(await makeRequest(urls.base_url, caller, searchPlan(stonesSearch(0))));
+      const genuine = Buffer.from(await makeRequest(base_url, caller, searchPlan(stonesSearch(0))));
       const forged = `$1${Buffer.alloc(64).toString("base64")}`;
       const text = genuine.toString("latin1").replace(/(\r\nsignature: sig1=:)[^:]+/, forged);
-      return { url: urls.base_url, lanes: 64, next: async () => Buffer.from(text, "latin1") };
+      return { url: base_url, lanes: 64, next: async () => Buffer.from(text, "latin1") };
     },
   };
-}
-
-/** An image that cannot be compressed. */
-async function noise(): Promise<Uint8Array> {
-  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
-  const drawn = sharp({ create: { width: 768, height: 768, channels: 3, background: "#336699", noise } });
-  return new Uint8Array(await drawn.png().toBuffer());
 }
 
 const sent = new Map<string, number>();
@@ -119,11 +160,11 @@ function count(status: number | string): void {
   sent.set(String(status), (sent.get(String(status)) ?? 0) + 1);
 }
 
-async function lane({ url, next }: Attack, at: number): Promise<void> {
+async function lane({ url, next }: Attack): Promise<void> {
   let connection = await Connection.open(targetOf(url));
   while (!isOver) {
     try {
-      const { status } = await connection.exchange(await next(at));
+      const { status } = await connection.exchange(await next());
       count(status);
       if (status === 429 || status === 503) await delay(50);
       // A refusal may end the connection.
@@ -137,37 +178,33 @@ async function lane({ url, next }: Attack, at: number): Promise<void> {
   connection.close();
 }
 
-const boundary = "the-boundary-of-a-storm";
+/** What an upload says that it will send, of which little comes. */
+const announcedBytes = 100_000_000;
 
 /** Opens one upload after another, and sends each a file of tiny lines: slowly, or as fast as it is taken. */
-async function fileLane({ urls, businesses }: HostileSetting, at: number, isSlow: boolean): Promise<void> {
-  const file = businesses[at % businesses.length];
-  if (file === undefined) return;
-  const publisher = new Publisher(urls, partyOf(file));
+async function fileLane({ business_url }: StormUrls, file: GrantedParty, isSlow: boolean): Promise<void> {
+  const caller = callerOf(file);
   const piece = Buffer.from("e30=\n".repeat(isSlow ? 1_500 : 10_000));
   while (!isOver) {
-    const body = Buffer.from(JSON.stringify({ record_type: "products" }));
-    const begin = await publisher.post("/v1/bulk-uploads", body, randomBytes(16).toString("hex"));
-    const answer = await sendOne(targetOf(urls.business_url), begin);
+    const asked = {
+      body: Buffer.from(JSON.stringify({ record_type: "products" })),
+      key: randomBytes(16).toString("hex"),
+    };
+    const begin = await postRequest(business_url, caller, "/v1/bulk-uploads", asked);
+    const answer = await sendOne(targetOf(business_url), begin);
     count(`begin ${answer.status}`);
     if (answer.status !== 201) {
       await delay(200);
       continue;
     }
-    const { upload_url, fields, content_type } = JSON.parse(answer.body) as BulkUpload;
-    const { host, pathname, port, hostname } = new URL(upload_url);
-    const part = (name: string, rest: string): string =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n`;
-    const front = Object.entries(fields).map(([name, value]) => `${part(name, "")}${value}\r\n`);
-    const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\ncontent-length: 100000000\r\n\r\n`;
-    const fileHead = part("file", `; filename="records.ndjson"\r\nContent-Type: ${content_type}`);
-    const socket = connect({ port: Number(port), host: hostname });
+    const upload = JSON.parse(answer.body) as BulkUpload;
+    const socket = connect(targetOf(upload.upload_url));
     let text = "";
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
     });
     socket.on("error", () => {});
-    socket.write(head + front.join("") + fileHead);
+    socket.write(uploadForm(upload, announcedBytes).front);
     while (!isOver && !socket.destroyed && text === "") {
       if (!socket.writableNeedDrain) socket.write(piece);
       await delay(isSlow ? 100 : 5);
@@ -177,23 +214,26 @@ async function fileLane({ urls, businesses }: HostileSetting, at: number, isSlow
   }
 }
 
-async function start({ kind, setting }: { readonly kind: HostileKind; readonly setting: HostileSetting }) {
-  const attack = kind === "files" || kind === "lines" ? kind : await attacksOf(setting)[kind]();
-  sent.clear();
-  isOver = false;
-  const lanes =
-    typeof attack === "string"
-      ? Array.from({ length: attack === "files" ? 36 : 12 }, (_, at) =>
-          fileLane(setting, attack === "files" ? at : 0, attack === "files"),
-        )
-      : Array.from({ length: attack.lanes }, (_, at) => lane(attack, at));
-  running = Promise.allSettled(lanes);
+async function lanesOf(kind: HostileKind, setting: HostileSetting): Promise<readonly Promise<void>[]> {
+  const { urls, businesses, company } = setting;
+  const lanes = (count: number, start: (at: number) => Promise<void>) =>
+    Array.from({ length: count }, (_, at) => start(at));
+  const business = (at: number): GrantedParty => businesses[at % businesses.length] ?? company;
+  if (kind === "files") return lanes(36, (at) => fileLane(urls, business(at), true));
+  if (kind === "lines") return lanes(12, () => fileLane(urls, business(0), false));
+  const attack = await attacksOf(setting)[kind]();
+  return lanes(attack.lanes, () => lane(attack));
 }
 
-async function stop(): Promise<Sent> {
+export async function start(kind: HostileKind, setting: HostileSetting): Promise<void> {
+  sent.clear();
+  isOver = false;
+  running = Promise.allSettled(await lanesOf(kind, setting));
+}
+
+/** Returns how many requests of each status it sent. */
+export async function stop(): Promise<Readonly<Record<string, number>>> {
   isOver = true;
   await running;
   return Object.fromEntries(sent);
 }
-
-answerParent({ start, stop });

@@ -1,0 +1,45 @@
+// Child process: calls functions that modules of the benchmark export, as the main process asks for them (child.ts). It imports nothing
+// of the project itself, so that it runs in any checkout (against.ts). When the main process disconnects, the function `close` of
+// each module that was loaded is called, if it has one, the last loaded first; then the process ends.
+
+type Exports = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+/** A call as {@link Child} sends it; a module is given by its path below bench/. */
+interface Call {
+  readonly id: number;
+  readonly path: string;
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+const loaded = new Map<string, Promise<Exports>>();
+
+function load(path: string): Promise<Exports> {
+  const exports = loaded.get(path) ?? import(new URL(path, import.meta.url).href);
+  loaded.set(path, exports);
+  return exports;
+}
+
+async function closeAll(): Promise<void> {
+  for (const exports of [...loaded.values()].reverse()) await (await exports)["close"]?.();
+}
+
+process.on("message", async (message) => {
+  const { id, path, name, args } = message as Call;
+  try {
+    const called = (await load(path))[name];
+    if (called === undefined) throw new Error(`${path} has no function ${name}`);
+    process.send?.({ id, result: await called(...args) });
+  } catch (error) {
+    process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});
+process.once("disconnect", () => {
+  closeAll().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});

@@ -114,6 +114,7 @@ describe("the reads of a business", () => {
       `${certificates}/${nobody}?format=html`,
       `${record}${row["adl_origin"]}`,
       `${record}sha256:${"0".repeat(64)}`,
+      record,
     ]) {
       const { text } = await world.get(path);
       expect(text, path).toMatch(/<main>.*This is a page of a sandbox\..*<h1>/s);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
 import { jsonOf, product, sealAndPublish } from "../node/publishing.fixture.ts";
 import { registerInForce } from "../node/register-in-force.fixture.ts";
+import { publishAlone } from "../node/removal.fixture.ts";
 import { toBase64 } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
@@ -122,6 +123,23 @@ describe("page and verification", () => {
     const later = await tellStory();
     await endCertificate(later, status, later.moments[2]);
     expect(await said(later)).toEqual(whole);
+  });
+
+  it("show no endpoints of a business file that fell, although the store has it still", async () => {
+    const { services } = world.surfaces;
+    const story = await tellStory();
+    const { party, certId } = story.business;
+    const named = { business_product_id: "file" };
+    const recordId = await publishAlone(services, { party, certId }, "business_files", named);
+    const served = await services.records.readServed(recordId);
+    if (served === null) throw new Error("The file was published.");
+    const shown = async () => (await page(recordId, served.version.bytes)).json;
+    expect(await shown()).toMatchObject({ status: "current", endpoints: { status: expect.any(String) } });
+    const { keyId } = await services.hostedSigner(party.uuid);
+    await endKey(story, story.moments[0], keyId);
+    const head = await services.records.readHead(recordId);
+    await services.records.putHeads([{ ...served.head, change: (head?.change ?? 0) + 1_000 }]);
+    expect(await shown()).toMatchObject({ valid: false, status: "invalidated", endpoints: null });
   });
 
   it("say it in the headline, in the colour for bad, and nothing there is called genuine", async () => {

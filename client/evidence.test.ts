@@ -100,7 +100,8 @@ describe("collected evidence", () => {
   it("of a business's own catalogue is judged by the keys of the business that they name, and is never complete", () => {
     const service = makeService("production");
     const { files, text } = ownRecord(service);
-    expect(isCatalogueFile(utf8(text))).toBe(true);
+    const fetched = fetchBody(service, makeBusiness(service), recordBytes());
+    expect([text, fetched, "[]"].map((each) => isCatalogueFile(utf8(each)))).toEqual([true, false, false]);
     const outcome = verifyCatalogueFile(utf8(text), files);
     expect(outcome).toMatchObject({ ok: true, value: { valid: true, complete: false } });
     const states = (outcome.ok ? outcome.value.checks : []).map(({ name, state }) => `${name} ${state}`);

@@ -207,7 +207,8 @@ describe("the register", () => {
   ] as const)("knows that something may have fallen by %s: %s", async (_what, may, table, facts) => {
     const { store, register } = await open();
     const certificate = { legal_name: "A", status: "revoked", issued_at: at, envelope: "{}", cert_id: "c" };
-    const body = table === "key" ? key(facts) : { ...certificate, ...facts };
+    const integration = { ...keyFacts("k1", jwk, { role: "integration", party: businessUuid }), ...facts };
+    const body = table === "key" ? integration : { ...certificate, ...facts };
     await store.put([entry(table, businessUuid, table === "key" ? "k1" : "c", body)]);
     await register.refresh();
     expect([register.mayHaveFallen(businessUuid), register.mayHaveFallen(companyUuid)]).toEqual([may, false]);

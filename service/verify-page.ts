@@ -295,7 +295,8 @@ function describe(
     removal: removalOf(version),
     purge_order: version.order,
     checks,
-    endpoints: version.endpoints,
+    // What fell is not served, also where the region's store still has it.
+    endpoints: fault === null ? version.endpoints : null,
     source_line: sourceLine,
     full_check: `${deps.verifyUrl}/v1/verify`,
     checked_at: now,

@@ -48,7 +48,7 @@ export interface ToolsDeps extends PublicToolDeps {
 
 const path = "/v1/mcp/public";
 /** A verification with the message around it. */
-const messageBytesMax = verifyBytesMax + 16_384;
+export const messageBytesMax = verifyBytesMax + 16_384;
 /** As many as a verification may have, and some for the message. */
 const messageValuesMax = 4_352;
 

@@ -6,6 +6,7 @@
 import { type KeyObject, sign as signNative } from "node:crypto";
 import { thumbprint } from "../protocol/jwk.ts";
 import { unpackMessages } from "../protocol/packed-messages.ts";
+import { noteWork } from "../std/work.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts";
 
@@ -41,6 +42,8 @@ function signInPool(
   message: Uint8Array,
   key: KeyObject | { readonly key: KeyObject; readonly dsaEncoding: "ieee-p1363" },
 ): Promise<Uint8Array> {
+  noteWork("hash", 1);
+  noteWork("byte", message.length);
   return new Promise((resolve, reject) => {
     signNative(digest, message, key, (error, signature) => {
       if (error !== null) reject(error);

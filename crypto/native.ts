@@ -8,6 +8,7 @@ import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verify
 import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
 import { hasSmallOrderR } from "../protocol/signatures.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
+import { noteWork } from "../std/work.ts";
 import type { CryptoPort } from "./port.ts";
 
 /** Maximum number of cached public keys; the least recently used one is evicted first. */
@@ -31,6 +32,8 @@ function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boo
   if (jwk.kty === "OKP" && hasSmallOrderR(signature)) return false;
   const key = keyOf(jwk);
   if (key === null) return false;
+  noteWork("signature", 1);
+  noteWork("byte", message.length);
   try {
     if (jwk.kty !== "EC") return verifyNative(null, message, key, signature);
     return verifyNative("sha256", message, { key, dsaEncoding: "ieee-p1363" }, signature);
@@ -63,6 +66,8 @@ function importKey(jwk: PublicJwk): KeyObject | null {
 
 /** Through text, in which every character is a byte: a buffer of its own for each hash takes several times as long. */
 function sha256(bytes: Uint8Array): Uint8Array {
+  noteWork("hash", 1);
+  noteWork("byte", bytes.length);
   const text = hash("sha256", bytes, "latin1");
   const digest = new Uint8Array(32);
   for (let at = 0; at < 32; at += 1) digest[at] = text.charCodeAt(at);

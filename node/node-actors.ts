@@ -21,7 +21,7 @@ import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { loadPlan } from "../service/publish-admit.ts";
+import { loadPlan } from "../service/push-plan.ts";
 import { logActivities, logDefinition } from "./log-parts.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { NodeServices } from "./services.ts";

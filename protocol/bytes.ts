@@ -1,5 +1,6 @@
 // Bytes and their text forms. Every parser is strict: each byte string has exactly one text.
 
+import { noteWork } from "../std/work.ts";
 import { decodeBase64, decodeHex, encodeBase64, encodeHex } from "./portable-bytes.ts";
 
 /** Node 20 has none of the platform's own conversions. */
@@ -14,6 +15,7 @@ export function utf8(text: string): Uint8Array {
 
 /** Decodes UTF-8 bytes and keeps a byte order mark; returns null when they are not UTF-8 (RFC 3629). */
 export function parseUtf8(bytes: Uint8Array): string | null {
+  noteWork("byte", bytes.length);
   try {
     return decoder.decode(bytes);
   } catch {
@@ -30,6 +32,7 @@ export function toBase64(bytes: Uint8Array): string {
  * Decodes base64; returns null unless the text is padded, without white space and with zero trailing bits (RFC 4648 §3.5).
  */
 export function parseBase64(text: string): Uint8Array | null {
+  noteWork("byte", text.length);
   if (text.length % 4 !== 0 || /[^A-Za-z0-9+/=]/.test(text)) return null;
   if (!isNative) return decodeBase64(text, "base64");
   try {
@@ -73,6 +76,7 @@ export function parseHex(text: string): Uint8Array | null {
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
+  noteWork("byte", length);
   const joined = new Uint8Array(length);
   let offset = 0;
   for (const part of parts) {

@@ -2,6 +2,7 @@
 // platform's own string and number serialisation, because it must refuse what is not a JSON value instead of dropping or
 // converting it, and because every row and receipt passes through it; its tests check it against the `canonicalize` package.
 
+import { noteWork } from "../std/work.ts";
 import { utf8 } from "./bytes.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
@@ -18,7 +19,9 @@ export const canonicalDepthMax = 64;
  * in this code base, never bad input.
  */
 export function canonicalize(value: JsonValue): string {
-  return write(value, 0);
+  const text = write(value, 0);
+  noteWork("byte", text.length);
+  return text;
 }
 
 /** The UTF-8 bytes of {@link canonicalize}. */
@@ -52,6 +55,7 @@ function writeString(value: string): string {
 }
 
 function writeArray(items: readonly JsonValue[], depth: number): string {
+  noteWork("value", items.length);
   let text = "[";
   for (let index = 0; index < items.length; index += 1) {
     // A hole in the array reads as undefined, which is refused.
@@ -68,6 +72,7 @@ function writeObject(object: JsonObject, depth: number): string {
     throw new TypeError("A JSON object must be a plain object.");
   // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 prescribes.
   const names = Object.keys(object).sort();
+  noteWork("value", names.length);
   let text = "{";
   for (let index = 0; index < names.length; index += 1) {
     const name = names[index] as string;

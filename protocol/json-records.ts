@@ -5,6 +5,8 @@
 //       sees duplicate members, because only the one array is taken out.
 //   J3. Nothing is allocated for an item except its place, and no more than `itemsMax` places.
 
+import { noteWork } from "../std/work.ts";
+
 /**
  * Where an item's text lies between its quotes; null for an item that is not a string. With `values`, where the whole item
  * lies, whatever it is.
@@ -210,6 +212,7 @@ class Reader {
   }
 
   *#pause(): Generator<void, void> {
+    noteWork("byte", this.#options.stepBytes);
     this.#pauseAt = this.at + this.#options.stepBytes;
     yield;
   }

@@ -1,3 +1,5 @@
+import { noteWork } from "../std/work.ts";
+
 /** Prices by country: `{US: ["9.99", "USD"]}`. A listing is a (record, country) pair. */
 export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
 
@@ -7,6 +9,7 @@ export type Listings = Readonly<Record<string, readonly [amount: string, currenc
 export function listingsOf(record: unknown): Listings {
   const prices = (record as { prices?: unknown } | null)?.prices;
   if (!Array.isArray(prices)) return {};
+  noteWork("value", prices.length);
   const listings: Record<string, readonly [string, string]> = {};
   for (const price of prices as { country?: unknown; amount?: unknown; currency?: unknown }[]) {
     if (

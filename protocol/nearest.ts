@@ -1,3 +1,5 @@
+import { noteWork } from "../std/work.ts";
+
 /**
  * The candidate nearest to an unknown name, by optimal string alignment distance; null when none is near enough to be meant.
  */
@@ -21,6 +23,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
  */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) >= bound) return bound;
+  noteWork("comparison", (a.length + 1) * (b.length + 1));
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

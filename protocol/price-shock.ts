@@ -5,6 +5,7 @@
 //   D1. A reason names at most {@link shockedListingsMax} listings, the largest changes first: another currency before all
 //       amounts, then by the ratio of the change to the price before it, exactly. Among equals, the batch's order counts.
 
+import { noteWork } from "../std/work.ts";
 import { holdThreshold, type Listings } from "./listings.ts";
 import { decimalOf, millionthsOf } from "./money.ts";
 import { type HeldReason, type ShockedListing, shockedListingsMax } from "./wire/push.ts";
@@ -81,6 +82,7 @@ export class PriceShock {
   }
 
   #compare({ recordId, after, ownId }: ChangedRecord, country: string, was: Price | undefined): void {
+    noteWork("price", 1);
     const becomes = after[country];
     if (!was) return;
     const listing = { recordId, ownId, country, was };

@@ -3,6 +3,7 @@
 import { joinUtf8 } from "../protocol/bytes.ts";
 import { type Problem, type ProblemCode, problem } from "../protocol/problem.ts";
 import type { Refusal } from "../protocol/result.ts";
+import { noteWork } from "../std/work.ts";
 
 export interface Answer {
   readonly kind: "answer";
@@ -45,11 +46,13 @@ export function answerJson(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
+  const text = JSON.stringify(body);
+  noteWork("byte", text.length);
   return {
     kind: "answer",
     status,
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
+    body: text,
   };
 }
 

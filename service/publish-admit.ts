@@ -2,49 +2,40 @@
 // not yet applied. The home actor decides; this module gathers what it needs for that.
 
 import type { AdmitReply } from "../actors/messages/admission.ts";
-import type { BusinessCommand, Listings, PlannedListings, PushPlan } from "../actors/messages/business.ts";
+import type { BusinessCommand, BusinessProtocol } from "../actors/messages/business.ts";
+import type { CommandOf } from "../actors/messages/protocol.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import type { CollectionName } from "../protocol/identifiers.ts";
-import { holdThreshold, listingsOf } from "../protocol/listings.ts";
-import type { ContentLists } from "../protocol/records/content-lists.ts";
-import { judgeRecord, type RecordRules } from "../protocol/records/judge-record.ts";
-import type { RecordStore } from "../storage/record-store.ts";
+import { holdThreshold } from "../protocol/listings.ts";
 import { type Refused, refusedAs } from "./answer.ts";
-import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
+import { attemptsMax, CatalogueComparison } from "./catalogue-comparison.ts";
+import type { ParsedLeaves } from "./parsed-leaves.ts";
+import {
+  earlierPlans,
+  isLarge,
+  type PlanDeps,
+  type Planned,
+  type PlanRequest,
+  plannedLeavesMax,
+  planOf,
+  storePlan,
+} from "./push-plan.ts";
 import { rateLimited } from "./rate-limited.ts";
 import type { StagedBatch } from "./staged-batch.ts";
 
-/** If other pushes of the business are admitted in the meantime, the plan is gathered again. */
-export const attemptsMax = 8;
-/** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
-export const plannedLeavesMax = 100_000;
-const leavesPerRead = 1_000;
-const planDocument = "plan";
-
-export interface AdmitDeps {
+export interface AdmitDeps extends PlanDeps {
   readonly actors: ActorSystem;
-  readonly records: RecordStore;
-  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  /** The lists that the content rules use. */
-  readonly lists: ContentLists;
   /** Where the parsed leaves of an admitted push are left for its chunks. */
   readonly parsed: Pick<ParsedLeaves, "put">;
 }
 
-export interface AdmitRequest {
-  readonly businessUuid: string;
+export interface AdmitRequest extends PlanRequest {
   readonly pushId: string;
   readonly keyId: string;
-  readonly records: readonly Uint8Array[];
   /** Number of records, if they are not given because nothing is planned with them. */
   readonly count?: number;
   /** The root over the records; absent for a record that a person sealed alone. */
   readonly root?: string;
-  /** The countries that each mandate allows; null if there is no limit. */
-  readonly countries: RecordRules["countries"];
-  /** The names that the business may use even though they are protected; null for all names. */
-  readonly ownNames: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */
   readonly mayHold: boolean;
   /** Listings and pending pushes as last reported by the business. */
@@ -61,16 +52,17 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
   let planned: Planned | null = null;
   let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (isPlanned) planned ??= planOf(deps, request);
-    const full = planned && (await fullPlan(deps, request, planned.listings, pending));
-    if (full && full.earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
+    if (isPlanned) planned ??= await planOf(deps, request);
+    const compared = planned && (await compare(deps, request, planned, pending));
+    if (compared === "too_many") break;
     const command: BusinessCommand = {
       type: "push.admit",
       push_id: request.pushId,
       key_id: request.keyId,
       records: request.count ?? request.records.length,
       may_hold: request.mayHold,
-      plan: full,
+      plan: null,
+      ...compared,
       ...(request.root === undefined ? {} : { root: request.root }),
       ...(request.receivedAtMs === undefined ? {} : { received_at_ms: request.receivedAtMs }),
     };
@@ -113,80 +105,20 @@ function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Plann
   parsed.put(pushRef(request.businessUuid, request.pushId).id, planned.leaves, bytes);
 }
 
-async function fullPlan(
+/** What the business decides by; for a large plan, the reasons to hold it, which are found in pieces (PL1 in push-plan.ts). */
+async function compare(
   deps: AdmitDeps,
-  request: AdmitRequest,
-  listings: PlannedListings,
+  { businessUuid, pushId }: AdmitRequest,
+  { listings }: Planned,
   pending: readonly string[],
-): Promise<PushPlan> {
-  await deps.records.putStagedDocument(
-    pushRef(request.businessUuid, request.pushId).id,
-    planDocument,
-    JSON.stringify(listings),
-  );
-  return { pending, earlier: await earlierPlans(deps, request, pending), listings };
-}
-
-/** The plans of the pending pushes other than this one, oldest first. */
-export async function earlierPlans(
-  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
-  { businessUuid, pushId }: Pick<AdmitRequest, "businessUuid" | "pushId">,
-  pending: readonly string[],
-): Promise<readonly PlannedListings[]> {
-  const earlier: PlannedListings[] = [];
-  for (const each of pending) {
-    if (each !== pushId) earlier.push(await loadPlan(deps, businessUuid, each));
-  }
-  return earlier;
-}
-
-/**
- * The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered
- * them all and all names were its own. One whose records are in a file has no plan (H3 in actors/push/prepare-push.ts).
- */
-export async function loadPlan(
-  deps: Pick<AdmitDeps, "records" | "recordIdOf" | "lists">,
-  businessUuid: string,
-  pushId: string,
-): Promise<PlannedListings> {
-  const staged = pushRef(businessUuid, pushId).id;
-  const stored = await deps.records.readStagedDocument(staged, planDocument);
-  if (stored !== null) return JSON.parse(stored) as PlannedListings;
-  const leaves: Uint8Array[] = [];
-  for (;;) {
-    const page = await deps.records.loadLeaves(staged, leaves.length, leavesPerRead);
-    leaves.push(...page);
-    if (page.length < leavesPerRead)
-      return planOf(deps, { businessUuid, records: leaves, countries: null, ownNames: null }).listings;
-  }
-}
-
-interface Planned {
-  readonly listings: PlannedListings;
-  /** By leaf index; undefined for a leaf that will be rejected. */
-  readonly leaves: readonly (ParsedLeaf | undefined)[];
-}
-
-/**
- * The listings that the batch would leave for each product. A leaf that will be rejected with its reasons, or is a
- * product's second one, changes nothing and is no reason to hold the others.
- */
-function planOf(
-  deps: Pick<AdmitDeps, "recordIdOf" | "lists">,
-  request: Pick<AdmitRequest, "businessUuid" | "records" | "countries" | "ownNames">,
-): Planned {
-  const plan = new Map<string, Listings>();
-  const { countries, ownNames } = request;
-  const brands = deps.lists.certified.brandsOf(request.businessUuid);
-  const rules = { collection: "products", countries, lists: deps.lists, ownNames, brands } as const;
-  const leaves = request.records.map((leaf): ParsedLeaf | undefined => {
-    const judged = judgeRecord(leaf, rules);
-    if (!judged.ok) return undefined;
-    const { record } = judged;
-    const ownId = String(record["business_product_id"]);
-    const recordId = deps.recordIdOf(request.businessUuid, "products", ownId);
-    if (!plan.has(recordId)) plan.set(recordId, listingsOf(record));
-    return { record, recordId, listsVersion: deps.lists.version };
-  });
-  return { listings: [...plan], leaves };
+): Promise<Pick<CommandOf<BusinessProtocol, "push.admit">, "plan" | "held_reasons"> | "too_many"> {
+  await storePlan(deps, pushRef(businessUuid, pushId).id, listings);
+  const earlier = await earlierPlans(deps, { businessUuid, pushId }, pending);
+  if (earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) return "too_many";
+  const isWhole = ![listings, ...earlier].some(isLarge);
+  if (isWhole) return { plan: { pending, earlier, listings } };
+  const comparison = new CatalogueComparison(deps, { businessUuid, pushId }, pending);
+  await comparison.note(listings, earlier);
+  const held_reasons = await comparison.heldReasons();
+  return { plan: { pending, earlier: [], listings: [] }, held_reasons };
 }

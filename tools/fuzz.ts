@@ -2,10 +2,10 @@
 //   npm run fuzz -- --seconds 3600             every target in turn, for this long in total
 //   npm run fuzz -- --target receipts --seed 7
 //   npm run fuzz -- --target receipts --input BASE64     one input, as a failure prints it
+//   npm run fuzz -- --fault textOfAnyLength     its target, with a fault planted for it (fuzz/planted-faults.ts)
 
 import { parseArgs } from "node:util";
-import { fuzz } from "./fuzz/run.ts";
-import { fuzzTargets, regressionsOf } from "./fuzz/targets.ts";
+import { plantedFaults, plantFault } from "./fuzz/planted-faults.ts";
 
 const { values } = parseArgs({
   options: {
@@ -13,9 +13,22 @@ const { values } = parseArgs({
     seed: { type: "string" },
     target: { type: "string" },
     input: { type: "string" },
+    inputs: { type: "string", default: "Infinity" },
+    fault: { type: "string" },
   },
 });
-const chosen = fuzzTargets.filter(({ name }) => values.target === undefined || values.target === name);
+const fault = plantedFaults.find(({ name }) => name === values.fault);
+if (values.fault !== undefined && fault === undefined) {
+  console.error(`--fault is one of ${plantedFaults.map(({ name }) => name).join(", ")}.`);
+  process.exit(2);
+}
+const assertPlanted = fault === undefined ? null : plantFault(fault);
+// Loaded only now, so that a fault is in what is loaded.
+const { fuzz } = await import("./fuzz/run.ts");
+const { fuzzTargets, regressionsOf } = await import("./fuzz/targets.ts");
+assertPlanted?.();
+const wanted = values.target ?? fault?.target;
+const chosen = fuzzTargets.filter(({ name }) => wanted === undefined || wanted === name);
 const seconds = Number(values.seconds);
 if (chosen.length === 0 || !(seconds > 0)) {
   console.error(
@@ -33,7 +46,7 @@ let inputs = 0;
 for (const target of chosen) {
   const report = await fuzz(target, {
     seed: firstSeed,
-    inputsMax: Number.POSITIVE_INFINITY,
+    inputsMax: Number(values.inputs),
     msMax: (seconds * 1_000) / chosen.length,
     regressions: regressionsOf(target.name),
   });

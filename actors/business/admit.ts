@@ -42,7 +42,7 @@ export function admitPush(
 
 type AdmissionQuestion = Pick<
   Extract<BusinessCommand, { type: "push.admit" }>,
-  "push_id" | "may_hold" | "plan"
+  "push_id" | "may_hold" | "plan" | "held_reasons"
 >;
 
 /** The answer to an admission as of now; it changes nothing. */
@@ -61,7 +61,8 @@ export function judgeAdmission(question: AdmissionQuestion, view: BusinessView):
   }
   if (may_hold && !isPlanned(plan, context)) return { status: "plan_stale", pending: context.pending };
   const number = lastNumber(view, context.number) + 1;
-  const reasons = may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : [];
+  const reasons =
+    question.held_reasons ?? (may_hold && plan ? decideHold(holdQuestion(plan, context, view)) : []);
   if (reasons.length > 0 && context.held.length >= heldMax) return holdsWaiting;
   return admitted(number, reasons);
 }

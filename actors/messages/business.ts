@@ -224,6 +224,8 @@ export interface BusinessProtocol
     readonly may_hold: boolean;
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
+    /** The reasons to hold it, where they were found piece by piece; its plan then names the pending pushes alone. */
+    readonly held_reasons?: readonly HeldReason[];
     /** The root over the records, for fair use; absent for a record that was sealed alone. */
     readonly root?: string;
     /**

@@ -24,8 +24,8 @@ import type { PushPorts } from "./ports.ts";
 import { countriesOf } from "./prepare-chunk.ts";
 import { failureOf, unfit } from "./process-chunk.ts";
 
-/** Leaves read and compared at a time. */
-const pieceLeaves = 200;
+/** Leaves read and compared at a time: each may have a listing for every country. */
+const pieceLeaves = 50;
 
 type Preparing = Pick<PushPorts, "leaves" | "lists" | "recordIdOf" | "planOf" | "paces" | "holdMs">;
 
@@ -115,8 +115,11 @@ async function shockOf(
       const isNew = countOf(before) + countOf(former) === 0;
       return isNew ? [] : [{ ...each, before, former, ownId: head?.bpid ?? null }];
     });
-    for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen }))
+    for (const [leaf, after] of await planPiece(ports, facts, { leaves: listed, seen })) {
+      const due = ports.paces.queued();
+      if (due !== null) await due;
       shock.add({ ...leaf, after });
+    }
   }
   return shock;
 }

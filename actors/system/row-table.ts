@@ -1,6 +1,7 @@
 // A table of keyed rows: its number, and how its values are encoded as the text of a row and decoded again. Kinds access their
 // rows through tables only, so there is one place that says what a row looks like.
 
+import { noteWork } from "../../std/work.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorView } from "./definition.ts";
 
@@ -61,6 +62,7 @@ export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
 /** A row that cannot be read is named: an operator looks for it in the store. */
 function decodeRow<V>({ name, rt, decode }: RowCodec<V>, row: PartitionRow): V {
   try {
+    noteWork("byte", row.body.length);
     return decode(row.body, row);
   } catch (error) {
     const where = `rt ${rt}, k ${row.k}, k2 ${JSON.stringify(row.k2)}`;

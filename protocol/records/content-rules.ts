@@ -11,6 +11,7 @@
 //   R4. A product may say of which brand it is: names that the business's own served files have in `brands_sold` are allowed in its
 //       `offerMembers`. The operator's list comes first: what is on it is for its owners.
 
+import { noteWork } from "../../std/work.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import type { ShownType } from "../identifiers.ts";
 import { findCompany, type IsFree } from "./company-name-rule.ts";
@@ -62,6 +63,7 @@ export function contentFaults(
   for (const place of textPlaces(collection)) {
     visitTexts(record, place, (text, pointer) => {
       const { role } = place;
+      noteWork("character", text.length);
       if (role !== "url") {
         const found = scanWords(text, telling);
         const isOffer = collection === "products" && offerMembers.has(place.steps[0] ?? "");
@@ -101,6 +103,7 @@ function wordFaults(
   names: Names,
   faults: FaultList,
 ): void {
+  noteWork("tellingCharacter", written.text.length);
   const placed = found === "perhaps" ? { ...written, text: withoutLookAlikes(written.text) } : written;
   const words = found === "perhaps" ? foldedWords(placed.text) : [];
   const directive = findDirective(placed.text, words) ?? findBrokenDirective(placed.text);

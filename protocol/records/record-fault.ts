@@ -1,3 +1,4 @@
+import { noteWork } from "../../std/work.ts";
 import { nearestName } from "../nearest.ts";
 import type { JsonFault } from "../strict-json.ts";
 
@@ -77,6 +78,7 @@ export class FaultList {
   }
 
   #push(fault: RecordFault): void {
+    noteWork("fault", 1);
     if (!this.isFull) this.faults.push(fault);
   }
 }

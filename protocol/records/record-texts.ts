@@ -25,6 +25,10 @@ import { isArray } from "./record-validator.ts";
 export interface TextPlace {
   readonly steps: readonly string[];
   readonly role: TextRole | "url";
+  /** How many items each array on the way may have, in the order of the `*`. */
+  readonly itemsMax: readonly number[];
+  /** Characters that a text here may have. */
+  readonly lengthMax: number;
 }
 
 /** Forms of members that lead somewhere: an address, a host, a mailbox. */
@@ -48,48 +52,69 @@ const places = new Map<ShownType, readonly TextPlace[]>();
 export function textPlaces(collection: ShownType): readonly TextPlace[] {
   const known = places.get(collection);
   if (known !== undefined) return known;
-  const found = [...placesOf(recordTypes[collection].members, [])];
+  const found = [...placesOf(recordTypes[collection].members, { steps: [], itemsMax: [] })];
   places.set(collection, found);
   return found;
 }
 
-function* placesOf(members: Members, steps: readonly string[]): Generator<TextPlace> {
-  for (const [name, field] of Object.entries(members)) yield* placesIn(field, [...steps, name]);
+type Way = Pick<TextPlace, "steps" | "itemsMax">;
+
+function* placesOf(members: Members, { steps, itemsMax }: Way): Generator<TextPlace> {
+  for (const [name, field] of Object.entries(members))
+    yield* placesIn(field, { steps: [...steps, name], itemsMax });
 }
 
-function* placesIn(field: Field, steps: readonly string[]): Generator<TextPlace> {
-  if (field.kind === "object") yield* placesOf(field.members, steps);
-  else if (field.kind === "array") yield* placesIn(field.items, [...steps, "*"]);
-  else if (field.kind === "form" && leading.has(field.form)) yield { steps, role: "url" };
-  else if (field.kind === "form" && field.form === campaignIdForm) yield { steps, role: "identifier" };
-  else if (field.kind === "text") yield { steps, role: field.role };
-  else if (field.kind === "form" && !wordlessForms.has(field.form))
-    throw new Error(`The content rules do not know what ${field.form.name} may contain.`);
+function* placesIn(field: Field, way: Way): Generator<TextPlace> {
+  if (field.kind === "object") yield* placesOf(field.members, way);
+  else if (field.kind === "array")
+    yield* placesIn(field.items, { steps: [...way.steps, "*"], itemsMax: [...way.itemsMax, field.max] });
+  else if (field.kind === "text") yield { ...way, role: field.role, lengthMax: field.max };
+  else if (field.kind === "form") yield* placesOfForm(field.form, way);
 }
 
-/** Calls back with every string at a place. Tolerates members of any JSON type. */
+function* placesOfForm(form: Form, way: Way): Generator<TextPlace> {
+  const { max: lengthMax } = form;
+  if (leading.has(form)) yield { ...way, role: "url", lengthMax };
+  else if (form === campaignIdForm) yield { ...way, role: "identifier", lengthMax };
+  else if (!wordlessForms.has(form))
+    throw new Error(`The content rules do not know what ${form.name} may contain.`);
+}
+
+/**
+ * Calls back with every string at a place. Tolerates members of any JSON type. A text that is too long and items that are too many
+ * are left out: the record is refused for that, and however large it is, what is looked through has the size of a record.
+ */
 export function visitTexts(
   record: JsonObject,
-  { steps }: TextPlace,
+  place: TextPlace,
   found: (text: string, pointer: string) => void,
 ): void {
-  step(record, { steps, at: 0 }, "", found);
+  step(record, { place, at: 0, arrays: 0 }, "", found);
+}
+
+interface Progress {
+  readonly place: TextPlace;
+  readonly at: number;
+  /** How many arrays were entered. */
+  readonly arrays: number;
 }
 
 function step(
   value: JsonValue | undefined,
-  { steps, at }: { readonly steps: readonly string[]; readonly at: number },
+  { place, at, arrays }: Progress,
   pointer: string,
   found: (text: string, pointer: string) => void,
 ): void {
-  const name = steps[at];
-  const rest = { steps, at: at + 1 };
+  const name = place.steps[at];
   if (name === undefined) {
-    if (typeof value === "string") found(value, pointer);
+    // A character has two UTF-16 units at most.
+    if (typeof value === "string" && value.length <= 2 * place.lengthMax) found(value, pointer);
   } else if (name === "*") {
-    if (isArray(value))
-      for (const [index, item] of value.entries()) step(item, rest, `${pointer}/${index}`, found);
+    if (!isArray(value)) return;
+    const count = Math.min(value.length, place.itemsMax[arrays] ?? 0);
+    const next = { place, at: at + 1, arrays: arrays + 1 };
+    for (let index = 0; index < count; index += 1) step(value[index], next, `${pointer}/${index}`, found);
   } else if (isObject(value)) {
-    step(value[name], rest, `${pointer}/${name}`, found);
+    step(value[name], { place, at: at + 1, arrays }, `${pointer}/${name}`, found);
   }
 }

@@ -30,9 +30,9 @@ import { flushRegularly } from "../../service/insight-flushing.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
-import { loadPlan } from "../../service/publish-admit.ts";
 import type { PushAttemptsDeps } from "../../service/push-attempts.ts";
 import { createPushLeaves, type PushLeaves } from "../../service/push-leaves.ts";
+import { loadPlan } from "../../service/push-plan.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRecordStanding } from "../../service/record-standing.ts";
 import { createRegister, type Register } from "../../service/register.ts";
@@ -277,7 +277,8 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     ...pushActivities({
       ...{ records, crypto, leaves, parsed, region: slot.region, regions },
-      planOf: (uuid, pushId) => loadPlan({ records, lists, recordIdOf: parts.recordIdOf }, uuid, pushId),
+      planOf: (uuid, pushId) =>
+        loadPlan({ records, lists, recordIdOf: parts.recordIdOf, pace: pacesOf().queued }, uuid, pushId),
       ...{ paces: pacesOf(), holdMs: parts.holdMs },
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: poisoned(parts.recordIdOf), lists, holdMs: parts.holdMs },

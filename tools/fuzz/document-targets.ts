@@ -5,7 +5,7 @@ import { type Node as JsonNode, parseTree } from "jsonc-parser";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { parseAnchors } from "../../protocol/anchors.ts";
 import { parseBusinessKeys } from "../../protocol/business-keys.ts";
-import { canonicalize, type JsonValue } from "../../protocol/canonical-json.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../../protocol/canonical-json.ts";
 import { parseCertificate } from "../../protocol/certificate.ts";
 import { parseEnvelope } from "../../protocol/dsse.ts";
 import { parseHoldDecision } from "../../protocol/hold-decision.ts";
@@ -302,10 +302,13 @@ const withdrawals: FuzzTarget = {
   },
 };
 
+const sealOfBatch = (batchSeal(business, [bytes, utf8("{}")], 0) as JsonObject)["batch_seal"];
+
 const bodies: FuzzTarget = {
   name: "publish-body",
   seeds: [
-    utf8(JSON.stringify({ batch_seal: envelopes[1], records: ["e30=", "AAAA"] })),
+    utf8(JSON.stringify({ batch_seal: sealOfBatch, records: ["e30=", "AAAA"] })),
+    utf8(JSON.stringify({ batch_seal: sealOfBatch, records: Array.from({ length: 200 }, () => "AA==") })),
     utf8('{"records":["AA==" , "\\u0041AAA"],"batch_seal":{}}'),
   ],
   words: [...jsonWords, '"records":[', '"AAAA",', '"batch_seal"', "\\/", '\\"'],

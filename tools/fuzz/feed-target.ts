@@ -33,6 +33,7 @@ export const feed: FuzzTarget = {
     '[{"business_product_id":"1"},{"a":[1,{"b":"]"}]}]',
     '{"business_product_id":"1"}\n{"a":1}',
     "business_product_id,price_US,price_currency_US\n1,5,USD\n",
+    "business_product_id,brand\r\n1,x\r\n2,y\r\n",
   ].map(utf8),
   words: [
     "<item>",
@@ -47,6 +48,7 @@ export const feed: FuzzTarget = {
     "xmlns:g=",
     "\t",
     "\n",
+    "\r\n",
     ",",
     '"',
     "USD",

@@ -6,15 +6,19 @@ import { feed } from "./feed-target.ts";
 import { httpTargets } from "./http-targets.ts";
 import { image } from "./image-target.ts";
 import { otherTargets } from "./other-targets.ts";
+import { signedFileTargets } from "./signed-file-targets.ts";
 import type { FuzzTarget } from "./target.ts";
+import { work } from "./work-target.ts";
 
 export const fuzzTargets: readonly FuzzTarget[] = [
   ...httpTargets,
   ...documentTargets,
   ...otherTargets,
   ...bulkTargets,
+  ...signedFileTargets,
   feed,
   image,
+  work,
 ];
 
 /** Base64 inputs by target. */

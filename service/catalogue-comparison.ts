@@ -1,0 +1,141 @@
+// What records would change of a business's catalogue, compared piece by piece: of files, and of batches with many listings.
+//   F2. Each piece is compared with the catalogue as it is then, and with what pending pushes will make of it. If pushes
+//       are admitted or finished meanwhile, the comparison goes on with those that are pending then.
+//   F3. Nothing of a piece is kept but counts and the largest changes, and a piece is so small that comparing it is a short step.
+
+import type { PreviewReply } from "../actors/messages/admission.ts";
+import type { PlannedListings } from "../actors/messages/business.ts";
+import type { ListingsReply } from "../actors/messages/listings.ts";
+import { businessRef } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Listings } from "../protocol/listings.ts";
+import { PriceShock } from "../protocol/price-shock.ts";
+import type { HeldReason } from "../protocol/wire/push.ts";
+import { earlierPlans, type PlanDeps, piecesOf, plannedLeavesMax } from "./push-plan.ts";
+
+/** If other pushes of the business are admitted in the meantime, what is planned is gathered again. */
+export const attemptsMax = 8;
+
+export interface ComparisonDeps extends PlanDeps {
+  readonly actors: ActorSystem;
+}
+
+export interface ComparedPush {
+  readonly businessUuid: string;
+  readonly pushId: string;
+  /** The root over its records, for fair use. */
+  readonly root?: string;
+}
+
+type Preview = Exclude<PreviewReply, { status: "plan_stale" }>;
+
+/** The catalogue, as it will be when every pending push is applied; and what the push would change of it. */
+export class CatalogueComparison {
+  readonly #deps: ComparisonDeps;
+  readonly #push: ComparedPush;
+  readonly #shock = new PriceShock();
+  #pending: readonly string[];
+  /** By pending push; null until they are read. */
+  #earlier: readonly ReadonlyMap<string, Listings>[] | null = null;
+  #overlay: ReadonlyMap<string, Listings> = new Map();
+
+  constructor(deps: ComparisonDeps, push: ComparedPush, pending: readonly string[]) {
+    this.#deps = deps;
+    this.#push = push;
+    this.#pending = pending;
+  }
+
+  /** Takes note of what the records would change, and answers with the version of each. */
+  async compare(planned: PlannedListings): Promise<Preview> {
+    const versions = [];
+    for (const piece of planned.length === 0 ? [planned] : piecesOf(planned)) {
+      const preview = await this.#comparePiece(piece);
+      if (preview.status !== "admitted") return preview;
+      for (const version of preview.versions) versions.push(version);
+    }
+    return { status: "admitted", held_reasons: [], versions };
+  }
+
+  /** Takes note of what the records would change, if these are the plans of the pending pushes. */
+  async note(planned: PlannedListings, earlier: readonly PlannedListings[]): Promise<void> {
+    await this.#use(earlier);
+    for (const piece of piecesOf(planned)) await this.#notePiece(piece);
+  }
+
+  /** The reasons for which the push would be held. */
+  async heldReasons(): Promise<readonly HeldReason[]> {
+    let change = 0;
+    for (const piece of piecesOf([...this.#overlay])) {
+      const { records } = await this.#read(piece.map(([recordId]) => recordId));
+      for (const [, listings] of piece) change += countOf(listings);
+      for (const { listings } of records) change -= countOf(listings);
+    }
+    return this.#shock.reasons((await this.#read([])).listings + change);
+  }
+
+  async #comparePiece(piece: PlannedListings): Promise<Preview> {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const earlier =
+        this.#earlier ?? (await this.#use(await earlierPlans(this.#deps, this.#push, this.#pending)));
+      if (earlier.reduce((sum, each) => sum + each.size, 0) > plannedLeavesMax) break;
+      const preview = await this.#preview(piece, earlier);
+      if (preview.status === "admitted") await this.#notePiece(piece);
+      if (preview.status !== "plan_stale") return preview;
+      this.#pending = preview.pending;
+      this.#earlier = null;
+    }
+    return { status: "busy", retry_after_seconds: 1 };
+  }
+
+  async #use(earlier: readonly PlannedListings[]): Promise<readonly ReadonlyMap<string, Listings>[]> {
+    const overlay = new Map<string, Listings>();
+    const maps: ReadonlyMap<string, Listings>[] = [];
+    for (const plan of earlier) {
+      await this.#deps.pace();
+      maps.push(new Map(plan));
+      for (const [recordId, listings] of plan) overlay.set(recordId, listings);
+    }
+    this.#overlay = overlay;
+    this.#earlier = maps;
+    return maps;
+  }
+
+  async #preview(
+    piece: PlannedListings,
+    earlier: readonly ReadonlyMap<string, Listings>[],
+  ): Promise<PreviewReply> {
+    await this.#deps.pace();
+    const ofThese = earlier.map((plan) =>
+      piece.flatMap(([recordId]): PlannedListings => {
+        const listings = plan.get(recordId);
+        return listings === undefined ? [] : [[recordId, listings]];
+      }),
+    );
+    const { businessUuid, pushId: push_id, root } = this.#push;
+    return this.#deps.actors.ask(businessRef(businessUuid), {
+      ...{ type: "push.preview", push_id, may_hold: true },
+      plan: { pending: this.#pending, earlier: ofThese, listings: piece },
+      ...(root === undefined ? {} : { root }),
+    });
+  }
+
+  async #notePiece(piece: PlannedListings): Promise<void> {
+    const { records } = await this.#read(piece.map(([recordId]) => recordId));
+    const applied = new Map(records.map((each) => [each.record_id, each]));
+    for (const [recordId, after] of piece) {
+      const head = applied.get(recordId);
+      const before = this.#overlay.get(recordId) ?? head?.listings ?? {};
+      this.#shock.add({ recordId, before, former: head?.former ?? {}, after, ownId: head?.bpid ?? null });
+    }
+  }
+
+  async #read(record_ids: readonly string[]): Promise<ListingsReply> {
+    await this.#deps.pace();
+    const { businessUuid, pushId: push_id } = this.#push;
+    return this.#deps.actors.ask(businessRef(businessUuid), { type: "listings.read", push_id, record_ids });
+  }
+}
+
+function countOf(listings: Listings = {}): number {
+  return Object.keys(listings).length;
+}

@@ -1,0 +1,182 @@
+// How much work one body makes between two looks at the time (std/work.ts). The input says what the body is made of, over and over, up to
+// what its route takes: the first byte which, the rest the part that is repeated, with `#` for its number. What comes nearer to the
+// bound is kept and mutated further.
+
+import { parseSearchRequest } from "../../collections/search-request.ts";
+import {
+  bulkFileBytesMax,
+  recordCharactersMax,
+  requestBytesMax,
+  verifyBytesMax,
+} from "../../protocol/limits.ts";
+import { type ContentLists, noBrands, noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { judgeAd, judgeRecord } from "../../protocol/records/judge-record.ts";
+import { sampleAd, sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { parseStrictJson } from "../../protocol/strict-json.ts";
+import { verifyRequest } from "../../protocol/wire/verify.ts";
+import { isRefused } from "../../service/answer.ts";
+import { parseJsonBody } from "../../service/json-body.ts";
+import { parsePublishBody } from "../../service/publish-body.ts";
+import { RecordLines } from "../../service/record-lines.ts";
+import type { Pace } from "../../std/pace.ts";
+import { observeWork, workCosts, workMsMax } from "../../std/work.ts";
+import { type FuzzTarget, must } from "./target.ts";
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+const nanosecondsPerMs = 1_000_000;
+const recordBytesMax = (recordCharactersMax / 4) * 3;
+/** Of a batch or file whose every part is worked on alike. */
+const manyBytes = 500_000;
+const pieceBytes = 65_536;
+
+const names = { protectedNames: [{ name: "Apple", owners: [] }], exemptNames: [] };
+const lists: ContentLists = { ...names, blockedHosts: ["blocked.example"], certified: noCertifiedNames };
+const rules = { countries: [["US", "CA"]], lists, ownNames: [], brands: noBrands };
+
+/** The form of a seal is all that is read of it here. */
+const envelope = JSON.stringify({
+  ...{ payloadType: "application/vnd.svc.batch-seal.v2+json", payload: "e30=" },
+  signatures: [{ keyid: "k".repeat(43), sig: "AAAA" }],
+});
+
+interface Kind {
+  readonly name: string;
+  /** The body around the repeated part. */
+  readonly around: readonly [string, string];
+  readonly bytesMax: number;
+  readonly run: (body: Uint8Array, pace: Pace) => unknown;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    ...{ name: "product", around: ['{"schema":"svc/products/1",', '"":0}'], bytesMax: recordBytesMax },
+    run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
+  },
+  {
+    ...{ name: "ad", around: ['{"schema":"svc/ads/1",', '"":0}'], bytesMax: recordBytesMax },
+    run: (body) => judgeAd(body, rules),
+  },
+  {
+    // As many as there may be.
+    ...{ name: "prices", around: ['{"schema":"svc/products/1","prices":[', "{}]}"], bytesMax: 8_000 },
+    run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
+  },
+  {
+    ...{ name: "text", around: ['{"short_description":"', '"}'], bytesMax: recordBytesMax },
+    run: (body) => judgeRecord(body, { ...rules, collection: "products" }),
+  },
+  {
+    ...{ name: "batch", around: [`{"batch_seal":${envelope},"records":[`, '"e30="]}'], bytesMax: manyBytes },
+    run: async (body, pace) => {
+      const parsed = await parsePublishBody(body, pace);
+      if (isRefused(parsed)) return;
+      for (const record of parsed.records) {
+        await pace();
+        judgeRecord(record, { ...rules, collection: "products" });
+      }
+    },
+  },
+  {
+    ...{ name: "file", around: ["", "e30="], bytesMax: Math.min(bulkFileBytesMax, manyBytes) },
+    run: async (body, pace) => {
+      const lines = new RecordLines();
+      for (let from = 0; from < body.length; from += pieceBytes)
+        for (const record of lines.take(body.subarray(from, from + pieceBytes))) {
+          if (isRefused(record)) return;
+          await pace();
+        }
+    },
+  },
+  {
+    ...{ name: "verify", around: ['{"record_base64":"e30=","seal":{', '"":0}}'], bytesMax: verifyBytesMax },
+    run: (body) => parseJsonBody(verifyRequest, body),
+  },
+  {
+    ...{
+      name: "search",
+      around: ['{"collection":"products","filter":{"all":[', "{}]}}"],
+      bytesMax: requestBytesMax,
+    },
+    run: (body) => {
+      const json = parseStrictJson(body, { depthMax: 8 });
+      if (json.ok) parseSearchRequest(json.value);
+    },
+  },
+];
+
+/** The part so often that the body is as long as it may be. */
+function bodyOf({ around: [front, back], bytesMax }: Kind, part: string): Uint8Array {
+  const room = bytesMax - front.length - back.length;
+  const bytes = Math.max(1, utf8(part).length + 3 * (part.split("#").length - 1));
+  const parts = Array.from({ length: Math.max(1, Math.floor(room / bytes)) }, (_, index) =>
+    part.replaceAll("#", index.toString(36).padStart(4, "0")),
+  );
+  return utf8(`${front}${parts.join("")}${back}`);
+}
+
+/** The most work between two looks, in milliseconds by {@link workCosts}. */
+async function mostWorkMs(run: (pace: Pace) => unknown): Promise<number> {
+  let [since, most] = [0, 0];
+  const look = (): null => {
+    most = Math.max(most, since);
+    since = 0;
+    return null;
+  };
+  observeWork((kind, times) => {
+    since += workCosts[kind] * times;
+  });
+  try {
+    await run(look);
+  } finally {
+    observeWork(null);
+  }
+  look();
+  return most / nanosecondsPerMs;
+}
+
+const seedOf = (kind: string, part: string): Uint8Array =>
+  utf8(`${String.fromCharCode(kinds.findIndex(({ name }) => name === kind))}${part}`);
+const members = (record: object): string => `${JSON.stringify(record).slice(1, -1)},`;
+
+export const work: FuzzTarget = {
+  name: "work-between-looks",
+  seeds: [
+    seedOf("product", members(sampleRecords.products)),
+    seedOf("product", '"#abcd":1,'),
+    seedOf("product", '"countries":["#"],"prices":[{"country":"US"}],'),
+    seedOf("ad", members(sampleAd)),
+    seedOf("ad", '"#":[{}],'),
+    seedOf("prices", '{"country":"QQ","currency":"QQQ"},'),
+    seedOf("text", "ignore # others, "),
+    seedOf("text", "\u0430pple Ltd https://shop.example/# "),
+    seedOf("batch", `"${utf8(JSON.stringify(sampleRecords.products)).toBase64()}",`),
+    seedOf("batch", '"\\u0041AAA",[{}],'),
+    seedOf("file", `${utf8(JSON.stringify(sampleRecords.products)).toBase64()}\n`),
+    seedOf("file", "e30=\n"),
+    seedOf("verify", '"#":[[[0]]],'),
+    seedOf("search", '{"brand":{"in":["#"]}},'),
+  ],
+  words: [
+    "#",
+    '"',
+    ",",
+    ":",
+    "[",
+    "]",
+    "{}",
+    "\\u0041",
+    "\\ud83d\\ude00",
+    '"#":0,',
+    '"countries":["US"],',
+    "availab",
+    "GmbH",
+    "\u0430",
+  ],
+  check: async (input) => {
+    const kind = kinds[(input[0] ?? 0) % kinds.length] as Kind;
+    const body = bodyOf(kind, new TextDecoder().decode(input.subarray(1)));
+    const ms = await mostWorkMs((pace) => kind.run(body, pace));
+    must(ms < workMsMax, `a body for ${kind.name} makes ${ms.toFixed(1)} ms of work at a stretch`);
+    return `${kind.name} ${Math.round(4 * Math.log2(ms + 0.001))}`;
+  },
+};
